@@ -1,0 +1,1 @@
+"""Tenure: a job orchestrator for Python on PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Tenure beside other libraries."""

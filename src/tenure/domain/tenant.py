@@ -1,0 +1,29 @@
+"""One tenant: one schema, one set of jobs."""
+
+import re
+from dataclasses import dataclass
+
+from tenure.errors import InputRefused
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}")
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """A tenant by its name. The name is checked here, and becomes part of an identifier below."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InputRefused(
+                f"{self.name!r} cannot be the name of a tenant; it takes a lower-case letter, then "
+                f"up to 47 lower-case letters, digits or underscores"
+            )
+
+    @property
+    def schema(self) -> str:
+        return "tenure" if self.name == "default" else f"tenure_{self.name}"
+
+
+DEFAULT = Tenant("default")

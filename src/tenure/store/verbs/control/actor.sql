@@ -1,0 +1,13 @@
+-- Who is on record for an action: the name that was given if the caller may give one (the owner of
+-- the schema, or a member of tenure_delegate), the database user otherwise. Settings are forgeable
+-- and current_user is the owner in here, so only session_user counts.
+CREATE OR REPLACE FUNCTION tenure.actor(named text) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE
+    WHEN named <> '' AND EXISTS (
+        SELECT FROM pg_catalog.pg_roles AS r
+        WHERE r.rolname IN (current_user, 'tenure_delegate')
+          AND pg_has_role(session_user, r.oid, 'MEMBER'))
+    THEN named
+    ELSE 'db:' || session_user
+END;

@@ -1,0 +1,17 @@
+-- Ask a worker to finish what runs and take nothing new; it hears of it at its next renewal.
+CREATE OR REPLACE FUNCTION tenure.drain(
+    worker uuid, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    moment CONSTANT timestamptz := tenure.now();
+BEGIN
+    UPDATE tenure.worker AS w SET draining_at = coalesce(w.draining_at, moment), idle = false
+    WHERE w.id = worker AND w.dead_at IS NULL AND w.left_at IS NULL;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no living worker %s', worker);
+    END IF;
+    PERFORM pg_notify('tenure_' || worker, '');
+    PERFORM tenure.note(tenure.actor(by), via, 'drain', 'worker', worker::text, reason, NULL, NULL);
+    RETURN json_build_object('worker_id', worker, 'draining_at', moment);
+END $$;

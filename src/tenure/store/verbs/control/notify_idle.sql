@@ -1,0 +1,11 @@
+-- Tell idle workers that there is something for them. NOTIFY serialises commits, so nobody is told
+-- who did not ask for more than there was. Each worker listens on a channel of its own.
+CREATE OR REPLACE FUNCTION tenure.notify_idle(names text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pg_notify('tenure_' || w.id, '')
+    FROM tenure.worker AS w
+    WHERE w.idle AND w.dead_at IS NULL AND w.left_at IS NULL
+      AND (w.queues IS NULL OR w.queues && names)
+    LIMIT 8;
+END $$;

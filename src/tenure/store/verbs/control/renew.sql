@@ -1,0 +1,30 @@
+-- Push a worker's lease out, and bring back all it must hear about its jobs.
+--
+-- "alive": false means somebody has declared it dead: it must kill what it still runs and start
+-- anew. A late renewal counts as long as nobody has. The cost is one row, whatever the worker holds.
+CREATE OR REPLACE FUNCTION tenure.renew(worker uuid) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    moment  timestamptz;
+    renewed tenure.worker;
+BEGIN
+    -- The lock before the clock: whoever waited here for a sweep must not renew with an old time.
+    PERFORM FROM tenure.worker AS w WHERE w.id = worker FOR NO KEY UPDATE;
+    moment := tenure.now();
+    UPDATE tenure.worker AS w
+    SET beat_at = moment, expires_at = greatest(w.expires_at, moment + w.lease)
+    WHERE w.id = worker AND w.dead_at IS NULL AND w.left_at IS NULL
+    RETURNING w.* INTO renewed;
+    IF NOT FOUND THEN
+        RETURN json_build_object('alive', false, 'signals', '[]'::json);
+    END IF;
+    RETURN json_build_object(
+        'alive', true,
+        'expires_at', renewed.expires_at,
+        'draining', renewed.draining_at IS NOT NULL,
+        'signals', (
+            SELECT coalesce(json_agg(json_build_object(
+                'id', s.id, 'tenant', s.tenant, 'job_id', s.job_id, 'token', s.token,
+                'orders', s.orders) ORDER BY s.id), '[]')
+            FROM tenure.signal AS s WHERE s.worker_id = worker));
+END $$;

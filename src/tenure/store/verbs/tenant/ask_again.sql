@@ -1,0 +1,26 @@
+-- Asking for the same stop again: the same record answers, and more force or less grace escalates it.
+CREATE OR REPLACE FUNCTION tenant.ask_again(
+    current tenant.cancellation, harder boolean, sooner interval, why text, actor text, via text
+) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changed tenant.cancellation;
+BEGIN
+    UPDATE tenant.cancellation AS c SET
+        force = c.force OR harder,
+        grace = least(c.grace, sooner),
+        last_rung = CASE WHEN harder THEN 'killed' ELSE c.last_rung END
+    WHERE c.id = current.id AND ((harder AND NOT c.force) OR (sooner IS NOT NULL AND (c.grace IS NULL OR sooner < c.grace)))
+    RETURNING c.* INTO changed;
+    IF FOUND THEN
+        UPDATE tenure.signal AS s SET orders = tenant.orders(changed)
+        FROM tenant.member AS m
+        WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND s.tenant = '{tenant}' AND s.job_id = m.job_id;
+        PERFORM pg_notify('tenure_' || w.id, '') FROM (
+            SELECT DISTINCT m.worker_id AS id FROM tenant.member AS m
+            WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL) AS w;
+        PERFORM tenant.note(actor, via, CASE WHEN harder THEN 'force' ELSE 'hurry' END, 'job', changed.job_id::text, why,
+            tenant.orders(current), tenant.orders(changed));
+    END IF;
+    RETURN tenant.cancellation_report(current.id, again => true);
+END $$;

@@ -1,0 +1,137 @@
+-- End attempts: the one place where a job leaves "running".
+--
+-- The fence is (worker, token) of a running job, and the worker must not have been declared dead;
+-- only recover speaks for the dead, and it names the worker in each outcome itself.
+--
+-- What a stop does to an ending that arrives after it: a job that heard of the stop ends as the stop
+-- wants, whatever it reports, and what it returned is kept as its last partial result; a job that
+-- never heard of it keeps its result or its final failure; a retry, a crash and a release always
+-- give way. A job that is over its budget ends failed, not paused or cancelled.
+CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    moment   timestamptz;
+    accepted json;
+    done     bigint[];
+    ended    bigint[];
+    parents  bigint[];
+    targets  text[];
+    stopped  bigint[];
+    waiting  bigint[];
+    lanes    integer[];
+    missing  json;
+BEGIN
+    IF worker IS NOT NULL THEN
+        PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
+        IF NOT FOUND THEN
+            RETURN tenant.unaccepted(outcomes, worker, '{}', EXISTS (
+                SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
+        END IF;
+    END IF;
+    moment := tenure.now();
+
+    WITH told AS MATERIALIZED (
+        SELECT t.*, coalesce(t.worker, conclude.worker) AS held_by
+        FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
+            error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
+            cleanup jsonb, until text)
+    ), held AS MATERIALIZED (
+        SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.target AS goal,
+               j.started_at, s.intent AS asked,
+               s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
+        FROM told AS t
+        CROSS JOIN LATERAL (
+            -- By primary key alone: with "=" the index of held jobs was taken, quadratic in the batch.
+            SELECT h.ctid, h.* FROM tenant.job AS h
+            WHERE h.id = t.job AND h.state = 'running' AND h.worker_id IS NOT DISTINCT FROM t.held_by AND h.token = t.token
+            LIMIT 1 FOR UPDATE SKIP LOCKED) AS j
+        LEFT JOIN tenant.cancellation AS s ON s.id = j.stop_id
+    ), decided AS MATERIALIZED (
+        SELECT h.*, CASE
+            WHEN h.yields AND h.overrun THEN 'failed'
+            WHEN h.yields THEN CASE h.asked WHEN 'cancel' THEN 'cancelled' ELSE 'paused' END
+            WHEN h.outcome = 'completed' THEN 'completed'
+            WHEN h.outcome = 'stopped' AND h.intent = 'pause' THEN CASE WHEN h.overrun THEN 'failed' ELSE 'paused' END
+            WHEN h.outcome = 'released' THEN 'pending'
+            WHEN h.outcome IN ('failed', 'stopped') OR h.attempt >= h.max_attempts
+                OR (h.outcome = 'expired' AND h.orphan_fails) THEN 'failed'
+            ELSE 'pending' END::tenure.state AS becomes
+        FROM (SELECT h.*, (h.stop_id IS NOT NULL OR h.outcome = 'stopped') AND tenant.overrun(h.job) IS NOT NULL AS overrun
+              FROM held AS h) AS h
+    ), moved AS (
+        UPDATE tenant.job AS j SET
+            state = d.becomes,
+            worker_id = NULL,
+            attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending')::integer,
+            crashes = j.crashes + (d.outcome IN ('crashed', 'expired'))::integer,
+            run_at = CASE WHEN d.outcome = 'retry' AND d.becomes = 'pending' THEN coalesce(d.run_at, moment) ELSE j.run_at END,
+            ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN moment END,
+            stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') THEN j.stop_id END,
+            holds = j.holds AND tenant.keeps_target(d.becomes, j.blocks_paused, j.blocks_failed),
+            blocks = j.target IS NOT NULL AND tenant.keeps_target(d.becomes, j.blocks_paused, j.blocks_failed),
+            waiting = w.reason,
+            ready = d.becomes = 'pending' AND w.reason IS NULL
+        FROM decided AS d
+        CROSS JOIN LATERAL (SELECT CASE
+            WHEN d.becomes <> 'pending' THEN NULL
+            WHEN d.outcome = 'released' AND d.until = 'children' THEN 'children'::tenure.reason
+            WHEN d.outcome = 'retry' THEN tenure.waiting_for(coalesce(d.run_at, moment), moment, d.goal)
+            ELSE tenure.waiting_for(moment, moment, d.goal) END AS reason) AS w
+        WHERE j.ctid = d.place
+        RETURNING j.id, j.state, j.parent_id, j.target, j.holds, j.waiting, j.ready, j.lane, d.*
+    ), kept AS (
+        INSERT INTO tenant.outcome AS o (job_id, result, error, cleanup, noted_at)
+        SELECT m.id, CASE WHEN m.state = 'completed' THEN m.value END,
+            CASE WHEN m.state <> 'completed' THEN tenant.error_of(m.outcome, m.error, m.state, m.yields, m.id) END, m.cleanup, moment
+        FROM moved AS m
+        WHERE m.value IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL OR m.attempt > 1
+           OR m.outcome IN ('crashed', 'expired') OR m.overrun
+        ON CONFLICT (job_id) DO UPDATE SET
+            result = excluded.result, error = excluded.error, noted_at = excluded.noted_at,
+            cleanup = coalesce(excluded.cleanup, o.cleanup)
+    ), partials AS (
+        INSERT INTO tenant.partial (job_id, token, at, value)
+        SELECT m.id, m.token, moment, m.value FROM moved AS m
+        WHERE m.value IS NOT NULL AND m.state <> 'completed'
+    ), tried AS (
+        INSERT INTO tenant.attempt (job_id, token, attempt, worker_id, started_at, ended_at, outcome, rung, error)
+        SELECT m.id, m.token, m.attempt, m.held_by, m.started_at, moment,
+            CASE WHEN m.yields THEN 'stopped' ELSE m.outcome END,
+            m.rung, m.error
+        FROM moved AS m WHERE m.state <> 'completed' OR m.attempt > 1
+    ), members AS (
+        UPDATE tenant.member AS b SET
+            became = m.state, ended_at = moment, rung = m.rung, runner = coalesce(m.runner, b.runner),
+            slots = ARRAY(SELECT s.pool || '/' || s.name FROM tenant.slot AS s WHERE s.job_id = m.id ORDER BY 1)
+        FROM moved AS m
+        WHERE m.stop_id IS NOT NULL AND b.job_id = m.id AND b.ended_at IS NULL
+        RETURNING b.stop_id
+    ), records AS (
+        INSERT INTO tenant.wake (stop_id) SELECT DISTINCT members.stop_id FROM members
+        RETURNING wake.stop_id
+    )
+    SELECT (SELECT json_object_agg(s.state, s.ids) FROM (
+            SELECT m.state, json_agg(m.id) AS ids FROM moved AS m GROUP BY m.state) AS s), array_agg(m.id),
+        array_agg(m.id) FILTER (WHERE m.state NOT IN ('pending', 'paused')),
+        array_agg(DISTINCT m.parent_id) FILTER (WHERE m.parent_id IS NOT NULL AND m.state <> 'pending'),
+        array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL AND (m.waiting = 'target' OR NOT m.holds)),
+        array_agg(m.id) FILTER (WHERE m.stop_id IS NOT NULL),
+        array_agg(m.id) FILTER (WHERE m.waiting = 'children'),
+        array_agg(DISTINCT m.lane) FILTER (WHERE m.ready)
+    INTO accepted, done, ended, parents, targets, stopped, waiting, lanes
+    FROM moved AS m;
+
+    IF jsonb_array_length(outcomes) > coalesce(cardinality(done), 0) THEN
+        missing := tenant.unaccepted(outcomes, worker, done, true);
+    END IF;
+    IF stopped IS NOT NULL THEN
+        DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
+    END IF;
+    PERFORM tenant.notify_lanes(lanes);
+    RETURN json_build_object(
+        'accepted', coalesce(accepted, '{}'),
+        'refused', coalesce(missing -> 'refused', '[]'),
+        'busy', coalesce(missing -> 'busy', '[]'),
+        'wakes', tenant.let_go(done, ended, parents || waiting, targets) OR stopped IS NOT NULL);
+END $$;

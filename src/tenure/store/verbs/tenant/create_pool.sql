@@ -1,0 +1,16 @@
+-- Make a pool of named slots.
+CREATE OR REPLACE FUNCTION tenant.create_pool(
+    pool text, slots text[] DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF coalesce(pool, '') = '' OR length(pool) > 500 THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a pool has a name of 1 to 500 characters';
+    END IF;
+    INSERT INTO tenant.pool (name, created_at) VALUES (create_pool.pool, tenure.now()) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format('there is a pool %L already; add slots to it', pool);
+    END IF;
+    PERFORM tenant.note(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, to_jsonb(slots));
+    RETURN tenant.change_slots(pool, add => slots);
+END $$;

@@ -1,0 +1,79 @@
+-- Enqueue one job, many, or a whole job with its tasks and their dependencies.
+--
+-- "jobs" is a job or a list of them, "shared" what they have in common. A job names its parent and
+-- what it comes after by id, or by the key of a job that stands earlier in the same call.
+--
+-- Runs in the caller's transaction and locks no existing row. A job with a unique or an idempotency
+-- key may wait for the commit of another caller with the same key; keys are taken in order, so two
+-- callers never wait for each other.
+CREATE OR REPLACE FUNCTION tenant.enqueue(
+    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    moment  CONSTANT timestamptz := tenure.now();
+    actor   CONSTANT text := tenure.actor(by);
+    drafts  tenure.draft[];
+    d       tenure.draft;
+    places  jsonb;             -- where in the call the job with this key stands
+    place   integer;
+    ids     bigint[] := '{}';
+    answers json[] := '{}';
+    queues  text[] := '{}';
+    mother  tenant.job;
+    problem text;
+    born    record;
+BEGIN
+    IF jsonb_typeof(jobs) = 'object' THEN
+        jobs := jsonb_build_array(jobs);
+    END IF;
+    IF jsonb_typeof(jobs) <> 'array' OR jsonb_typeof(shared) <> 'object' OR jobs @? '$[*] ? (@.type() != "object")' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue takes a job, or a list of jobs, as JSON objects';
+    END IF;
+    drafts := tenant.drafts(jobs, shared);
+    SELECT coalesce(jsonb_object_agg(k.key, k.place), '{}') INTO places FROM (
+        SELECT j.value ->> 'key' AS key, min(j.place) AS place
+        FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
+        WHERE j.value ->> 'key' IS NOT NULL GROUP BY 1) AS k;
+    IF cardinality(drafts) > 1 AND jobs @? '$[*].unique' AND jobs @? '$[*].idempotency' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
+    END IF;
+
+    FOR place IN
+        SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
+        ORDER BY CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
+            THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place
+    LOOP
+        d := drafts[place];
+        problem := tenure.complaint(d);
+        IF problem IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s %s',
+                coalesce('job ' || quote_literal(d.key), 'job number ' || place || ' of the call'), problem);
+        END IF;
+        mother := tenant.mother_of(d.parent, places, ids);
+        IF mother.id IS NOT NULL AND jsonb_typeof(d.parent) = 'string'
+                AND NOT (answers[(places ->> (d.parent #>> '{}'))::integer] ->> 'created')::boolean THEN
+            -- Its parent was there before this call, and so was everything below it.
+            SELECT j.id, false AS created, 'parent' AS taken INTO born
+            FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
+            WHERE j.parent_id = mother.id AND p.key = d.key;
+        ELSE
+            SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via) AS b;
+        END IF;
+        IF born.created THEN
+            IF jsonb_array_length(d.after) > 0 THEN
+                PERFORM tenant.depend(born.id, d.after, places, ids);
+            END IF;
+            IF d.task IS NOT NULL AND NOT d.queue = ANY (queues) THEN
+                queues := queues || d.queue;
+            END IF;
+        END IF;
+        ids[place] := born.id;
+        answers[place] := json_build_object('id', born.id, 'created', born.created, 'taken', born.taken, 'key', d.key);
+    END LOOP;
+
+    IF queues <> '{}' THEN
+        PERFORM tenure.notify_idle(queues);
+    END IF;
+    RETURN coalesce(array_to_json(answers), '[]');
+END $$;

@@ -1,0 +1,57 @@
+-- Enqueue the same job many times over with other arguments: the fast way in.
+--
+-- "arguments" is a list of argument objects, "shared" the rest of the job. Whatever needs a look at
+-- each job (keys, parents, dependencies) takes the ordinary way.
+CREATE OR REPLACE FUNCTION tenant.enqueue_many(
+    arguments jsonb, shared jsonb, by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    moment  CONSTANT timestamptz := tenure.now();
+    d       tenure.draft;
+    lane_id integer;
+    due     timestamptz;
+    waits   tenure.reason;
+    names   text;
+    problem text;
+    ids     json;
+BEGIN
+    IF jsonb_typeof(arguments) IS DISTINCT FROM 'array' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue_many takes a list of arguments, each a JSON object';
+    END IF;
+    IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key'] OR shared -> 'task' IS NULL THEN
+        RETURN (SELECT coalesce(json_agg(e -> 'id'), '[]') FROM json_array_elements(tenant.enqueue(
+            (SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]') FROM jsonb_array_elements(arguments) AS a),
+            shared, by, via)) AS e);
+    END IF;
+    d := (tenant.drafts('[{}]', shared))[1];
+    problem := coalesce(tenure.complaint(d), (
+        SELECT tenure.complaint(jsonb_populate_record(d, jsonb_build_object('args', a)))
+        FROM jsonb_array_elements(arguments) AS a
+        WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > 1048576 LIMIT 1));
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
+    END IF;
+    due := CASE WHEN d.run_at = 'infinity' THEN NULL
+        WHEN d.delay IS NOT NULL THEN moment + make_interval(secs => d.delay) ELSE coalesce(d.run_at, moment) END;
+    waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, moment, NULL) END;
+    lane_id := tenant.lane_of(d.queue, d.task, d.pools);
+    names := CASE WHEN d.owner IS NULL THEN tenure.actor(by) ELSE tenure.actor(d.owner) END;
+
+    WITH draft AS MATERIALIZED (
+        SELECT nextval('tenant.job_id_seq') AS id, a AS args FROM jsonb_array_elements(arguments) AS a
+    ), kept AS (
+        INSERT INTO tenant.payload (job_id, args, options, budget, owner, tags)
+        SELECT draft.id, draft.args, d.options, d.budget, names, d.tags FROM draft
+    ), born AS (
+        INSERT INTO tenant.job (id, root_id, turn, run_at, created_at, lane, waiting, priority, max_attempts, ready, orphan_fails)
+        OVERRIDING SYSTEM VALUE
+        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.turn') END, due, moment, lane_id,
+            waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
+        FROM draft
+        RETURNING id
+    )
+    SELECT coalesce(json_agg(born.id), '[]') INTO ids FROM born;
+    PERFORM tenure.notify_idle(ARRAY[d.queue]);
+    RETURN ids;
+END $$;

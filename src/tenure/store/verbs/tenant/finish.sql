@@ -1,0 +1,13 @@
+-- Say how attempts ended; each outcome answers accepted, refused or busy.
+--
+-- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value), failed
+-- (error), retry (error, run_at), stopped (intent, rung) or released (until). Refused: the job is not
+-- this worker's any more. Busy: somebody has the row locked just now; say it again.
+CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF outcomes @? '$[*].outcome ? (@ != "completed" && @ != "failed" && @ != "retry" && @ != "stopped" && @ != "released")' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
+    END IF;
+    RETURN tenant.conclude(outcomes, worker);
+END $$;

@@ -1,0 +1,13 @@
+-- What a job has left on its way: partial results, log lines or events, oldest first.
+CREATE OR REPLACE FUNCTION tenant.kept(job bigint, kind text, above bigint DEFAULT 0, n integer DEFAULT 1000) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE kind
+        WHEN 'partials' THEN (SELECT coalesce(json_agg(json_build_object('id', x.id, 'at', x.at, 'value', x.value) ORDER BY x.id), '[]')
+            FROM (SELECT * FROM tenant.partial AS p WHERE p.job_id = kept.job AND p.id > above ORDER BY p.id LIMIT n) AS x)
+        WHEN 'logs' THEN (SELECT coalesce(json_agg(json_build_object('id', x.id, 'at', x.at, 'level', x.level, 'line', x.line) ORDER BY x.id), '[]')
+            FROM (SELECT * FROM tenant.log AS l WHERE l.job_id = kept.job AND l.id > above ORDER BY l.id LIMIT n) AS x)
+        WHEN 'events' THEN (SELECT coalesce(json_agg(json_build_object('id', x.id, 'at', x.at, 'kind', x.kind, 'worker_id', x.worker_id, 'detail', x.detail) ORDER BY x.id), '[]')
+            FROM (SELECT * FROM tenant.event AS e WHERE e.job_id = kept.job AND e.id > above ORDER BY e.id LIMIT n) AS x)
+    END;
+END $$;

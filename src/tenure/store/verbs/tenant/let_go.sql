@@ -1,0 +1,26 @@
+-- Give up what jobs that left "running" or ended held, and wake whom that may concern. Says whether
+-- there is something to promote.
+CREATE OR REPLACE FUNCTION tenant.let_go(done bigint[], ended bigint[], parents bigint[], targets text[]) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off AS $$
+DECLARE
+    woken boolean := false;
+BEGIN
+    -- A statement of its own: an edge that was committed while the rows above were locked is seen here.
+    INSERT INTO tenant.wake (job_id)
+    SELECT DISTINCT e.job_id FROM tenant.edge AS e WHERE e.needs_id = ANY (ended);
+    woken := FOUND;
+    IF parents IS NOT NULL THEN
+        INSERT INTO tenant.wake (job_id) SELECT DISTINCT p FROM unnest(parents) AS p;
+        woken := true;
+    END IF;
+    IF targets IS NOT NULL THEN
+        INSERT INTO tenant.wake (target) SELECT DISTINCT t FROM unnest(targets) AS t;
+        woken := true;
+    END IF;
+    UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.job_id = ANY (done);
+    IF FOUND THEN
+        PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
+    END IF;
+    RETURN woken;
+END $$;

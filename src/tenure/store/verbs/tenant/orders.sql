@@ -1,0 +1,6 @@
+-- What a worker is told about a stop.
+CREATE OR REPLACE FUNCTION tenant.orders(record tenant.cancellation) RETURNS jsonb
+LANGUAGE sql IMMUTABLE
+RETURN jsonb_build_object(
+    'cancellation_id', tenant.cancellation_name(record.id), 'intent', record.intent, 'reason', record.reason,
+    'by', record.initiated_by, 'force', record.force, 'grace', extract(epoch FROM record.grace), 'last_rung', record.last_rung);

@@ -1,0 +1,19 @@
+-- Which budget of this job or of one above it is overspent, as a sentence; null: none is.
+CREATE OR REPLACE FUNCTION tenant.overrun(job bigint) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE up AS (
+            SELECT j.id, j.parent_id FROM tenant.job AS j WHERE j.id = overrun.job
+            UNION ALL
+            SELECT j.id, j.parent_id FROM up JOIN tenant.job AS j ON j.id = up.parent_id
+        )
+        SELECT format('budget of %s %s exceeded: %s spent', b.value #>> '{}', b.key, s.amount)
+        FROM up
+        JOIN tenant.payload AS p ON p.job_id = up.id AND p.budget IS NOT NULL
+        CROSS JOIN LATERAL jsonb_each(p.budget) AS b
+        CROSS JOIN LATERAL (SELECT sum(s.amount) AS amount FROM tenant.spent AS s
+                            WHERE s.job_id = up.id AND s.unit = b.key) AS s
+        WHERE s.amount > (b.value #>> '{}')::numeric
+        ORDER BY up.id DESC, b.key LIMIT 1);
+END $$;

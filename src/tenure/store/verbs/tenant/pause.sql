@@ -1,0 +1,22 @@
+-- Pause a queue, a target or the whole tenant: nothing of it is started until it is unpaused.
+CREATE OR REPLACE FUNCTION tenant.pause(
+    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    actor CONSTANT text := tenure.actor(by);
+BEGIN
+    IF coalesce(subject, '') NOT IN ('queue', 'target', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue or a target with its name, or the tenant without one';
+    END IF;
+    INSERT INTO tenant.pause (subject, name, paused_at, paused_by, reason)
+    VALUES (pause.subject, pause.name, tenure.now(), actor, pause.reason) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN json_build_object('paused', false);
+    END IF;
+    -- Whoever was already next in line waits again, in its place.
+    UPDATE tenant.job AS j SET ready = false, waiting = 'target'
+    WHERE pause.subject = 'target' AND j.target = pause.name AND j.holds AND j.ready;
+    PERFORM tenant.note(actor, via, 'pause', pause.subject, pause.name, pause.reason, NULL, NULL);
+    RETURN json_build_object('paused', true);
+END $$;

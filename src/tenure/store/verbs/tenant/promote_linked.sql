@@ -1,0 +1,39 @@
+-- Jobs that wait for others: for what they come after, for their tasks, or for their children.
+--
+-- The rows a decision rests on are locked (shared, never waiting) before they are read in a new
+-- statement. Otherwise a dependency could end between the look and the edge that nobody saw.
+CREATE OR REPLACE FUNCTION tenant.promote_linked(n integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    moment CONSTANT timestamptz := tenure.now();
+    woken  bigint[];   -- whom a wake names
+    ours   bigint[];   -- those of them that are locked
+    needed bigint[];   -- what decides about them, locked too
+BEGIN
+    WITH taken AS (
+        DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(
+            SELECT o.id FROM tenant.wake AS o WHERE o.job_id IS NOT NULL
+            ORDER BY o.id LIMIT n FOR UPDATE SKIP LOCKED))
+        RETURNING w.job_id
+    )
+    SELECT array_agg(DISTINCT t.job_id) INTO woken FROM taken AS t;
+    IF woken IS NULL THEN
+        RETURN 0;
+    END IF;
+    ours := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
+    needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
+            SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (ours)
+            UNION SELECT o.parent_id FROM tenant.job AS o WHERE o.id = ANY (ours)))
+        FOR SHARE SKIP LOCKED);
+    ours := ARRAY(SELECT o.id FROM tenant.job AS o WHERE o.id = ANY (ours)
+        AND (o.parent_id IS NULL OR o.parent_id = ANY (needed))
+        AND NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed)));
+    -- Whoever could not be locked goes to the back of the line of wakes.
+    INSERT INTO tenant.wake (job_id) SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) AND j.id <> ALL (ours);
+
+    PERFORM tenant.join_stopped_parents(ours);
+    PERFORM tenant.settle_dependencies(ours, moment);
+    PERFORM tenant.settle_parents(ours, moment);
+    RETURN cardinality(ours);
+END $$;

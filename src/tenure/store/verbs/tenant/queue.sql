@@ -1,0 +1,20 @@
+-- Queue a job that was created but not queued.
+CREATE OR REPLACE FUNCTION tenant.queue(
+    job bigint, run_at timestamptz DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    moment CONSTANT timestamptz := tenure.now();
+    queued tenant.job;
+BEGIN
+    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment), waiting = 'promotion'
+    WHERE j.id = queue.job AND j.waiting = 'unqueued'
+    RETURNING j.* INTO queued;
+    IF NOT FOUND THEN
+        PERFORM tenant.refuse_verb(queue.job, 'queue');
+    END IF;
+    INSERT INTO tenant.wake (job_id) VALUES (queue.job);
+    PERFORM tenant.note(tenure.actor(by), via, 'queue', 'job', queue.job::text, NULL, NULL, jsonb_build_object('run_at', queued.run_at));
+    PERFORM tenant.notify_lanes(ARRAY[queued.lane]);
+    RETURN tenant.show(queue.job);
+END $$;

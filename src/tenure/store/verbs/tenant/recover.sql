@@ -1,0 +1,63 @@
+-- Declare late workers dead and take back their jobs: for another attempt, or failed, as each job says.
+--
+-- Also jobs whose worker is unknown and so never beat, if they started longer ago than "orphan_after";
+-- and, if "pending_after" is set, ready jobs that nobody started within it. With "ids" only these
+-- jobs are touched, with "dry_run" none. One bad row costs itself, not the sweep.
+CREATE OR REPLACE FUNCTION tenant.recover(
+    grace interval DEFAULT '0', orphan_after interval DEFAULT '2 minutes', pending_after interval DEFAULT NULL,
+    ids bigint[] DEFAULT NULL, dry_run boolean DEFAULT false,
+    message text DEFAULT 'orphan: its worker stopped renewing its lease and was declared dead', n integer DEFAULT 500
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    buried   json := '{}';
+    orphans  jsonb;
+    last     bigint := 0;
+    seen     integer;
+    answer   json;
+    accepted jsonb := '[]';
+    busy     jsonb := '[]';
+    failed   jsonb := '[]';
+    stale    bigint[];
+BEGIN
+    IF NOT dry_run THEN
+        buried := tenure.bury(grace);
+    END IF;
+    LOOP
+        SELECT jsonb_agg(o ORDER BY o ->> 'job'), max((o ->> 'job')::bigint), count(*) INTO orphans, last, seen
+        FROM tenant.orphans(last, grace, orphan_after, ids, dry_run, message, n) AS o;
+        EXIT WHEN orphans IS NULL;
+        IF dry_run THEN
+            accepted := accepted || orphans;
+        ELSE
+            BEGIN
+                answer := tenant.conclude(orphans, NULL);
+            EXCEPTION WHEN OTHERS THEN
+                answer := tenant.recover_each(orphans);
+            END;
+            accepted := accepted || (SELECT coalesce(jsonb_agg(jsonb_build_object('job', i, 'state', a.key)), '[]')
+                FROM json_each(answer -> 'accepted') AS a CROSS JOIN json_array_elements(a.value) AS i);
+            busy := busy || (answer -> 'busy')::jsonb;
+            failed := failed || coalesce((answer -> 'failed')::jsonb, '[]');
+            INSERT INTO tenant.event (at, kind, job_id, worker_id, detail)
+            SELECT tenure.now(), 'recovered', (o ->> 'job')::bigint, w.id, jsonb_build_object('state', a.key, 'worker', (o -> 'worker'),
+                'host', w.host, 'pid', w.pid, 'beat_at', w.beat_at, 'expires_at', w.expires_at)
+            FROM json_each(answer -> 'accepted') AS a CROSS JOIN json_array_elements(a.value) AS i
+            JOIN jsonb_array_elements(orphans) AS o ON o -> 'job' = i::jsonb
+            LEFT JOIN tenure.worker AS w ON w.id = (o ->> 'worker')::uuid;
+        END IF;
+        EXIT WHEN seen < n;
+    END LOOP;
+
+    IF pending_after IS NOT NULL THEN
+        stale := ARRAY(SELECT j.id FROM tenant.job AS j
+            WHERE j.ready AND j.started_at IS NULL AND j.run_at < tenure.now() - pending_after AND (ids IS NULL OR j.id = ANY (ids))
+            ORDER BY j.id LIMIT n FOR UPDATE SKIP LOCKED);
+        IF NOT dry_run THEN
+            PERFORM tenant.fail_pending(stale, tenure.now(), 'Orphaned', (SELECT jsonb_object_agg(s,
+                format('orphan: nobody started it within %s', pending_after)) FROM unnest(stale) AS s));
+        END IF;
+    END IF;
+    RETURN json_build_object('dead', coalesce(buried -> 'dead', '[]'), 'blind_until', buried -> 'blind_until',
+        'recovered', accepted, 'busy', busy, 'failed', failed, 'stale', to_json(coalesce(stale, '{}')));
+END $$;

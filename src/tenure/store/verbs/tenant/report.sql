@@ -1,0 +1,70 @@
+-- What running jobs have to say: progress, checkpoint, partial results, spending, log lines,
+-- artifacts and slots; many at once, fenced.
+--
+-- Spending is recorded even when the rest is refused, or crash loops would escape their budget; it
+-- counts for the job and everything above it. A budget is exhausted when more than its limit is spent.
+CREATE OR REPLACE FUNCTION tenant.report(worker uuid, reports jsonb) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    moment    timestamptz;
+    alive     boolean;
+    accepted  bigint[];
+    exhausted json;
+    granted   json;
+    missing   json;
+BEGIN
+    PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
+    alive := FOUND;
+    moment := tenure.now();
+    -- Shared, so that nobody can take the job away before this is committed.
+    accepted := ARRAY(
+        SELECT j.id FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint)
+        CROSS JOIN LATERAL (
+            SELECT h.id FROM tenant.job AS h
+            WHERE h.id = r.job AND h.state = 'running' AND h.worker_id IS NOT DISTINCT FROM report.worker AND h.token = r.token
+            LIMIT 1 FOR SHARE SKIP LOCKED) AS j
+        WHERE alive);
+
+    WITH told AS MATERIALIZED (
+        SELECT r.* FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint, progress jsonb, checkpoint jsonb,
+            partials jsonb, logs jsonb, artifacts jsonb)
+        WHERE r.job = ANY (accepted)
+    ), noted AS (
+        INSERT INTO tenant.outcome AS o (job_id, progress, checkpoint, noted_at)
+        SELECT t.job, t.progress, t.checkpoint, moment FROM told AS t
+        WHERE t.progress IS NOT NULL OR t.checkpoint IS NOT NULL
+        ON CONFLICT (job_id) DO UPDATE SET noted_at = excluded.noted_at,
+            progress = coalesce(excluded.progress, o.progress), checkpoint = coalesce(excluded.checkpoint, o.checkpoint)
+    ), emitted AS (
+        INSERT INTO tenant.partial (job_id, token, at, value)
+        SELECT t.job, t.token, moment, p.value FROM told AS t
+        CROSS JOIN LATERAL jsonb_array_elements(t.partials) WITH ORDINALITY AS p(value, place) ORDER BY t.job, p.place
+    ), logged AS (
+        INSERT INTO tenant.log (job_id, at, level, line)
+        SELECT t.job, coalesce((l.value ->> 'at')::timestamptz, moment), coalesce(l.value ->> 'level', 'info'), l.value ->> 'line'
+        FROM told AS t CROSS JOIN LATERAL jsonb_array_elements(t.logs) WITH ORDINALITY AS l(value, place) ORDER BY t.job, l.place
+    )
+    INSERT INTO tenant.artifact AS a (job_id, name, url, size, created_at)
+    SELECT t.job, f.value ->> 'name', f.value ->> 'url', (f.value ->> 'size')::bigint, moment
+    FROM told AS t CROSS JOIN LATERAL jsonb_array_elements(t.artifacts) AS f(value)
+    ON CONFLICT (job_id, name) DO UPDATE SET url = excluded.url, size = excluded.size, created_at = excluded.created_at;
+
+    IF reports @? '$[*].spent' THEN
+        PERFORM tenant.spend(worker, reports);
+    END IF;
+    IF reports @? '$[*].take' OR reports @? '$[*].give' THEN
+        granted := tenant.trade_slots(reports, accepted, moment);
+    END IF;
+    SELECT json_agg(json_build_object('job_id', x.job, 'message', x.message)) INTO exhausted
+    FROM (SELECT r.job, tenant.overrun(r.job) AS message FROM jsonb_to_recordset(reports) AS r(job bigint, spent jsonb)
+          WHERE r.spent IS NOT NULL) AS x
+    WHERE x.message IS NOT NULL;
+    IF cardinality(accepted) < jsonb_array_length(reports) THEN
+        missing := tenant.unaccepted((SELECT jsonb_agg(jsonb_build_object('job', r -> 'job', 'token', r -> 'token', 'outcome', 'report'))
+            FROM jsonb_array_elements(reports) AS r), worker, accepted, alive OR EXISTS (
+                SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
+    END IF;
+    RETURN json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
+        'busy', coalesce(missing -> 'busy', '[]'), 'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));
+END $$;

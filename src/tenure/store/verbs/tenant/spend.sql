@@ -1,0 +1,21 @@
+-- Add what jobs have spent to their own account and to those of everything above them.
+CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF reports @? '$[*].spent.* ? (@.type() != "number" || @ < 0)' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is spent is a number of zero or more for each unit';
+    END IF;
+    INSERT INTO tenant.spent AS s (job_id, unit, worker_id, amount)
+    SELECT u.id, b.key, spend.worker, sum((b.value #>> '{}')::numeric)
+    FROM jsonb_to_recordset(reports) AS r(job bigint, spent jsonb)
+    CROSS JOIN LATERAL jsonb_each(r.spent) AS b
+    CROSS JOIN LATERAL (
+        WITH RECURSIVE up AS (
+            SELECT j.id, j.parent_id FROM tenant.job AS j WHERE j.id = r.job
+            UNION ALL SELECT j.id, j.parent_id FROM up JOIN tenant.job AS j ON j.id = up.parent_id
+        ) SELECT up.id FROM up) AS u
+    GROUP BY u.id, b.key
+    -- In one order, so that two reports of one worker cannot wait for each other.
+    ORDER BY u.id, b.key
+    ON CONFLICT (job_id, unit, worker_id) DO UPDATE SET amount = s.amount + excluded.amount;
+END $$;

@@ -1,0 +1,74 @@
+-- Stop a job and all below it: cancel it, or pause it so that it can go on later.
+--
+-- One transaction writes the cancellation record, ends what has not started, marks what runs and
+-- tells its workers, and closes the door to new children. Children always go with their parent;
+-- "cascade" decides about jobs that come after a cancelled one. Asking again answers with the same
+-- record; asking with "force" while a graceful stop is under way escalates it.
+CREATE OR REPLACE FUNCTION tenant.stop(
+    job bigint, intent text DEFAULT 'cancel', reason text DEFAULT 'User requested cancellation',
+    force boolean DEFAULT false, "cascade" boolean DEFAULT true, grace interval DEFAULT NULL,
+    last_rung tenure.rung DEFAULT 'killed', by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    actor   CONSTANT text := tenure.actor(by);
+    moment  timestamptz;
+    chosen  tenant.job;
+    current tenant.cancellation;
+    reached bigint[];
+    added   bigint[];
+    locked  bigint[] := '{}';
+    stop_id bigint;
+BEGIN
+    IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
+    ELSIF coalesce(reason, '') = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop needs a reason';
+    ELSIF grace < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills';
+    END IF;
+    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop.job;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop.job);
+    END IF;
+    PERFORM FROM tenant.job AS j WHERE j.id = chosen.root_id FOR UPDATE;
+    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop.job FOR UPDATE;
+    locked := ARRAY[chosen.root_id];
+    SELECT c.* INTO current FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id;
+
+    IF chosen.state IN ('completed', 'failed', 'cancelled') OR (chosen.state = 'paused' AND intent = 'pause') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
+    ELSIF chosen.state <> 'paused' AND current.intent = 'cancel' AND intent = 'pause' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = 'cannot pause a job that is cancelling';
+    ELSIF chosen.state <> 'paused' AND current.intent = intent AND current.completed_at IS NULL AND current.job_id = stop.job THEN
+        RETURN tenant.ask_again(current, force, grace, reason, actor, via);
+    END IF;
+
+    moment := tenure.now();
+    INSERT INTO tenant.cancellation (job_id, intent, reason, initiated_by, initiated_at, force, "cascade", grace, last_rung)
+    VALUES (stop.job, intent, reason, actor, moment, force, "cascade", grace, last_rung)
+    RETURNING id INTO stop_id;
+    INSERT INTO tenant.step (stop_id, place, name)
+    SELECT stop_id, s.place, s.name FROM unnest(ARRAY['stop_assignment', 'terminate_runners', 'cancel_pending',
+        'update_tasks', 'release_slots', 'preserve_artifacts']) WITH ORDINALITY AS s(name, place);
+
+    -- Every look is a new statement: a child committed in the meantime is found by the next one. One
+    -- that is still in flight is stopped when promote meets it.
+    reached := '{}';
+    LOOP
+        added := ARRAY(SELECT unnest(tenant.reach(stop.job, "cascade" AND intent = 'cancel'))
+                       EXCEPT SELECT unnest(reached) ORDER BY 1);
+        EXIT WHEN added = '{}';
+        locked := tenant.lock_tree(added, locked);
+        PERFORM tenant.stop_members(stop_id, added);
+        reached := reached || added;
+    END LOOP;
+    PERFORM tenant.end_stopped_parents(reached, moment);
+
+    PERFORM tenant.note(actor, via, intent, 'job', stop.job::text, reason,
+        jsonb_build_object('state', chosen.state),
+        jsonb_build_object('cancellation_id', tenant.cancellation_name(stop_id), 'force', force, 'cascade', "cascade"));
+    PERFORM tenant.open_steps(stop_id);
+    PERFORM tenant.close_if_complete(stop_id);
+    RETURN tenant.cancellation_report(stop_id);
+END $$;

@@ -1,0 +1,11 @@
+-- The audit trail, newest first: of everything, or of one job, queue, target, pool or worker.
+CREATE OR REPLACE FUNCTION tenant.trail(
+    subject text DEFAULT NULL, name text DEFAULT NULL, below bigint DEFAULT NULL, n integer DEFAULT 50
+) RETURNS json
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(json_agg(a), '[]') FROM (
+        SELECT a.* FROM tenant.audit AS a
+        WHERE (trail.subject IS NULL OR a.subject = trail.subject) AND (trail.name IS NULL OR a.name = trail.name)
+          AND (below IS NULL OR a.id < below)
+        ORDER BY a.id DESC LIMIT least(n, 1000)) AS a;
+$$;

@@ -1,0 +1,17 @@
+-- Let a paused queue, target or tenant go on.
+CREATE OR REPLACE FUNCTION tenant.unpause(
+    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    was tenant.pause;
+BEGIN
+    DELETE FROM tenant.pause AS p WHERE p.subject = unpause.subject AND p.name = unpause.name RETURNING p.* INTO was;
+    IF NOT FOUND THEN
+        RETURN json_build_object('unpaused', false);
+    END IF;
+    INSERT INTO tenant.wake (target) SELECT unpause.name WHERE unpause.subject = 'target';
+    PERFORM tenant.note(tenure.actor(by), via, 'unpause', unpause.subject, unpause.name, unpause.reason, to_jsonb(was), NULL);
+    PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l));
+    RETURN json_build_object('unpaused', true);
+END $$;
