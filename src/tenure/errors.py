@@ -3,7 +3,8 @@
 TenureError
 ├── SettingInvalid        a setting is wrong, or contradicts another
 ├── InputRefused          what was handed in cannot be taken as it is
-│   ├── UnknownJob        there is no such job
+│   ├── NotFound          there is no such thing
+│   │   └── JobNotFound   there is no such job
 │   ├── IllegalTransition the state of the job does not allow the verb
 │   └── KeyTaken          another job holds the unique key, and "refuse" was asked for
 ├── NotAllowed            the database role may not do this
@@ -26,7 +27,11 @@ class InputRefused(TenureError):
     """What was handed in cannot be taken as it is."""
 
 
-class UnknownJob(InputRefused):
+class NotFound(InputRefused):
+    """There is no such thing."""
+
+
+class JobNotFound(NotFound):
     """There is no such job."""
 
 

@@ -5,6 +5,7 @@ TENURE_TEST_BINARIES=system leaves the wheel out, so that the system's PostgreSQ
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -597,16 +598,15 @@ def test_nothing_listens_on_the_network(folder: Path) -> None:
 
 @needs_root
 def test_a_plain_user_needs_no_root(empty: Path, crowd: Crowd) -> None:
-    uid = account._named("nobody")
-    assert uid
+    nobody = pwd.getpwnam("nobody").pw_uid
     own = empty / "own"
     own.mkdir()
-    os.chown(own, uid.uid, uid.gid)
-    first = crowd.user(own / "new", uid=uid.uid)
+    os.chown(own, nobody, nobody)
+    first = crowd.user(own / "new", uid=nobody)
     url = first.url()
-    assert psutil.Process(postmaster_of(own / "new")).uids().real == uid.uid
+    assert psutil.Process(postmaster_of(own / "new")).uids().real == nobody
     assert ask(url, "SELECT 1") == 1
-    second = crowd.user(own / "new", uid=uid.uid)
+    second = crowd.user(own / "new", uid=nobody)
     assert second.url() == url
     first.leave()
     second.kill()

@@ -7,7 +7,7 @@ whole whenever their text has changed. In both, ``tenant.`` stands for the tenan
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 
@@ -18,6 +18,7 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import SchemaMismatch
 
 CONTROL = "control"  # the scope of what all tenants share, in the table of migrations
+_KINDS = (CONTROL, "tenant")
 _LOCK = 0x74656E757265  # "tenure": one migration at a time in a database
 
 _BOOTSTRAP = """
@@ -87,7 +88,7 @@ def script(tenant: Tenant, *, fresh: bool = True) -> str:
     parts = []
     if fresh:
         parts.append(_BOOTSTRAP)
-    for kind in _kinds(tenant):
+    for kind in _KINDS:
         scope = _scope(kind, tenant)
         parts.extend(_statements(Plan(scope, tuple(migrations(kind)), verbs=True), tenant, kind))
     return "\n".join(parts)
@@ -102,7 +103,7 @@ def migrate(connection: psycopg.Connection, tenant: Tenant = DEFAULT) -> list[Pl
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         cursor.execute(_BOOTSTRAP)
         done = []
-        for kind in _kinds(tenant):
+        for kind in _KINDS:
             plan = _plan(cursor, kind, tenant)
             for statement in _statements(plan, tenant, kind):
                 cursor.execute(statement.encode())
@@ -116,10 +117,9 @@ def pending(connection: psycopg.Connection, tenant: Tenant = DEFAULT) -> list[Pl
         known = cursor.execute("SELECT to_regclass('tenure.verbs') IS NOT NULL").fetchone()
         if known == (False,):
             return [
-                Plan(_scope(kind, tenant), tuple(migrations(kind)), verbs=True)
-                for kind in _kinds(tenant)
+                Plan(_scope(kind, tenant), tuple(migrations(kind)), verbs=True) for kind in _KINDS
             ]
-        return [_plan(cursor, kind, tenant) for kind in _kinds(tenant)]
+        return [_plan(cursor, kind, tenant) for kind in _KINDS]
 
 
 def tenants(connection: psycopg.Connection) -> list[Tenant]:
@@ -143,18 +143,15 @@ def drop(connection: psycopg.Connection, tenant: Tenant) -> None:
         cursor.execute("DELETE FROM tenure.signal WHERE tenant = %s", (tenant.name,))
 
 
-def _kinds(tenant: Tenant) -> Sequence[str]:
-    del tenant
-    return (CONTROL, "tenant")
-
-
 def _scope(kind: str, tenant: Tenant) -> str:
     return "" if kind == CONTROL else tenant.name
 
 
 def _plan(cursor: psycopg.Cursor, kind: str, tenant: Tenant) -> Plan:
     scope = _scope(kind, tenant)
-    rows = cursor.execute("SELECT number FROM tenure.migration WHERE scope = %s", (scope,)).fetchall()
+    rows = cursor.execute(
+        "SELECT number FROM tenure.migration WHERE scope = %s", (scope,)
+    ).fetchall()
     applied = {number for (number,) in rows}
     known = migrations(kind)
     if newer := applied - {migration.number for migration in known}:
@@ -186,7 +183,8 @@ def _statements(plan: Plan, tenant: Tenant, kind: str) -> Iterator[str]:
     if kind != CONTROL:
         yield (
             f"INSERT INTO tenure.tenant (name, schema, created_at) "
-            f"VALUES ('{tenant.name}', '{tenant.schema}', clock_timestamp()) ON CONFLICT DO NOTHING;"
+            f"VALUES ('{tenant.name}', '{tenant.schema}', clock_timestamp()) "
+            f"ON CONFLICT DO NOTHING;"
         )
     yield render(verbs(kind), tenant)
     yield f'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{schema}" FROM PUBLIC;'

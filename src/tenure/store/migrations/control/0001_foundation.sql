@@ -73,7 +73,7 @@ CREATE TYPE tenure.draft AS (
     args         jsonb,
     priority     smallint,
     run_at       timestamptz,
-    delay        double precision,
+    delay        interval,
     owner        text,
     "unique"     text,
     when_taken   text,

@@ -22,8 +22,8 @@ RETURN CASE
         THEN format('has orphan %L; it can be retry or fail', d.orphan)
     WHEN NOT coalesce(d.block_on <@ ARRAY['paused', 'failed'], false)
         THEN 'has a block_on that holds something else than "paused" and "failed"'
-    WHEN d.delay IS NOT NULL AND NOT d.delay BETWEEN 0 AND 3153600000
-        THEN format('has a delay of %s s; it must lie between 0 and a hundred years', d.delay)
+    WHEN d.delay IS NOT NULL AND NOT d.delay BETWEEN interval '0' AND interval '100 years'
+        THEN format('has a delay of %s; it must lie between 0 and a hundred years', d.delay)
     WHEN d.delay IS NOT NULL AND d.run_at IS NOT NULL
         THEN 'has both a delay and a run_at; give one of them'
     WHEN d.task IS NULL AND (d.target IS NOT NULL OR cardinality(d.pools) > 0 OR d.after IS NOT NULL

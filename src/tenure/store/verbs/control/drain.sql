@@ -9,7 +9,7 @@ BEGIN
     UPDATE tenure.worker AS w SET draining_at = coalesce(w.draining_at, moment), idle = false
     WHERE w.id = worker AND w.dead_at IS NULL AND w.left_at IS NULL;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no living worker %s', worker);
+        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no living worker %s', worker);
     END IF;
     PERFORM pg_notify('tenure_' || worker, '');
     PERFORM tenure.note(tenure.actor(by), via, 'drain', 'worker', worker::text, reason, NULL, NULL);

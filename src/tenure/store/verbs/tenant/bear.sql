@@ -7,7 +7,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     due     CONSTANT timestamptz := CASE WHEN d.run_at = 'infinity' THEN NULL
-        WHEN d.delay IS NOT NULL THEN moment + make_interval(secs => d.delay) ELSE coalesce(d.run_at, moment) END;
+        WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
     waits   CONSTANT tenure.reason := CASE
         WHEN d.task IS NULL THEN 'tasks'::tenure.reason
         WHEN due IS NULL THEN 'unqueued'

@@ -8,7 +8,7 @@ DECLARE
     report json := tenant.cancellation_report(stop);
 BEGIN
     IF report IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = CASE WHEN name IS NULL
+        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = CASE WHEN name IS NULL
             THEN format('nobody has stopped job %s', coalesce(job::text, 'without an id')) ELSE format('there is no cancellation %s', name) END;
     END IF;
     RETURN (report::jsonb || jsonb_build_object('members', (

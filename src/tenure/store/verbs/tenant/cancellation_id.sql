@@ -5,5 +5,5 @@ BEGIN
     IF name ~ '^cancel-[0-9a-f]{6,15}$' THEN
         RETURN ('x' || lpad(substr(name, 8), 16, '0'))::bit(64)::bigint;
     END IF;
-    RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no cancellation %s', coalesce(quote_literal(name), 'without a name'));
+    RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no cancellation %s', coalesce(quote_literal(name), 'without a name'));
 END $$;

@@ -7,7 +7,7 @@ DECLARE
     holder bigint;
 BEGIN
     IF NOT EXISTS (SELECT FROM tenant.pool AS p WHERE p.name = change_slots.pool) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no pool %L', pool);
+        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no pool %L', pool);
     ELSIF EXISTS (SELECT FROM unnest(add) AS a WHERE coalesce(a, '') = '' OR length(a) > 500) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to 500 characters';
     END IF;

@@ -33,7 +33,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
     END IF;
     due := CASE WHEN d.run_at = 'infinity' THEN NULL
-        WHEN d.delay IS NOT NULL THEN moment + make_interval(secs => d.delay) ELSE coalesce(d.run_at, moment) END;
+        WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
     waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, moment, NULL) END;
     lane_id := tenant.lane_of(d.queue, d.task, d.pools);
     names := CASE WHEN d.owner IS NULL THEN tenure.actor(by) ELSE tenure.actor(d.owner) END;

@@ -5,7 +5,7 @@
 -- "cascade" decides about jobs that come after a cancelled one. Asking again answers with the same
 -- record; asking with "force" while a graceful stop is under way escalates it.
 CREATE OR REPLACE FUNCTION tenant.stop(
-    job bigint, intent text DEFAULT 'cancel', reason text DEFAULT 'User requested cancellation',
+    job bigint, intent text DEFAULT 'cancel', reason text DEFAULT NULL,
     force boolean DEFAULT false, "cascade" boolean DEFAULT true, grace interval DEFAULT NULL,
     last_rung tenure.rung DEFAULT 'killed', by text DEFAULT NULL, via text DEFAULT 'sql'
 ) RETURNS json
@@ -22,11 +22,12 @@ DECLARE
 BEGIN
     IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
-    ELSIF coalesce(reason, '') = '' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop needs a reason';
+    ELSIF reason = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the reason of a stop is empty; leave it out instead';
     ELSIF grace < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills';
     END IF;
+    reason := coalesce(reason, CASE intent WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
     SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop.job;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop.job);

@@ -1,5 +1,5 @@
 -- Jobs, newest first, that match a filter; a page goes on below the last id of the one before.
-CREATE OR REPLACE FUNCTION tenant.list(filter jsonb DEFAULT '{}', below bigint DEFAULT NULL, n integer DEFAULT 50) RETURNS json
+CREATE OR REPLACE FUNCTION tenant.list_jobs(filter jsonb DEFAULT '{}', below bigint DEFAULT NULL, n integer DEFAULT 50) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     known CONSTANT text[] := ARRAY['status', 'state', 'queue', 'task', 'target', 'owner', 'tag', 'key', 'parent', 'root',

@@ -1,0 +1,207 @@
+"""Every setting with its default; read once, and checked against the others."""
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, Self, get_args, get_origin
+
+from tenure.domain.duration import duration, in_words
+from tenure.domain.retry import Retry
+from tenure.errors import InputRefused, SettingInvalid
+
+ORPHAN_MESSAGE = "orphan: its worker stopped renewing its lease and was declared dead"
+PORTUGUESE_ORPHAN_MESSAGE = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
+MOST_ARGS_BYTES = 1_048_576  # the database refuses more
+
+PREFIX = "TENURE_"
+TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
+SHUTDOWN_GRACE = "SHUTDOWN_GRACE_PERIOD_SECONDS"  # another name for drain_grace, in whole seconds
+
+
+def require(holds: bool, why: str) -> None:
+    """Refuse a setting with a sentence of the form `name: why`."""
+    if not holds:
+        raise SettingInvalid(why)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every value may also be given as text: a duration as "20s", nothing as "none"."""
+
+    # Where the jobs are.
+    database_url: str | None = field(default=None, repr=False)  # none: embedded, under folder
+    folder: Path = Path(".tenure")  # of the embedded PostgreSQL
+    connect_timeout: timedelta = timedelta(seconds=5)  # for one connection to the database
+    max_args_bytes: int = MOST_ARGS_BYTES  # of one job
+
+    # Who is alive.
+    lease: timedelta = timedelta(seconds=15)  # how long a worker is trusted without a word from it
+    beat: timedelta = timedelta(seconds=5)  # between two renewals of the lease
+    recover_every: timedelta = timedelta(seconds=5)  # between two looks for dead workers
+    recover_grace: timedelta = timedelta(0)  # on top of a lease before its worker is dead
+    orphan_after: timedelta = timedelta(minutes=2)  # a running job whose worker nobody knows
+    pending_orphan_after: timedelta | None = None  # a ready job that nobody starts; none: it waits
+    orphan_message: str = ORPHAN_MESSAGE  # the error of an orphan
+    on_orphan: Literal["retry", "fail"] = "retry"
+
+    # How soon things are noticed when no notice comes.
+    promote_every: timedelta = timedelta(seconds=1)  # between two looks for what became ready
+    poll: timedelta = timedelta(seconds=1)  # between two claims of an idle worker
+
+    # How jobs end.
+    retry: Retry = field(default_factory=Retry)  # of a task function that does not say
+    stop_grace: timedelta = timedelta(seconds=30)  # from the request to the kill
+    ask_for: timedelta = timedelta(0)  # of stop_grace, before code that was asked is interrupted
+    close_timeout: timedelta = timedelta(seconds=5)  # for one resource to close before it is forced
+    drain_grace: timedelta = timedelta(seconds=300)  # for a worker to leave, stops included
+    on_drain: Literal["release", "pause"] = "release"  # what becomes of jobs it cannot finish
+
+    # How long things are kept after their end; none: for ever.
+    keep_completed: timedelta | None = timedelta(days=7)
+    keep_failed: timedelta | None = None
+    keep_cancelled: timedelta | None = timedelta(days=30)
+    keep_audit: timedelta | None = None
+    keep_records: timedelta | None = None  # of cancellations whose job is gone
+
+    def __post_init__(self) -> None:
+        for setting in dataclasses.fields(self):
+            value = _read(setting.name, setting.type, getattr(self, setting.name))
+            object.__setattr__(self, setting.name, value)
+        self._argue()
+
+    def _argue(self) -> None:
+        for name in ("beat", "recover_every", "promote_every", "poll", "connect_timeout"):
+            require(getattr(self, name) > timedelta(0), f"{name}: it must be longer than 0s")
+        lease, beat = in_words(self.lease), in_words(self.beat)
+        require(
+            self.beat * 2 < self.lease,
+            f"beat: {beat} leaves no room for a missed beat in a lease of {lease}",
+        )
+        # A sweep that comes later than a lease takes itself for blind.
+        require(
+            self.recover_every < self.lease,
+            f"recover_every: looking every {in_words(self.recover_every)} is too seldom to declare "
+            f"a worker dead whose lease is {lease}",
+        )
+        require(
+            self.pending_orphan_after is None or self.pending_orphan_after > self.poll,
+            f"pending_orphan_after: a job must wait longer than the {in_words(self.poll)} that an "
+            f"idle worker takes to look for it (poll)",
+        )
+        require(
+            self.ask_for <= self.stop_grace,
+            f"ask_for: {in_words(self.ask_for)} of asking do not fit into a stop_grace of "
+            f"{in_words(self.stop_grace)}",
+        )
+        require(
+            0 < self.max_args_bytes <= MOST_ARGS_BYTES,
+            f"max_args_bytes: it takes from 1 to {MOST_ARGS_BYTES} bytes, not "
+            f"{self.max_args_bytes}",
+        )
+        require(self.orphan_message != "", "orphan_message: it cannot be empty")
+
+    def replace(self, **changes: Any) -> Self:
+        """These settings with some of them changed."""
+        _refuse_unknown(changes, self.names())
+        return dataclasses.replace(self, **changes)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        return tuple(setting.name for setting in dataclasses.fields(cls))
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str]) -> Self:
+        """TENURE_LEASE=20s and so on; an empty variable counts as one that is not set."""
+        known = {f"{PREFIX}{name.upper()}": name for name in cls.names()}
+        ours = [name for name in env if name.startswith(PREFIX)]
+        _refuse_unknown((name for name in ours if not name.startswith(TEST_PREFIX)), known)
+        values: dict[str, Any] = {name: env[key] for key, name in known.items() if env.get(key)}
+        seconds = env.get(SHUTDOWN_GRACE)
+        if seconds and "drain_grace" not in values:
+            require(
+                seconds.isascii() and seconds.isdigit(),
+                f"drain_grace: {SHUTDOWN_GRACE} takes a whole number of seconds, not {seconds!r}",
+            )
+            values["drain_grace"] = f"{seconds}s"
+        return cls(**values)
+
+    @classmethod
+    def development(cls, **changes: Any) -> Self:
+        """Soon to notice what died."""
+        return cls._preset("10s", "60s", changes)
+
+    @classmethod
+    def production(cls, **changes: Any) -> Self:
+        """Patient with a database or a network that is away for minutes."""
+        return cls._preset("30s", "300s", changes)
+
+    @classmethod
+    def high_reliability(cls, **changes: Any) -> Self:
+        """More beats to a lease, and back to work sooner."""
+        return cls._preset("15s", "180s", changes)
+
+    @classmethod
+    def _preset(cls, beat: str, lease: str, changes: Mapping[str, Any]) -> Self:
+        _refuse_unknown(changes, cls.names())
+        values: dict[str, Any] = {"beat": beat, "lease": lease, **changes}
+        return cls(**values)
+
+
+def _refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
+    for name in names:
+        if name not in known:
+            [nearest] = difflib.get_close_matches(name, known, n=1, cutoff=0)
+            raise SettingInvalid(f"{name}: there is no such setting; the nearest is {nearest}")
+
+
+def _read(name: str, kind: Any, value: Any) -> object:
+    """The value of a setting, from itself or from its text."""
+    if NoneType in get_args(kind):
+        if value is None or value == "none":
+            return None
+        kind, _ = get_args(kind)
+    if kind is timedelta:
+        return _duration(name, value)
+    if kind is Retry:
+        return _retry(value)
+    if get_origin(kind) is Literal:
+        choices = " or ".join(map(repr, get_args(kind)))
+        require(value in get_args(kind), f"{name}: it takes {choices}, not {value!r}")
+        return value
+    if kind is int:
+        text = str(value).strip()
+        whole = not isinstance(value, (bool, float)) and text.isascii() and text.isdigit()
+        require(whole, f"{name}: it takes a whole number, not {value!r}")
+        return int(text)
+    # The value is not shown: it may be a URL with a password in it.
+    wanted: tuple[type, ...] = (str, Path) if kind is Path else (str,)
+    require(isinstance(value, wanted), f"{name}: it takes a text, not a {type(value).__name__}")
+    return kind(value)
+
+
+def _duration(name: str, value: Any) -> timedelta:
+    try:
+        return duration(value)
+    except InputRefused as refusal:
+        raise SettingInvalid(f"{name}: {refusal}") from None
+
+
+def _retry(value: Any) -> Retry:
+    """A Retry, a number of retries, or options; the latter two also as text."""
+    if isinstance(value, Retry):
+        return value
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise SettingInvalid(
+                f'retry: it takes a number of retries or {{"max": 3, "base": "1s", ...}}, '
+                f"not {value!r}"
+            ) from None
+    return Retry.from_options(value) if isinstance(value, Mapping) else Retry(max=value)

@@ -1,0 +1,62 @@
+"""Lengths of time: "20s" outside, a timedelta inside."""
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+
+from tenure.errors import InputRefused
+
+_MICROSECONDS = {
+    "d": 86_400_000_000,
+    "h": 3_600_000_000,
+    "m": 60_000_000,
+    "s": 1_000_000,
+    "ms": 1_000,
+    "us": 1,
+}
+_PARTS = re.compile(
+    "".join(rf"(?:([0-9]{{1,20}}(?:\.[0-9]{{1,20}})?){unit}\s*)?" for unit in _MICROSECONDS)
+)
+_BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+def duration(value: timedelta | str | int | float) -> timedelta:
+    """A length of time from "20s", "1h30m", "500ms", a timedelta, or a number of seconds."""
+    if isinstance(value, bool) or not isinstance(value, (timedelta, str, int, float)):
+        raise InputRefused(f'{value!r} is not a duration; write "20s", "1h30m" or "500ms"')
+    try:
+        length = _read(value) if isinstance(value, str) else _count(value)
+    except (OverflowError, ValueError):
+        raise InputRefused(f"{value!r} is not a length of time that can be counted") from None
+    if length < timedelta(0):
+        raise InputRefused(f"a duration cannot be negative, and {in_words(length)} is")
+    return length
+
+
+def in_words(length: timedelta) -> str:
+    """The text that `duration` reads back as this length; negative ones get a sign."""
+    if length < timedelta(0):
+        return f"-{in_words(-length)}"
+    rest = length // timedelta(microseconds=1)
+    words = ""
+    for unit, size in _MICROSECONDS.items():
+        amount, rest = divmod(rest, size)
+        words += f"{amount}{unit}" if amount else ""
+    return words or "0s"
+
+
+def _read(text: str) -> timedelta:
+    if _BARE_NUMBER.fullmatch(text.strip()):
+        raise InputRefused(f'{text!r} has no unit; write "{text.strip()}s" if it means seconds')
+    parts = _PARTS.fullmatch(text.strip())
+    if not parts or not any(parts.groups()):
+        raise InputRefused(f'{text!r} is not a duration; write "20s", "1h30m" or "500ms"')
+    total = sum(
+        Decimal(amount) * size
+        for amount, size in zip(parts.groups("0"), _MICROSECONDS.values(), strict=True)
+    )
+    return timedelta(microseconds=round(total))
+
+
+def _count(value: timedelta | int | float) -> timedelta:
+    return value if isinstance(value, timedelta) else timedelta(seconds=value)

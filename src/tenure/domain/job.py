@@ -1,0 +1,98 @@
+"""A job as it is asked for, and as it is seen."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from tenure.domain.lifecycle import Reason, State, Status
+
+JSON = Any  # what json.loads can return
+
+NEVER: Literal["infinity"] = "infinity"  # run_at of a job that is created but not queued
+
+
+class After(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a job comes after, and what to do if that did not complete."""
+
+    job: int | str  # an id, or the key of a job of the same call
+    policy: Literal["wait", "fail", "run"] = "wait"
+
+
+class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A job to enqueue. Without a task it has no code of its own and ends as its tasks end."""
+
+    task: str | None = None
+    args: Mapping[str, JSON] = {}
+    queue: str = "default"
+    key: str | None = None
+    priority: int = 0
+    run_at: datetime | Literal["infinity"] | None = None
+    delay: timedelta | None = None
+    owner: str | None = None
+    unique: str | None = None
+    when_taken: Literal["return", "replace", "refuse"] = "return"
+    idempotency: str | None = None
+    target: str | None = None
+    block_on: Sequence[Literal["paused", "failed"]] = ("paused", "failed")
+    parent: int | str | None = None
+    after: Sequence[int | str | After] = ()
+    max_attempts: int = 4
+    orphan: Literal["retry", "fail"] = "retry"
+    options: Mapping[str, JSON] | None = None
+    budget: Mapping[str, float] | None = None
+    pools: Sequence[str] = ()
+    tags: Sequence[str] | None = None
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A job with the words people know. No token: whoever has it could speak as its worker."""
+
+    id: int
+    root_id: int
+    parent_id: int | None
+    key: str | None
+    task: str | None
+    queue: str
+    status: Status
+    state: State
+    waiting: Reason | None
+    priority: int
+    target: str | None
+    run_at: datetime | None
+    owner: str
+    tags: tuple[str, ...] | None
+    attempt: int
+    max_attempts: int
+    retry_count: int
+    max_retries: int
+    crashes: int
+    worker_id: str | None
+    lease_owner: str | None
+    heartbeat_at: datetime | None
+    last_heartbeat_at: datetime | None
+    lease_expires_at: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    cancel_requested: bool
+    cancelled_at: datetime | None
+    cancelled_by: str | None
+    cancellation_reason: str | None
+    cancellation_id: str | None
+    error_message: str | None
+    error: JSON = None
+    budget: JSON = None
+    progress: JSON = None
+    args: JSON = None
+    options: JSON = None
+    result: JSON = None
+    checkpoint: JSON = None
+    cleanup: JSON = None
+    spent: Mapping[str, float] = {}
+    slots: tuple[str, ...] = ()
+    needs: tuple[Mapping[str, JSON], ...] = ()
+    artifacts: tuple[Mapping[str, JSON], ...] = ()
+    attempts: tuple[Mapping[str, JSON], ...] = ()
+    partials: int = 0

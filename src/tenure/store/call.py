@@ -1,0 +1,54 @@
+"""One call of a verb: what is sent and how the answer is read, apart from who sends it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from tenure.domain.tenant import DEFAULT, Tenant
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Argument:
+    value: Any
+    type: str  # the PostgreSQL type, so that every driver sends it alike
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A verb with its named arguments. Every verb answers with one JSON value."""
+
+    verb: str
+    arguments: Mapping[str, Argument]
+    read: Callable[[bytes | str], T]
+    safe: bool = False  # may be sent again when nobody knows whether it was carried out
+    control: bool = False  # lives in the control schema, whoever the tenant is
+    tenant: Tenant = DEFAULT
+
+    def of(self, tenant: Tenant) -> "Call[T]":
+        return replace(self, tenant=tenant)
+
+    def sql(self, placeholders: Iterable[str]) -> str:
+        """The statement, with a placeholder of the driver's own kind for each argument."""
+        schema = "tenure" if self.control else self.tenant.schema
+        named = ", ".join(
+            f'"{name}" => CAST({placeholder} AS {argument.type})'
+            for placeholder, (name, argument) in zip(
+                placeholders, self.arguments.items(), strict=False
+            )
+        )
+        return f'SELECT CAST("{schema}"."{self.verb}"({named}) AS text)'
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return tuple(argument.value for argument in self.arguments.values())
+
+
+@cache
+def answer(kind: type[T]) -> Callable[[bytes | str], T]:
+    """Read an answer of this kind."""
+    return msgspec.json.Decoder(kind).decode

@@ -1,0 +1,1 @@
+"""Every verb as a function that makes its call, named like the SQL function."""

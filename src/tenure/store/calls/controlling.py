@@ -1,0 +1,230 @@
+"""What people do to jobs, queues, targets, tenants and pools."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Literal
+
+from tenure.domain.job import JSON, Job
+from tenure.domain.lifecycle import Intent, Rung
+from tenure.store.call import Argument, Call, answer
+from tenure.store.calls.arguments import actor, of_job
+from tenure.store.new_jobs import as_json
+from tenure.store.results import Cancellation, Pool
+
+
+def stop(
+    job: int,
+    *,
+    intent: Intent = Intent.CANCEL,
+    reason: str | None = None,
+    force: bool = False,
+    cascade: bool = True,
+    grace: timedelta | None = None,
+    last_rung: Rung = Rung.KILLED,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Cancellation]:
+    return Call(
+        "stop",
+        {
+            **of_job(job),
+            "intent": Argument(str(intent), "text"),
+            "reason": Argument(reason, "text"),
+            "force": Argument(force, "boolean"),
+            "cascade": Argument(cascade, "boolean"),
+            "grace": Argument(grace, "interval"),
+            "last_rung": Argument(str(last_rung), "tenure.rung"),
+            **actor(by, via),
+        },
+        answer(Cancellation),
+        safe=True,
+    )
+
+
+def step(
+    cancellation: str,
+    name: str,
+    status: str,
+    *,
+    details: Mapping[str, JSON] | None = None,
+    error: str | None = None,
+) -> Call[Cancellation]:
+    return Call(
+        "step",
+        {
+            "cancellation": Argument(cancellation, "text"),
+            "name": Argument(name, "text"),
+            "status": Argument(status, "text"),
+            "details": Argument(as_json(details or {}), "jsonb"),
+            "error": Argument(error, "text"),
+        },
+        answer(Cancellation),
+        safe=True,
+    )
+
+
+def close_record(
+    cancellation: str,
+    status: Literal["completed", "partial", "failed"],
+    *,
+    error: str | None = None,
+) -> Call[Cancellation]:
+    return Call(
+        "close_record",
+        {
+            "cancellation": Argument(cancellation, "text"),
+            "status": Argument(status, "text"),
+            "error": Argument(error, "text"),
+        },
+        answer(Cancellation),
+    )
+
+
+def resume(
+    job: int,
+    *,
+    fresh: bool = False,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Job]:
+    return Call(
+        "resume",
+        {
+            **of_job(job),
+            "fresh": Argument(fresh, "boolean"),
+            "reason": Argument(reason, "text"),
+            **actor(by, via),
+        },
+        answer(Job),
+    )
+
+
+def clear(
+    job: int | None = None,
+    *,
+    target: str | None = None,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[dict[str, Any]]:
+    return Call(
+        "clear",
+        {
+            **of_job(job),
+            "target": Argument(target, "text"),
+            "reason": Argument(reason, "text"),
+            **actor(by, via),
+        },
+        answer(dict[str, Any]),
+    )
+
+
+def rerun(
+    job: int, *, reason: str | None = None, by: str | None = None, via: str = "python"
+) -> Call[Job]:
+    return Call(
+        "rerun", {**of_job(job), "reason": Argument(reason, "text"), **actor(by, via)}, answer(Job)
+    )
+
+
+def pause(
+    subject: Literal["queue", "target", "tenant"],
+    name: str = "",
+    *,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[dict[str, Any]]:
+    return _pausing("pause", subject, name, reason, by, via)
+
+
+def unpause(
+    subject: Literal["queue", "target", "tenant"],
+    name: str = "",
+    *,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[dict[str, Any]]:
+    return _pausing("unpause", subject, name, reason, by, via)
+
+
+def create_pool(
+    pool: str, slots: Sequence[str] = (), *, by: str | None = None, via: str = "python"
+) -> Call[Pool]:
+    return Call(
+        "create_pool",
+        {
+            "pool": Argument(pool, "text"),
+            "slots": Argument(list(slots), "text[]"),
+            **actor(by, via),
+        },
+        answer(Pool),
+    )
+
+
+def change_slots(
+    pool: str,
+    *,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Pool]:
+    return Call(
+        "change_slots",
+        {
+            "pool": Argument(pool, "text"),
+            "add": Argument(list(add), "text[]"),
+            "remove": Argument(list(remove), "text[]"),
+            **actor(by, via),
+        },
+        answer(Pool),
+    )
+
+
+def release_slot(
+    pool: str,
+    slot: str,
+    *,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Pool]:
+    return Call(
+        "release_slot",
+        {
+            "pool": Argument(pool, "text"),
+            "slot": Argument(slot, "text"),
+            "reason": Argument(reason, "text"),
+            **actor(by, via),
+        },
+        answer(Pool),
+    )
+
+
+def admit(
+    role: str, kind: Literal["producer", "viewer", "operator", "worker"]
+) -> Call[dict[str, Any]]:
+    return Call(
+        "admit",
+        {"role_name": Argument(role, "text"), "kind": Argument(kind, "text")},
+        answer(dict[str, Any]),
+    )
+
+
+def _pausing(
+    verb: str, subject: str, name: str, reason: str | None, by: str | None, via: str
+) -> Call[dict[str, Any]]:
+    return Call(
+        verb,
+        {
+            "subject": Argument(subject, "text"),
+            "name": Argument(name, "text"),
+            "reason": Argument(reason, "text"),
+            **actor(by, via),
+        },
+        answer(dict[str, Any]),
+        safe=True,
+    )

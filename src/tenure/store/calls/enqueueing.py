@@ -1,0 +1,58 @@
+"""Jobs on their way in, and on their way to being ready."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from tenure.domain.job import JSON, Job, NewJob
+from tenure.store.call import Argument, Call, answer
+from tenure.store.calls.arguments import actor, of_job
+from tenure.store.new_jobs import as_json, checked
+from tenure.store.results import Enqueued, Promoted
+
+
+def enqueue(
+    jobs: NewJob | Sequence[NewJob],
+    *,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[tuple[Enqueued, ...]]:
+    batch = checked([jobs] if isinstance(jobs, NewJob) else jobs)
+    return Call(
+        "enqueue",
+        {"jobs": Argument(as_json(batch), "jsonb"), **actor(by, via)},
+        answer(tuple[Enqueued, ...]),
+        safe=bool(batch) and all(job.idempotency for job in batch if job.parent is None),
+    )
+
+
+def enqueue_many(
+    job: NewJob,
+    arguments: Sequence[Mapping[str, JSON]],
+    *,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[tuple[int, ...]]:
+    checked([job])
+    return Call(
+        "enqueue_many",
+        {
+            "arguments": Argument(as_json(arguments), "jsonb"),
+            "shared": Argument(as_json(job), "jsonb"),
+            **actor(by, via),
+        },
+        answer(tuple[int, ...]),
+    )
+
+
+def queue(
+    job: int, *, run_at: datetime | None = None, by: str | None = None, via: str = "python"
+) -> Call[Job]:
+    return Call(
+        "queue",
+        {**of_job(job), "run_at": Argument(run_at, "timestamptz"), **actor(by, via)},
+        answer(Job),
+    )
+
+
+def promote(n: int = 500) -> Call[Promoted]:
+    return Call("promote", {"n": Argument(n, "integer")}, answer(Promoted), safe=True)

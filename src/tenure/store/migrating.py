@@ -1,0 +1,53 @@
+"""Migrations from outside the store: by URL, for people and for programs that start."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+
+from tenure.domain.tenant import Tenant
+from tenure.errors import InputRefused, StoreUnavailable
+from tenure.store import schema
+from tenure.store.faults import fault
+from tenure.store.schema import Plan
+
+
+class Migrator:
+    """Brings a database to what this code needs."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def migrate(self, tenant: Tenant) -> list[Plan]:
+        """What was done, by scope."""
+        with self._connection() as connection:
+            return schema.migrate(connection, tenant)
+
+    def pending(self, tenant: Tenant) -> list[Plan]:
+        """What would be done, by scope."""
+        with self._connection() as connection:
+            return schema.pending(connection, tenant)
+
+    def tenants(self) -> list[Tenant]:
+        with self._connection() as connection:
+            return schema.tenants(connection)
+
+    def drop(self, tenant: Tenant) -> None:
+        """Delete a tenant with all its jobs; the default one cannot be dropped."""
+        if tenant.schema == "tenure":
+            raise InputRefused("the default tenant cannot be dropped; drop the schema by hand")
+        with self._connection() as connection:
+            schema.drop(connection, tenant)
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection]:
+        try:
+            with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
+                version = connection.info.server_version
+                if version < 140000:
+                    raise StoreUnavailable(
+                        f"this is PostgreSQL {version // 10000}; Tenure needs 14 or newer"
+                    )
+                yield connection
+        except psycopg.Error as error:
+            raise fault(error) from error

@@ -1,0 +1,101 @@
+"""Jobs on their way in: refused with a sentence where they cannot be what they say."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from tenure.domain.job import After, NewJob
+from tenure.errors import InputRefused
+
+MOST_BYTES = 1 << 20  # of one job's arguments; the database holds to the same
+
+
+def as_json(value: Any) -> str:
+    """JSON that PostgreSQL takes as it is."""
+    try:
+        text = _encoder.encode(value).decode("utf-8")
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputRefused(f"this cannot be written as JSON: {error}") from None
+    if "\\u0000" in text:
+        raise InputRefused("a text contains the character NUL, which PostgreSQL cannot store")
+    return text
+
+
+def checked(jobs: Sequence[NewJob]) -> list[NewJob]:
+    """The jobs in an order in which each comes after what it names; refused when there is none."""
+    for job in jobs:
+        if isinstance(job.run_at, datetime) and job.run_at.tzinfo is None:
+            raise InputRefused(f"run_at of {_name(job)} has no time zone; give it one")
+        refuse_not_json(job.args)
+        if len(_encode_args(job)) > MOST_BYTES:
+            raise InputRefused(
+                f"the arguments of {_name(job)} are larger than {MOST_BYTES} bytes; store large "
+                f"things elsewhere and pass their name"
+            )
+    return _in_order(jobs)
+
+
+def refuse_not_json(value: Any) -> None:
+    """Refuse numbers that JSON does not have; written as they are they would come back as null."""
+    match value:
+        case float() if not isfinite(value):
+            raise InputRefused(f"{value} is not a JSON number")
+        case dict():
+            for inner in value.values():
+                refuse_not_json(inner)
+        case list() | tuple():
+            for inner in value:
+                refuse_not_json(inner)
+
+
+def _in_order(jobs: Sequence[NewJob]) -> list[NewJob]:
+    by_key = {job.key: job for job in jobs if job.key is not None}
+    if len(by_key) < sum(job.key is not None for job in jobs):
+        twice = next(job for job in jobs if job.key and by_key[job.key] is not job)
+        if any(twice.key in _named(job) for job in jobs):
+            raise InputRefused(
+                f"two jobs of this call have the key {twice.key!r}, and one names it"
+            )
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    places = {id(job): place for place, job in enumerate(jobs)}
+    for place, job in enumerate(jobs):
+        needed = [places[id(by_key[key])] for key in _named(job) if key in by_key]
+        if place in needed:
+            raise InputRefused(f"{_name(job)} cannot come after itself")
+        sorter.add(place, *needed)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        way = " -> ".join(_name(jobs[place]) for place in reversed(error.args[1]))
+        raise InputRefused(f"these jobs wait for one another in a cycle: {way}") from None
+    order: list[int] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        order.extend(ready)
+        sorter.done(*ready)
+    return [jobs[place] for place in order]
+
+
+def _named(job: NewJob) -> list[str]:
+    names = [job.parent, *(need.job if isinstance(need, After) else need for need in job.after)]
+    return [name for name in names if isinstance(name, str)]
+
+
+def _name(job: NewJob) -> str:
+    return f"job {job.key!r}" if job.key is not None else f"a job of task {job.task!r}"
+
+
+def _encode_args(job: NewJob) -> bytes:
+    try:
+        return _encoder.encode(job.args)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputRefused(
+            f"the arguments of {_name(job)} cannot be written as JSON: {error}"
+        ) from None
+
+
+_encoder = msgspec.json.Encoder()

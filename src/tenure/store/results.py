@@ -1,0 +1,228 @@
+"""What the verbs answer, as frozen values."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import Intent, Rung, State, Status
+
+
+class Enqueued(msgspec.Struct, frozen=True):
+    id: int
+    created: bool  # false: another job has the key, and this is it
+    taken: str | None = None  # by which key: unique, idempotency, or its parent's
+    key: str | None = None
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """A job that is this worker's now, with the token that proves it."""
+
+    id: int
+    token: int
+    task: str
+    queue: str
+    args: Mapping[str, JSON]
+    attempt: int
+    max_attempts: int
+    crashes: int
+    priority: int
+    owner: str
+    root_id: int
+    parent_id: int | None
+    key: str | None
+    target: str | None
+    options: Mapping[str, JSON] | None
+    budget: Mapping[str, float] | None
+    checkpoint: JSON
+    slots: Mapping[str, str] | None
+
+
+class Claim(msgspec.Struct, frozen=True):
+    jobs: tuple[Claimed, ...]
+    floors: str  # hand it to the next claim; see claim.sql
+    alive: bool
+
+
+class Signal(msgspec.Struct, frozen=True):
+    """What a worker must hear about a job it holds."""
+
+    id: int
+    tenant: str
+    job_id: int
+    token: int
+    orders: Mapping[str, JSON]
+
+
+class Renewal(msgspec.Struct, frozen=True):
+    alive: bool  # false: declared dead; kill what still runs and start anew
+    signals: tuple[Signal, ...]
+    expires_at: datetime | None = None
+    draining: bool = False
+
+
+class Finished(msgspec.Struct, frozen=True):
+    accepted: Mapping[int, State]  # what became of each
+    refused: tuple[int, ...]  # not this worker's any more
+    busy: tuple[int, ...]  # locked by somebody just now; say it again
+    wakes: bool  # there is something to promote
+
+
+class Exhausted(msgspec.Struct, frozen=True):
+    job_id: int
+    message: str
+
+
+class Reported(msgspec.Struct, frozen=True):
+    accepted: tuple[int, ...]
+    refused: tuple[int, ...]
+    busy: tuple[int, ...]
+    exhausted: tuple[Exhausted, ...]
+    granted: Mapping[str, Mapping[str, str]]  # job -> pool -> slot
+
+
+class Promoted(msgspec.Struct, frozen=True):
+    linked: int
+    due: int
+    targets: int
+    closed: int
+    more: bool
+
+
+class Step(msgspec.Struct, frozen=True):
+    step_name: str
+    status: str
+    started_at: datetime | None
+    completed_at: datetime | None
+    details: Mapping[str, JSON]
+    error: str | None
+
+
+class Member(msgspec.Struct, frozen=True):
+    job_id: int
+    was: State
+    became: State | None
+    rung: Rung | None
+    worker_id: str | None
+    runner: str | None
+    ended_at: datetime | None
+    error: str | None
+
+
+class Cancellation(msgspec.Struct, frozen=True):
+    cancellation_id: str
+    job_id: int
+    task_id: int | None
+    intent: Intent
+    reason: str
+    force: bool
+    cascade: bool
+    grace: float | None
+    last_rung: Rung
+    initiated_at: datetime
+    initiated_by: str
+    status: str
+    completed_at: datetime | None
+    error: str | None
+    again: bool  # somebody had asked for this stop before
+    progress: tuple[Step, ...]
+    tasks_cancelled: tuple[int, ...]
+    tasks_completed: tuple[int, ...]
+    tasks_open: tuple[int, ...]
+    runners_terminated: tuple[str, ...]
+    slots_released: tuple[str, ...]
+    artifacts_preserved: tuple[str, ...]
+    errors: tuple[str, ...]
+    duration_seconds: float
+    success: bool
+    members: tuple[Member, ...] = ()
+
+
+class Dead(msgspec.Struct, frozen=True):
+    worker_id: UUID
+    host: str
+    pid: int
+    beat_at: datetime
+    expires_at: datetime
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    job: int
+    state: State | None = None  # what became of it; not said in a dry run
+    worker: str | None = None
+
+
+class Recovery(msgspec.Struct, frozen=True):
+    dead: tuple[Dead, ...]
+    blind_until: datetime | None  # nobody is declared dead before; the sweep itself had been away
+    recovered: tuple[Recovered, ...]
+    busy: tuple[int, ...]
+    failed: tuple[int, ...]
+    stale: tuple[int, ...]
+
+
+class Held(msgspec.Struct, frozen=True):
+    job: int
+    token: int
+
+
+class Reason(msgspec.Struct, frozen=True):
+    reason: str
+    sentence: str
+    about: str | None
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    job_id: int
+    status: Status
+    reasons: tuple[Reason, ...]
+
+
+class Queue(msgspec.Struct, frozen=True):
+    by_status: Mapping[str, int]
+    oldest_seconds: float | None
+    paused: bool
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    total: int
+    by_status: Mapping[str, int]
+    queues: Mapping[str, Queue]
+    refused: int
+    recovered: int
+
+
+class Slot(msgspec.Struct, frozen=True):
+    name: str
+    job_id: int | None
+    held_at: datetime | None
+
+
+class Pool(msgspec.Struct, frozen=True):
+    name: str
+    created_at: datetime
+    slots: tuple[Slot, ...]
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    jobs: int
+    records: int
+    audit: int
+    events: int
+    more: bool
+
+
+class AuditRow(msgspec.Struct, frozen=True):
+    id: int
+    at: datetime
+    actor: str
+    via: str
+    verb: str
+    subject: str
+    name: str
+    reason: str | None
+    before: Any
+    after: Any

@@ -1,0 +1,262 @@
+"""The stores: each verb as a method, for plain code and for async code.
+
+The two lists below are the same list. A verb is defined once, as a function that makes its call;
+here it is only said who sends it.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import repeat
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
+
+from tenure.config import Settings
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import StoreUnavailable, TenureError
+from tenure.store.call import Call
+from tenure.store.calls import controlling, enqueueing, keeping, looking, working
+from tenure.store.faults import fault, is_contention, is_outage
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_TRIES = 5
+
+
+def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate["Store", P], T]:
+    def verb(self: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.send(make(*args, **kwargs))
+
+    verb.__name__, verb.__doc__ = make.__name__, make.__doc__
+    return verb
+
+
+def _awaited(make: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncStore", P], Awaitable[T]]:
+    async def verb(self: "AsyncStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.send(make(*args, **kwargs))
+
+    verb.__name__, verb.__doc__ = make.__name__, make.__doc__
+    return verb
+
+
+class Store:
+    """The verbs for one tenant, from plain code."""
+
+    def __init__(
+        self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
+    ) -> None:
+        self.tenant = tenant
+        timeout = (settings or Settings()).connect_timeout.total_seconds()
+        self._pool = ConnectionPool(
+            url,
+            min_size=0,
+            max_size=8,
+            timeout=timeout,
+            reconnect_timeout=timeout,
+            kwargs={"autocommit": True, "prepare_threshold": 0, "connect_timeout": _whole(timeout)},
+            check=ConnectionPool.check_connection,
+            open=True,
+        )
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(self, call: Call[T]) -> T:
+        """Carry out a call; again where that is safe."""
+        call = call.of(self.tenant)
+        for pause in _pauses():
+            try:
+                with self._pool.connection() as connection:
+                    row = connection.execute(
+                        call.sql(_PLACEHOLDERS).encode(), call.values
+                    ).fetchone()
+                return _read(call, row)
+            except (psycopg.Error, PoolTimeout) as error:
+                _raise_unless_worth_another_try(call, error, pause)
+            time.sleep(pause or 0)
+        raise AssertionError
+
+    enqueue = _sent(enqueueing.enqueue)
+    enqueue_many = _sent(enqueueing.enqueue_many)
+    queue = _sent(enqueueing.queue)
+    promote = _sent(enqueueing.promote)
+
+    register = _sent(working.register)
+    renew = _sent(working.renew)
+    drain = _sent(working.drain)
+    leave = _sent(working.leave)
+    claim = _sent(working.claim)
+    held = _sent(working.held)
+    finish = _sent(working.finish)
+    crash = _sent(working.crash)
+    release = _sent(working.release)
+    report = _sent(working.report)
+
+    stop = _sent(controlling.stop)
+    step = _sent(controlling.step)
+    close_record = _sent(controlling.close_record)
+    resume = _sent(controlling.resume)
+    clear = _sent(controlling.clear)
+    rerun = _sent(controlling.rerun)
+    pause = _sent(controlling.pause)
+    unpause = _sent(controlling.unpause)
+    create_pool = _sent(controlling.create_pool)
+    change_slots = _sent(controlling.change_slots)
+    release_slot = _sent(controlling.release_slot)
+    admit = _sent(controlling.admit)
+
+    recover = _sent(keeping.recover)
+    prune = _sent(keeping.prune)
+
+    show = _sent(looking.show)
+    list_jobs = _sent(looking.list_jobs)
+    explain = _sent(looking.explain)
+    statistics = _sent(looking.statistics)
+    cancellation = _sent(looking.cancellation)
+    cancellations = _sent(looking.cancellations)
+    trail = _sent(looking.trail)
+    kept = _sent(looking.kept)
+    pools = _sent(looking.pools)
+
+
+class AsyncStore:
+    """The verbs for one tenant, from async code. Use it as an async context manager."""
+
+    def __init__(
+        self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
+    ) -> None:
+        self.tenant = tenant
+        timeout = (settings or Settings()).connect_timeout.total_seconds()
+        self._pool = AsyncConnectionPool(
+            url,
+            min_size=0,
+            max_size=8,
+            timeout=timeout,
+            reconnect_timeout=timeout,
+            kwargs={"autocommit": True, "prepare_threshold": 0, "connect_timeout": _whole(timeout)},
+            check=AsyncConnectionPool.check_connection,
+            open=False,
+        )
+
+    async def open(self) -> None:
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def send(self, call: Call[T]) -> T:
+        """Carry out a call; again where that is safe."""
+        call = call.of(self.tenant)
+        for pause in _pauses():
+            try:
+                async with self._pool.connection() as connection:
+                    cursor = await connection.execute(call.sql(_PLACEHOLDERS).encode(), call.values)
+                    row = await cursor.fetchone()
+                return _read(call, row)
+            except (psycopg.Error, PoolTimeout) as error:
+                _raise_unless_worth_another_try(call, error, pause)
+            await asyncio.sleep(pause or 0)
+        raise AssertionError
+
+    enqueue = _awaited(enqueueing.enqueue)
+    enqueue_many = _awaited(enqueueing.enqueue_many)
+    queue = _awaited(enqueueing.queue)
+    promote = _awaited(enqueueing.promote)
+
+    register = _awaited(working.register)
+    renew = _awaited(working.renew)
+    drain = _awaited(working.drain)
+    leave = _awaited(working.leave)
+    claim = _awaited(working.claim)
+    held = _awaited(working.held)
+    finish = _awaited(working.finish)
+    crash = _awaited(working.crash)
+    release = _awaited(working.release)
+    report = _awaited(working.report)
+
+    stop = _awaited(controlling.stop)
+    step = _awaited(controlling.step)
+    close_record = _awaited(controlling.close_record)
+    resume = _awaited(controlling.resume)
+    clear = _awaited(controlling.clear)
+    rerun = _awaited(controlling.rerun)
+    pause = _awaited(controlling.pause)
+    unpause = _awaited(controlling.unpause)
+    create_pool = _awaited(controlling.create_pool)
+    change_slots = _awaited(controlling.change_slots)
+    release_slot = _awaited(controlling.release_slot)
+    admit = _awaited(controlling.admit)
+
+    recover = _awaited(keeping.recover)
+    prune = _awaited(keeping.prune)
+
+    show = _awaited(looking.show)
+    list_jobs = _awaited(looking.list_jobs)
+    explain = _awaited(looking.explain)
+    statistics = _awaited(looking.statistics)
+    cancellation = _awaited(looking.cancellation)
+    cancellations = _awaited(looking.cancellations)
+    trail = _awaited(looking.trail)
+    kept = _awaited(looking.kept)
+    pools = _awaited(looking.pools)
+
+
+def _pauses() -> Iterator[float | None]:
+    """How long to wait before each further try; none is left after the last."""
+    for again in range(_TRIES - 1):
+        yield 0.02 * 3**again * (0.5 + random.random())  # noqa: S311
+    yield None
+
+
+def _raise_unless_worth_another_try(
+    call: Call[T], error: psycopg.Error | PoolTimeout, pause: float | None
+) -> None:
+    if isinstance(error, PoolTimeout):
+        raise StoreUnavailable(f"the database cannot be reached: {error}") from error
+    again = is_contention(error) or (call.safe and is_outage(error))
+    if pause is None or not again:
+        raise _explained(call, error) from error
+
+
+def _explained(call: Call[T], error: psycopg.Error) -> TenureError:
+    if is_outage(error) and not call.safe:
+        hint = "; give it an idempotency key, and asking again is safe"
+        return StoreUnavailable(
+            f"the connection was lost during {call.verb}, and nobody knows whether it was carried "
+            f"out{hint if call.verb == 'enqueue' else ''}"
+        )
+    return fault(error)
+
+
+def _read(call: Call[T], row: tuple[str] | None) -> T:
+    assert row is not None
+    return call.read(row[0])
+
+
+def _whole(seconds: float) -> int:
+    return max(2, round(seconds))
+
+
+class _Placeholders:
+    def __iter__(self) -> Iterator[str]:
+        return repeat("%s")
+
+
+_PLACEHOLDERS = _Placeholders()
