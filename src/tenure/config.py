@@ -65,6 +65,7 @@ class Settings:
     keep_completed: timedelta | None = timedelta(days=7)
     keep_failed: timedelta | None = None
     keep_cancelled: timedelta | None = timedelta(days=30)
+    keep_events: timedelta | None = timedelta(days=30)
     keep_audit: timedelta | None = None
     keep_records: timedelta | None = None  # of cancellations whose job is gone
 
@@ -181,7 +182,7 @@ def _read(name: str, kind: Any, value: Any) -> object:
         return int(text)
     # The value is not shown: it may be a URL with a password in it.
     wanted: tuple[type, ...] = (str, Path) if kind is Path else (str,)
-    require(isinstance(value, wanted), f"{name}: it takes a text, not a {type(value).__name__}")
+    require(isinstance(value, wanted), f"{name}: it takes a text, not {type(value).__name__}")
     return kind(value)
 
 

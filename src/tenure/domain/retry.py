@@ -1,6 +1,6 @@
 """How often a failed job is tried again, and after how long."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Self
@@ -29,7 +29,7 @@ class Retry:
         factor: float = 2.0,
         cap: timedelta | str | int | float = "10m",
         jitter: float = 0.1,
-        gives_up_on: Iterable[str] = (),
+        gives_up_on: Collection[str] = (),
     ) -> None:
         _require(
             isinstance(max, int) and _within(max, 0, MOST_RETRIES),
@@ -40,7 +40,8 @@ class Retry:
         )
         _require(_within(jitter, 0, 1), f"jitter is {jitter!r}; it takes a number from 0 to 1")
         _require(
-            isinstance(gives_up_on, (list, tuple, set, frozenset))
+            isinstance(gives_up_on, Collection)
+            and not isinstance(gives_up_on, str)
             and all(isinstance(name, str) and name for name in gives_up_on),
             f"gives_up_on is {gives_up_on!r}; it takes a list of names of error types",
         )

@@ -1,0 +1,63 @@
+# Everything from a fresh clone: Python 3.11, pip and make are enough.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help:  ## Show this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@echo "Setting up .venv (once, about a minute) ..."
+	@$(PYTHON) -c 'import sys; sys.exit("Tenure needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.PHONY: setup
+setup: $(READY)  ## Make the virtual environment .venv
+
+.PHONY: check
+check: $(READY)  ## Format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: $(READY)  ## Format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: test
+test: $(READY)  ## All tests, on the embedded PostgreSQL 18
+	$(BIN)/pytest
+
+.PHONY: test-system
+test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (apt install postgresql)
+	TENURE_TEST_BINARIES=system $(BIN)/pytest tests/store tests/model tests/system
+
+.PHONY: demo
+demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
+	@$(BIN)/python -m demo
+
+.PHONY: mutants
+mutants: $(READY)  ## Remove every guard once, and see its test fail
+	$(BIN)/python -m tests.mutants
+
+.PHONY: soak
+soak: $(READY)  ## The model of a job's life, for a long time
+	TENURE_MODEL_EXAMPLES=3000 $(BIN)/pytest tests/model --timeout=0
+
+.PHONY: bench-store
+bench-store: $(READY)  ## The speed of the verbs, beside a bare loop on a bare table
+	$(BIN)/python -m bench.store
+
+.PHONY: bench
+bench: bench-store  ## All benchmarks
+
+.PHONY: clean
+clean:  ## Remove what was made here
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

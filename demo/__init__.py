@@ -1,0 +1,1 @@
+"""A short show of what Tenure promises; every line of it is computed."""
