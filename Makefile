@@ -24,7 +24,8 @@ check: $(READY)  ## Format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tools.docs --check
 
 .PHONY: format
 format: $(READY)  ## Format and fix what can be fixed
@@ -49,7 +50,7 @@ mutants: $(READY)  ## Remove every guard once, and see its test fail
 
 .PHONY: soak
 soak: $(READY)  ## The model of a job's life, for a long time
-	TENURE_MODEL_EXAMPLES=3000 $(BIN)/pytest tests/model --timeout=0
+	TENURE_TEST_MODEL_EXAMPLES=3000 $(BIN)/pytest tests/model --timeout=0
 
 .PHONY: bench-store
 bench-store: $(READY)  ## The speed of the verbs, beside a bare loop on a bare table
@@ -57,6 +58,10 @@ bench-store: $(READY)  ## The speed of the verbs, beside a bare loop on a bare t
 
 .PHONY: bench
 bench: bench-store  ## All benchmarks
+
+.PHONY: docs
+docs: $(READY)  ## Write the pages that are made from the code
+	$(BIN)/python -m tools.docs
 
 .PHONY: clean
 clean:  ## Remove what was made here

@@ -124,7 +124,9 @@ def play(show: Show, store: Store) -> None:
     timeline(show, [job for job in jobs if job.task and job.started_at])
     show.console.print()
     for row in store.trail():
-        show.line(f"audit: {row.actor} {row.verb} {row.subject} {row.name} via {row.via}: {row.reason}")
+        show.line(
+            f"audit: {row.actor} {row.verb} {row.subject} {row.name} via {row.via}: {row.reason}"
+        )
 
 
 def start_worker(show: Show, store: Store, name: str) -> UUID:

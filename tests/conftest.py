@@ -65,10 +65,30 @@ def empty_database(server: str) -> Iterator[str]:
     yield from _database(server, "template1")
 
 
-@pytest.fixture
-def database(server: str, template: str) -> Iterator[str]:
-    """The URL of a database with the schema and no jobs."""
+@pytest.fixture(scope="session")
+def shared_database(server: str, template: str) -> Iterator[str]:
     yield from _database(server, template)
+
+
+@pytest.fixture(scope="session")
+def shared_store(shared_database: str) -> Iterator[Store]:
+    with Store(shared_database) as store:
+        yield store
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a database with the schema and no jobs.
+
+    It is one for all and wiped before each test, unless the test is marked ``fresh_database``.
+    """
+    if request.node.get_closest_marker("fresh_database"):
+        template = request.getfixturevalue("template")
+        yield from _database(request.getfixturevalue("server"), template)
+    else:
+        url: str = request.getfixturevalue("shared_database")
+        wipe(url)
+        yield url
 
 
 def _database(server: str, template: str) -> Iterator[str]:
@@ -79,10 +99,44 @@ def _database(server: str, template: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
+def wipe(url: str) -> None:
+    """Make the database as good as new: no rows, no further tenants, the real clock."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(_WIPE)
+        connection.execute(dict(schema._files("verbs", "control"))["now"].encode())
+
+
+_WIPE = """
+DO $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN SELECT nspname FROM pg_namespace WHERE nspname LIKE 'tenure!_%' ESCAPE '!' LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', one.nspname);
+    END LOOP;
+    FOR one IN SELECT t.tgname, t.tgrelid::regclass AS place FROM pg_trigger AS t WHERE NOT t.tgisinternal LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', one.tgname, one.place);
+    END LOOP;
+    FOR one IN SELECT c.oid::regclass AS place FROM pg_class AS c
+        WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'r' AND c.relname NOT IN ('migration', 'verbs', 'tenant')
+    LOOP
+        EXECUTE format('DELETE FROM %s', one.place);
+    END LOOP;
+    DELETE FROM tenure.tenant WHERE name <> 'default';
+    DELETE FROM tenure.migration WHERE scope NOT IN ('', 'default');
+    DELETE FROM tenure.verbs WHERE scope NOT IN ('', 'default');
+    PERFORM setval(c.oid, 1, false) FROM pg_class AS c WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'S';
+END $$
+"""
+
+
 @pytest.fixture
-def store(database: str) -> Iterator[Store]:
-    with Store(database) as store:
-        yield store
+def store(request: pytest.FixtureRequest, database: str) -> Iterator[Store]:
+    if request.node.get_closest_marker("fresh_database"):
+        with Store(database) as store:
+            yield store
+    else:
+        yield request.getfixturevalue("shared_store")
 
 
 @pytest.fixture

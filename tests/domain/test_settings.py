@@ -37,6 +37,7 @@ FROM_TEXT: dict[str, tuple[str, object]] = {
     "keep_completed": ("none", None),
     "keep_failed": ("90d", timedelta(days=90)),
     "keep_cancelled": ("1d", timedelta(days=1)),
+    "keep_events": ("90d", timedelta(days=90)),
     "keep_audit": ("365d", timedelta(days=365)),
     "keep_records": ("365d", timedelta(days=365)),
 }

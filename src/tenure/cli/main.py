@@ -1,6 +1,7 @@
 """The command ``tenure``."""
 
 import sys
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -17,15 +18,22 @@ app = typer.Typer(
 app.command()(migrate)
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(version("tenure"))
+        raise typer.Exit
+
+
 @app.callback()
 def main(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.")] = False,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and leave.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(installed("tenure"))
-        raise typer.Exit
+    """Nothing of its own: every command says what it does."""
 
 
 def run() -> None:

@@ -25,7 +25,7 @@ def migrate(
         bool, typer.Option("--check", help="Change nothing; exit with 1 if there is work to do.")
     ] = False,
     sql: Annotated[
-        bool, typer.Option("--sql", help="Print the SQL of a new schema and change nothing.")
+        bool, typer.Option("--sql", help="Print the SQL, for psql or Alembic, and change nothing.")
     ] = False,
     url: Annotated[
         str | None,
@@ -38,6 +38,8 @@ def migrate(
     """
     if everybody and (tenant != DEFAULT.name or sql):
         raise SettingInvalid("--all goes with neither --tenant nor --sql")
+    if check and sql:
+        raise SettingInvalid("--check looks at a database and --sql needs none; give one of them")
     chosen = Tenant(tenant)
     if sql:
         typer.echo(schema.script(chosen))
@@ -51,7 +53,7 @@ def migrate(
 
 def _migrate(migrator: Migrator, tenant: Tenant, *, everybody: bool, check: bool) -> None:
     behind = False
-    for each in migrator.tenants() if everybody else [tenant]:
+    for each in (everybody and migrator.tenants()) or [tenant]:
         for plan in migrator.pending(each) if check else migrator.migrate(each):
             scope = plan.scope or "control"
             if plan.is_empty:

@@ -1,12 +1,14 @@
 """Calls inside a transaction the caller already has open, whatever driver it came from.
 
-psycopg, asyncpg, SQLAlchemy (connections and sessions) and Django are known by the module their
-connection was made in, so none of them has to be installed. Nothing is committed here.
+psycopg, asyncpg, SQLAlchemy (connections and sessions) and Django are known by the names of their
+classes, so none of them has to be installed. Nothing is committed here.
 """
 
-from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import tuple_row
 
 from tenure.errors import InputRefused
 from tenure.store.call import Call
@@ -14,68 +16,96 @@ from tenure.store.faults import fault_of
 
 T = TypeVar("T")
 
+_PLAIN = {
+    "psycopg Connection": "psycopg",
+    "sqlalchemy Connection": "sqlalchemy",
+    "sqlalchemy Session": "sqlalchemy",
+    "sqlalchemy scoped_session": "sqlalchemy",
+    "django BaseDatabaseWrapper": "django",
+    "django ConnectionProxy": "django",
+}
+_ASYNC = {
+    "psycopg AsyncConnection": "psycopg",
+    "sqlalchemy AsyncConnection": "sqlalchemy",
+    "sqlalchemy AsyncSession": "sqlalchemy",
+    "sqlalchemy async_scoped_session": "sqlalchemy",
+    "asyncpg Connection": "asyncpg",
+    "asyncpg PoolConnectionProxy": "asyncpg",
+}
+
 
 def send_on(connection: Any, call: Call[T]) -> T:
     """Carry out a call on a plain connection."""
-    driver = _driver(connection)
+    driver = _driver(connection, _PLAIN, "send_on")
     try:
-        match driver:
-            case "psycopg":
-                row = connection.execute(call.sql(repeat("%s")).encode(), call.values).fetchone()
-                return call.read(row[0])
-            case "sqlalchemy":
-                return call.read(connection.execute(_text(call), _named(call)).scalar_one())
-            case "django":
-                with connection.cursor() as cursor:
-                    cursor.execute(call.sql(repeat("%s")), call.values)
-                    return call.read(cursor.fetchone()[0])
+        return call.read(_send(driver, connection, call))
     except Exception as error:
-        raise fault_of(error) from error
-    raise InputRefused(_unknown(connection, "send_on"))
+        _explain(error)
+        raise
 
 
 async def asend_on(connection: Any, call: Call[T]) -> T:
     """Carry out a call on an async connection."""
-    driver = _driver(connection)
+    driver = _driver(connection, _ASYNC, "asend_on")
     try:
-        match driver:
-            case "psycopg async":
-                cursor = await connection.execute(call.sql(repeat("%s")).encode(), call.values)
-                row = await cursor.fetchone()
-                return call.read(row[0])
-            case "sqlalchemy async":
-                result = await connection.execute(_text(call), _named(call))
-                return call.read(result.scalar_one())
-            case "asyncpg":
-                return call.read(await connection.fetchval(call.sql(_numbered()), *call.values))
+        return call.read(await _asend(driver, connection, call))
     except Exception as error:
-        raise fault_of(error) from error
-    raise InputRefused(_unknown(connection, "asend_on"))
+        _explain(error)
+        raise
 
 
-def _driver(connection: Any) -> str:
-    """Which library the connection belongs to, and whether it is awaited."""
+def _send(driver: str, connection: Any, call: Call[Any]) -> str:
+    match driver:
+        case "psycopg":
+            # A cursor of our own: theirs may have rows or placeholders of another kind.
+            with psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
+                cursor.execute(call.sql(repeat("%s")).encode(), call.values)
+                return _only(cursor.fetchone())
+        case "django":
+            with connection.cursor() as cursor:
+                cursor.execute(call.sql(repeat("%s")), call.values)
+                return _only(cursor.fetchone())
+        case _:
+            return str(connection.execute(_text(call), _named(call)).scalar_one())
+
+
+async def _asend(driver: str, connection: Any, call: Call[Any]) -> str:
+    match driver:
+        case "psycopg":
+            async with psycopg.AsyncCursor(connection, row_factory=tuple_row) as cursor:
+                await cursor.execute(call.sql(repeat("%s")).encode(), call.values)
+                return _only(await cursor.fetchone())
+        case "asyncpg":
+            return str(await connection.fetchval(call.sql(_numbered(call)), *call.values))
+        case _:
+            return str((await connection.execute(_text(call), _named(call))).scalar_one())
+
+
+def _driver(connection: Any, drivers: dict[str, str], function: str) -> str:
     for kind in type(connection).__mro__:
-        module, name = kind.__module__, kind.__name__
-        if module.startswith("psycopg."):
-            return "psycopg async" if name.startswith("Async") else "psycopg"
-        if module.startswith("sqlalchemy.ext.asyncio"):
-            return "sqlalchemy async"
-        if module.startswith("sqlalchemy."):
-            return "sqlalchemy"
-        if module.startswith("asyncpg."):
-            return "asyncpg"
-        if module.startswith("django."):
-            return "django"
-    return ""
+        name = f"{kind.__module__.partition('.')[0]} {kind.__name__}"
+        if name in drivers:
+            return drivers[name]
+        if name in _PLAIN or name in _ASYNC:
+            other = "asend_on" if function == "send_on" else "send_on"
+            raise InputRefused(f"a {_kind(connection)} is not for {function}; use {other}")
+    raise InputRefused(
+        f"a {_kind(connection)} is not a connection of psycopg, asyncpg, SQLAlchemy or Django"
+    )
 
 
-def _unknown(connection: Any, what: str) -> str:
-    kind = f"{type(connection).__module__}.{type(connection).__qualname__}"
-    other = "asend_on" if what == "send_on" else "send_on"
-    if _driver(connection):
-        return f"a {kind} is not for {what}; use {other}"
-    return f"a {kind} is not a connection of psycopg, asyncpg, SQLAlchemy or Django"
+def _kind(connection: Any) -> str:
+    return f"{type(connection).__module__}.{type(connection).__qualname__}"
+
+
+def _explain(error: Exception) -> None:
+    """Raise it as one of our own; what is none of ours stays as it is."""
+    if ours := fault_of(error):
+        raise ours from error
+
+
+def _only(row: Any) -> str:
+    return str(row[0])
 
 
 def _text(call: Call[Any]) -> Any:
@@ -88,5 +118,9 @@ def _named(call: Call[Any]) -> dict[str, Any]:
     return dict(zip(call.arguments, call.values, strict=True))
 
 
-def _numbered() -> Iterable[str]:
-    return (f"${number}" for number in range(1, 100))
+def _numbered(call: Call[Any]) -> list[str]:
+    # As text first: a connection may have a codec for jsonb that would encode our JSON once more.
+    return [
+        f"CAST(${number} AS text)" if isinstance(value, str) else f"${number}"
+        for number, value in enumerate(call.values, 1)
+    ]

@@ -22,37 +22,47 @@ _RAISED: dict[str, type[TenureError]] = {  # by the verbs themselves
     "TN006": NotFound,
 }
 _MISSING = {"3F000", "42883", "42P01", "42704"}  # schema, function, table, type
-_CONTENDED = {"40001", "40P01", "55P03"}  # serialization, deadlock, lock not available
+# Serialization, deadlock, lock not available; memory, disk or connections used up.
+_CONTENDED = ("40001", "40P01", "55P03", "53")
 
 
 def is_contention(error: psycopg.Error) -> bool:
-    """Nothing was done because somebody else was at it; the same again may well succeed."""
-    return error.sqlstate in _CONTENDED
+    """Nothing was done because of what others do; the same again may well succeed."""
+    return (error.sqlstate or "").startswith(_CONTENDED)
 
 
 def is_outage(error: psycopg.Error) -> bool:
     """The connection is gone; what it was doing may or may not have been committed."""
     state = error.sqlstate or ""
     lost = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not state
-    return lost or state.startswith(("08", "57P", "53"))
+    return lost or state.startswith(("08", "57P"))
 
 
 def fault(error: psycopg.Error) -> TenureError:
     """The sentence a user gets for an error of the driver."""
     message = error.diag.message_primary or str(error).strip() or type(error).__name__
+    if isinstance(error, psycopg.DataError) and not error.sqlstate:
+        return InputRefused(message)  # the driver refused it before the database saw it
     return _sentence(error.sqlstate or "", message)
 
 
-def fault_of(error: Exception) -> Exception:
-    """The same for an error of somebody else's driver; what is none of ours stays as it is."""
+def fault_of(error: Exception) -> TenureError | None:
+    """The same for an error of somebody else's library; none when it is not the database's."""
+    chain: list[BaseException] = []
     inner: BaseException | None = error
-    while inner is not None:
+    while inner is not None and inner not in chain:
+        chain.append(inner)
+        inner = getattr(inner, "orig", None) or inner.__cause__
+    # The driver's own error is the innermost; what wraps it repeats its state in other words.
+    for inner in reversed(chain):
         if isinstance(inner, psycopg.Error):
             return fault(inner)
-        if isinstance(state := getattr(inner, "sqlstate", None), str):
-            return _sentence(state, getattr(inner, "message", None) or str(inner))
-        inner = getattr(inner, "orig", None) or inner.__cause__
-    return error
+        state = getattr(inner, "sqlstate", None) or getattr(inner, "pgcode", None)
+        if isinstance(state, str):
+            diag = getattr(inner, "diag", inner)
+            message = getattr(diag, "message_primary", None) or getattr(diag, "message", None)
+            return _sentence(state, message or str(inner))
+    return None
 
 
 def _sentence(state: str, message: str) -> TenureError:
@@ -67,4 +77,7 @@ def _sentence(state: str, message: str) -> TenureError:
         return NotAllowed(f"the database role may not do this: {message}")
     if state.startswith("22"):
         return InputRefused(message)
-    return StoreUnavailable(f"the database did not carry this out: {message}")
+    why = " ".join(message.split())  # of libpq, over several lines
+    if not state:
+        return StoreUnavailable(f"the database cannot be reached: {why}")
+    return StoreUnavailable(f"the database did not carry this out: {why}")

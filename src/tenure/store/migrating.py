@@ -29,6 +29,7 @@ class Migrator:
             return schema.pending(connection, tenant)
 
     def tenants(self) -> list[Tenant]:
+        """Every tenant there is."""
         with self._connection() as connection:
             return schema.tenants(connection)
 
@@ -48,6 +49,8 @@ class Migrator:
                     raise StoreUnavailable(
                         f"this is PostgreSQL {version // 10000}; Tenure needs 14 or newer"
                     )
+                # Who has waited for another's migration must see what it did.
+                connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
                 yield connection
         except psycopg.Error as error:
             raise fault(error) from error

@@ -1,7 +1,8 @@
 """Jobs on their way in: refused with a sentence where they cannot be what they say."""
 
+import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
 from typing import Any
@@ -10,6 +11,8 @@ import msgspec
 
 from tenure.domain.job import After, NewJob
 from tenure.errors import InputRefused
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 MOST_BYTES = 1 << 20  # of one job's arguments; the database holds to the same
 
@@ -20,17 +23,28 @@ def as_json(value: Any) -> str:
         text = _encoder.encode(value).decode("utf-8")
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputRefused(f"this cannot be written as JSON: {error}") from None
-    if "\\u0000" in text:
+    if _NUL.search(text):
         raise InputRefused("a text contains the character NUL, which PostgreSQL cannot store")
     return text
 
 
-def checked(jobs: Sequence[NewJob]) -> list[NewJob]:
-    """The jobs in an order in which each comes after what it names; refused when there is none."""
+def checked(jobs: Sequence[NewJob]) -> list[int]:
+    """The places of the jobs in an order in which each comes after what it names.
+
+    Refused when there is no such order, or when a job cannot be what it says.
+    """
     for job in jobs:
         if isinstance(job.run_at, datetime) and job.run_at.tzinfo is None:
             raise InputRefused(f"run_at of {_name(job)} has no time zone; give it one")
-        refuse_not_json(job.args)
+        if job.delay is not None and job.delay < timedelta(0):
+            raise InputRefused(
+                f"the delay of {_name(job)} is negative; it starts now at the soonest"
+            )
+        if not -(1 << 15) <= job.priority < 1 << 15:
+            raise InputRefused(f"the priority of {_name(job)} lies beyond -32768 to 32767")
+        if not 1 <= job.max_attempts < 1 << 15:
+            raise InputRefused(f"max_attempts of {_name(job)} lies beyond 1 to 32767")
+        refuse_not_json([job.args, job.options, job.budget])
         if len(_encode_args(job)) > MOST_BYTES:
             raise InputRefused(
                 f"the arguments of {_name(job)} are larger than {MOST_BYTES} bytes; store large "
@@ -52,7 +66,7 @@ def refuse_not_json(value: Any) -> None:
                 refuse_not_json(inner)
 
 
-def _in_order(jobs: Sequence[NewJob]) -> list[NewJob]:
+def _in_order(jobs: Sequence[NewJob]) -> list[int]:
     by_key = {job.key: job for job in jobs if job.key is not None}
     if len(by_key) < sum(job.key is not None for job in jobs):
         twice = next(job for job in jobs if job.key and by_key[job.key] is not job)
@@ -77,7 +91,7 @@ def _in_order(jobs: Sequence[NewJob]) -> list[NewJob]:
         ready = sorted(sorter.get_ready())
         order.extend(ready)
         sorter.done(*ready)
-    return [jobs[place] for place in order]
+    return order
 
 
 def _named(job: NewJob) -> list[str]:

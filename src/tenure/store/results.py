@@ -57,9 +57,18 @@ class Signal(msgspec.Struct, frozen=True):
     orders: Mapping[str, JSON]
 
 
+class Holding(msgspec.Struct, frozen=True):
+    """A job that a worker believes to hold."""
+
+    tenant: str
+    job: int
+    token: int
+
+
 class Renewal(msgspec.Struct, frozen=True):
     alive: bool  # false: declared dead; kill what still runs and start anew
     signals: tuple[Signal, ...]
+    lost: tuple[Holding, ...] = ()  # of what it said it holds
     expires_at: datetime | None = None
     draining: bool = False
 
@@ -209,10 +218,13 @@ class Pool(msgspec.Struct, frozen=True):
 
 class Pruned(msgspec.Struct, frozen=True):
     jobs: int
-    records: int
-    audit: int
     events: int
     more: bool
+
+
+class PrunedRecords(msgspec.Struct, frozen=True):
+    records: int
+    audit: int
 
 
 class AuditRow(msgspec.Struct, frozen=True):

@@ -1,8 +1,9 @@
 """The schema in the database: numbered migrations for tables, one file per verb for functions.
 
 Tables change by migrations, which run once and in order. Functions are code: they are replaced as a
-whole whenever their text has changed. In both, ``tenant.`` stands for the tenant's own schema and
-``{tenant}`` for its name; the control schema is always ``tenure``.
+whole whenever their text has changed; one that takes other arguments than before, or is gone, is
+dropped by a migration. In both, ``tenant.`` stands for the tenant's own schema and ``{tenant}`` for
+its name; the control schema is always ``tenure`` and holds the default tenant's jobs too.
 """
 
 import hashlib
@@ -12,13 +13,11 @@ from dataclasses import dataclass
 from importlib import resources
 
 import psycopg
-from psycopg import sql
 
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import SchemaMismatch
 
-CONTROL = "control"  # the scope of what all tenants share, in the table of migrations
-_KINDS = (CONTROL, "tenant")
+CONTROL = "control"  # what all tenants share
 _LOCK = 0x74656E757265  # "tenure": one migration at a time in a database
 
 _BOOTSTRAP = """
@@ -35,13 +34,13 @@ CREATE TABLE IF NOT EXISTS tenure.verbs (
     digest       text NOT NULL,
     installed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-DO $$ BEGIN
+BEGIN
     -- Members may name the actor of an action. Where roles cannot be created the owner alone may.
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tenure_delegate') THEN
         CREATE ROLE tenure_delegate NOLOGIN;
     END IF;
 EXCEPTION WHEN insufficient_privilege OR duplicate_object OR unique_violation THEN NULL;
-END $$;
+END;
 """
 
 
@@ -77,80 +76,96 @@ def verbs(kind: str) -> str:
     return "\n".join(text for _, text in _files("verbs", kind))
 
 
-def render(text: str, tenant: Tenant) -> str:
-    """The text with the tenant's own schema and name in it."""
-    text = re.sub(r"(?<![\w.\"])tenant\.(?=\w)", f'"{tenant.schema}".', text)
-    return text.replace("{tenant}", tenant.name)
-
-
-def script(tenant: Tenant, *, fresh: bool = True) -> str:
-    """Everything as one SQL text, for a person, for psql or for ``op.execute``."""
-    parts = []
-    if fresh:
-        parts.append(_BOOTSTRAP)
-    for kind in _KINDS:
-        scope = _scope(kind, tenant)
-        parts.extend(_statements(Plan(scope, tuple(migrations(kind)), verbs=True), tenant, kind))
-    return "\n".join(parts)
-
-
 def migrate(connection: psycopg.Connection, tenant: Tenant = DEFAULT) -> list[Plan]:
     """Bring the control schema and one tenant's to what this code needs; all of it or nothing.
 
     Safe to run from any number of processes at once: they take their turn.
     """
     with connection.transaction(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        cursor.execute(_BOOTSTRAP)
-        done = []
-        for kind in _KINDS:
-            plan = _plan(cursor, kind, tenant)
-            for statement in _statements(plan, tenant, kind):
-                cursor.execute(statement.encode())
-            done.append(plan)
-        return done
+        cursor.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
+        plans = _plans(cursor, tenant)
+        if not all(plan.is_empty for plan in plans):
+            cursor.execute(script(tenant).encode())
+        return plans
 
 
 def pending(connection: psycopg.Connection, tenant: Tenant = DEFAULT) -> list[Plan]:
     """What ``migrate`` would do; nothing is changed."""
     with connection.transaction(), connection.cursor() as cursor:
-        known = cursor.execute("SELECT to_regclass('tenure.verbs') IS NOT NULL").fetchone()
-        if known == (False,):
-            return [
-                Plan(_scope(kind, tenant), tuple(migrations(kind)), verbs=True) for kind in _KINDS
-            ]
-        return [_plan(cursor, kind, tenant) for kind in _KINDS]
+        return _plans(cursor, tenant)
 
 
 def tenants(connection: psycopg.Connection) -> list[Tenant]:
-    rows = connection.execute("SELECT name FROM tenure.tenant ORDER BY name").fetchall()
-    return [Tenant(name) for (name,) in rows]
+    """Every tenant there is; none in a database that was never migrated."""
+    found = connection.execute("SELECT pg_catalog.to_regclass('tenure.tenant')").fetchone()
+    if found == (None,):
+        return []
+    rows = connection.execute("SELECT name FROM tenure.tenant").fetchall()
+    return [Tenant(name) for name in sorted(name for (name,) in rows)]
 
 
 def drop(connection: psycopg.Connection, tenant: Tenant) -> None:
     """Delete a tenant with all its jobs."""
     with connection.transaction(), connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        cursor.execute(
-            sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(tenant.schema))
-        )
-        for table in ("migration", "verbs"):
-            cursor.execute(
-                sql.SQL("DELETE FROM tenure.{} WHERE scope = %s").format(sql.Identifier(table)),
-                (tenant.name,),
-            )
-        cursor.execute("DELETE FROM tenure.tenant WHERE name = %s", (tenant.name,))
-        cursor.execute("DELETE FROM tenure.signal WHERE tenant = %s", (tenant.name,))
+        cursor.execute(drop_script(tenant).encode())
 
 
-def _scope(kind: str, tenant: Tenant) -> str:
+def script(tenant: Tenant) -> str:
+    """All that ``migrate`` does as one statement, for psql, ``op.execute`` or any driver.
+
+    What has been done is left alone, so it takes any database from any version to this one.
+    """
+    return _block(_BOOTSTRAP, *(_steps(kind, of) for kind, of in _scopes(tenant)))
+
+
+def drop_script(tenant: Tenant) -> str:
+    """Delete a tenant with all its jobs, as one statement; the default one goes last."""
+    if tenant == DEFAULT:
+        return _block("""
+IF EXISTS (SELECT FROM tenure.tenant WHERE name <> 'default') THEN
+    RAISE EXCEPTION USING ERRCODE = 'TN001',
+        MESSAGE = 'there are further tenants; drop them before the default one';
+END IF;
+DROP SCHEMA tenure CASCADE;
+""")
+    return _block(f"""
+DROP SCHEMA IF EXISTS "{tenant.schema}" CASCADE;
+DELETE FROM tenure.migration WHERE scope = '{tenant.name}';
+DELETE FROM tenure.verbs WHERE scope = '{tenant.name}';
+DELETE FROM tenure.tenant WHERE name = '{tenant.name}';
+DELETE FROM tenure.signal WHERE tenant = '{tenant.name}';
+""")
+
+
+def render(text: str, tenant: Tenant) -> str:
+    """The text with the tenant's own schema and name in it."""
+    text = re.sub(r"(?<![\w.\"])tenant\.(?=\w)", f'"{tenant.schema}".', text)
+    return text.replace("{tenant}", tenant.name)
+
+
+def _scopes(tenant: Tenant) -> list[tuple[str, Tenant]]:
+    """What one tenant needs, in order: what all share, the default tenant, itself."""
+    return list(dict.fromkeys([(CONTROL, DEFAULT), ("tenant", DEFAULT), ("tenant", tenant)]))
+
+
+def _name(kind: str, tenant: Tenant) -> str:
     return "" if kind == CONTROL else tenant.name
 
 
+def _plans(cursor: psycopg.Cursor, tenant: Tenant) -> list[Plan]:
+    found = cursor.execute("SELECT pg_catalog.to_regclass('tenure.verbs')").fetchone()
+    if found == (None,):
+        return [
+            Plan(_name(kind, of), tuple(migrations(kind)), verbs=True)
+            for kind, of in _scopes(tenant)
+        ]
+    return [_plan(cursor, kind, of) for kind, of in _scopes(tenant)]
+
+
 def _plan(cursor: psycopg.Cursor, kind: str, tenant: Tenant) -> Plan:
-    scope = _scope(kind, tenant)
+    scope = _name(kind, tenant)
     rows = cursor.execute(
-        "SELECT number FROM tenure.migration WHERE scope = %s", (scope,)
+        "SELECT number FROM tenure.migration WHERE scope OPERATOR(pg_catalog.=) %s", (scope,)
     ).fetchall()
     applied = {number for (number,) in rows}
     known = migrations(kind)
@@ -159,7 +174,9 @@ def _plan(cursor: psycopg.Cursor, kind: str, tenant: Tenant) -> Plan:
             f"the database has migration {max(newer):04} of {scope or 'the control schema'}, which "
             f"this version of Tenure does not know; upgrade Tenure before you use this database"
         )
-    row = cursor.execute("SELECT digest FROM tenure.verbs WHERE scope = %s", (scope,)).fetchone()
+    row = cursor.execute(
+        "SELECT digest FROM tenure.verbs WHERE scope OPERATOR(pg_catalog.=) %s", (scope,)
+    ).fetchone()
     return Plan(
         scope,
         tuple(migration for migration in known if migration.number not in applied),
@@ -167,32 +184,65 @@ def _plan(cursor: psycopg.Cursor, kind: str, tenant: Tenant) -> Plan:
     )
 
 
-def _statements(plan: Plan, tenant: Tenant, kind: str) -> Iterator[str]:
-    if plan.is_empty:
-        return
-    schema = "tenure" if kind == CONTROL else tenant.schema
-    scope = f"'{plan.scope}'"
-    yield "SET LOCAL check_function_bodies = off;"
-    yield f'CREATE SCHEMA IF NOT EXISTS "{schema}";'
-    for migration in plan.migrations:
-        yield render(migration.text, tenant)
-        yield (
-            f"INSERT INTO tenure.migration (scope, number, name) "
-            f"VALUES ({scope}, {migration.number}, '{migration.name}');"
-        )
+def _block(*steps: str) -> str:
+    """Steps as one statement, which takes its turn and finds nothing by the search path."""
+    return f"""
+DO $tenure$
+DECLARE
+    path   CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
+    bodies CONSTANT pg_catalog.text := pg_catalog.current_setting('check_function_bodies');
+BEGIN
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    PERFORM pg_catalog.set_config('check_function_bodies', 'off', true);
+    PERFORM pg_catalog.pg_advisory_xact_lock({_LOCK});
+{"".join(steps)}
+    -- The rest of the transaction may be somebody else's.
+    PERFORM pg_catalog.set_config('search_path', path, true);
+    PERFORM pg_catalog.set_config('check_function_bodies', bodies, true);
+END $tenure$;
+"""
+
+
+def _steps(kind: str, tenant: Tenant) -> str:
+    """What brings one scope up to date, in PL/pgSQL; each step is left out if it was taken."""
+    scope, schema = f"'{_name(kind, tenant)}'", "tenure" if kind == CONTROL else tenant.schema
+    known, code = migrations(kind), verbs(kind)
+    steps = [
+        f"""
+IF EXISTS (SELECT FROM tenure.migration WHERE scope = {scope} AND number > {known[-1].number}) THEN
+    RAISE EXCEPTION 'the database is newer than this version of Tenure; upgrade Tenure first';
+END IF;
+CREATE SCHEMA IF NOT EXISTS "{schema}";
+"""
+    ]
+    steps += [
+        f"""
+IF NOT EXISTS (SELECT FROM tenure.migration WHERE scope = {scope} AND number = {it.number}) THEN
+    EXECUTE $migration$
+{render(it.text, tenant)}
+    $migration$;
+    INSERT INTO tenure.migration (scope, number, name) VALUES ({scope}, {it.number}, '{it.name}');
+END IF;
+"""
+        for it in known
+    ]
     if kind != CONTROL:
-        yield (
-            f"INSERT INTO tenure.tenant (name, schema, created_at) "
-            f"VALUES ('{tenant.name}', '{tenant.schema}', clock_timestamp()) "
-            f"ON CONFLICT DO NOTHING;"
-        )
-    yield render(verbs(kind), tenant)
-    yield f'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{schema}" FROM PUBLIC;'
-    yield (
-        f"INSERT INTO tenure.verbs (scope, digest) VALUES ({scope}, '{_digest(verbs(kind))}') "
-        f"ON CONFLICT (scope) DO UPDATE SET digest = excluded.digest, "
-        f"installed_at = clock_timestamp();"
-    )
+        steps.append(f"""
+INSERT INTO tenure.tenant (name, schema, created_at)
+VALUES ('{tenant.name}', '{tenant.schema}', clock_timestamp()) ON CONFLICT DO NOTHING;
+""")
+    digest = f"'{_digest(code)}'"
+    steps.append(f"""
+IF NOT EXISTS (SELECT FROM tenure.verbs WHERE scope = {scope} AND digest = {digest}) THEN
+    EXECUTE $verbs$
+{render(code, tenant)}
+    $verbs$;
+    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{schema}" FROM PUBLIC;
+    INSERT INTO tenure.verbs (scope, digest) VALUES ({scope}, {digest})
+    ON CONFLICT (scope) DO UPDATE SET digest = excluded.digest, installed_at = clock_timestamp();
+END IF;
+""")
+    return "".join(steps)
 
 
 def _digest(text: str) -> str:

@@ -16,7 +16,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import StoreUnavailable, TenureError
+from tenure.errors import InputRefused, StoreUnavailable, TenureError
 from tenure.store.call import Call
 from tenure.store.calls import controlling, enqueueing, keeping, looking, working
 from tenure.store.faults import fault, is_contention, is_outage
@@ -81,6 +81,8 @@ class Store:
                         call.sql(_PLACEHOLDERS).encode(), call.values
                     ).fetchone()
                 return _read(call, row)
+            except UnicodeError as error:
+                raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except (psycopg.Error, PoolTimeout) as error:
                 _raise_unless_worth_another_try(call, error, pause)
             time.sleep(pause or 0)
@@ -117,6 +119,7 @@ class Store:
 
     recover = _sent(keeping.recover)
     prune = _sent(keeping.prune)
+    prune_records = _sent(keeping.prune_records)
 
     show = _sent(looking.show)
     list_jobs = _sent(looking.list_jobs)
@@ -170,6 +173,8 @@ class AsyncStore:
                     cursor = await connection.execute(call.sql(_PLACEHOLDERS).encode(), call.values)
                     row = await cursor.fetchone()
                 return _read(call, row)
+            except UnicodeError as error:
+                raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except (psycopg.Error, PoolTimeout) as error:
                 _raise_unless_worth_another_try(call, error, pause)
             await asyncio.sleep(pause or 0)
@@ -206,6 +211,7 @@ class AsyncStore:
 
     recover = _awaited(keeping.recover)
     prune = _awaited(keeping.prune)
+    prune_records = _awaited(keeping.prune_records)
 
     show = _awaited(looking.show)
     list_jobs = _awaited(looking.list_jobs)

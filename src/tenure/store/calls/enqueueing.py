@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from tenure.domain.job import JSON, Job, NewJob
+from tenure.errors import InputRefused
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, of_job
-from tenure.store.new_jobs import as_json, checked
+from tenure.store.new_jobs import as_json, checked, refuse_not_json
 from tenure.store.results import Enqueued, Promoted
 
 
@@ -16,11 +17,18 @@ def enqueue(
     by: str | None = None,
     via: str = "python",
 ) -> Call[tuple[Enqueued, ...]]:
-    batch = checked([jobs] if isinstance(jobs, NewJob) else jobs)
+    call = [jobs] if isinstance(jobs, NewJob) else list(jobs)
+    order = checked(call)
+    batch = [call[place] for place in order]
+
+    def read(text: bytes | str) -> tuple[Enqueued, ...]:
+        by_place = dict(zip(order, answer(tuple[Enqueued, ...])(text), strict=True))
+        return tuple(by_place[place] for place in range(len(call)))
+
     return Call(
         "enqueue",
         {"jobs": Argument(as_json(batch), "jsonb"), **actor(by, via)},
-        answer(tuple[Enqueued, ...]),
+        read,
         safe=bool(batch) and all(job.idempotency for job in batch if job.parent is None),
     )
 
@@ -33,6 +41,7 @@ def enqueue_many(
     via: str = "python",
 ) -> Call[tuple[int, ...]]:
     checked([job])
+    refuse_not_json(list(arguments))
     return Call(
         "enqueue_many",
         {
@@ -47,6 +56,8 @@ def enqueue_many(
 def queue(
     job: int, *, run_at: datetime | None = None, by: str | None = None, via: str = "python"
 ) -> Call[Job]:
+    if run_at is not None and run_at.tzinfo is None:
+        raise InputRefused("run_at has no time zone; give it one")
     return Call(
         "queue",
         {**of_job(job), "run_at": Argument(run_at, "timestamptz"), **actor(by, via)},

@@ -7,7 +7,7 @@ from tenure.domain.lifecycle import State
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import as_list
 from tenure.store.new_jobs import as_json
-from tenure.store.results import Pruned, Recovery
+from tenure.store.results import Pruned, PrunedRecords, Recovery
 
 
 def recover(
@@ -34,8 +34,6 @@ def recover(
 def prune(
     keep: Mapping[State, timedelta],
     *,
-    keep_records: timedelta | None = None,
-    keep_audit: timedelta | None = None,
     keep_events: timedelta | None = None,
     n: int = 1000,
 ) -> Call[Pruned]:
@@ -44,11 +42,23 @@ def prune(
         "prune",
         {
             "keep": Argument(as_json(seconds), "jsonb"),
-            "keep_records": Argument(keep_records, "interval"),
-            "keep_audit": Argument(keep_audit, "interval"),
             "keep_events": Argument(keep_events, "interval"),
             "n": Argument(n, "integer"),
         },
         answer(Pruned),
+        safe=True,
+    )
+
+
+def prune_records(
+    *, keep_records: timedelta | None = None, keep_audit: timedelta | None = None
+) -> Call[PrunedRecords]:
+    return Call(
+        "prune_records",
+        {
+            "keep_records": Argument(keep_records, "interval"),
+            "keep_audit": Argument(keep_audit, "interval"),
+        },
+        answer(PrunedRecords),
         safe=True,
     )

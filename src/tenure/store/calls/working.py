@@ -10,9 +10,9 @@ import msgspec
 from tenure.domain.lifecycle import State
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, as_list, of_worker
-from tenure.store.new_jobs import as_json
+from tenure.store.new_jobs import as_json, refuse_not_json
 from tenure.store.outcomes import Ending, Report
-from tenure.store.results import Claim, Claimed, Finished, Held, Renewal, Reported
+from tenure.store.results import Claim, Claimed, Finished, Held, Holding, Renewal, Reported
 
 
 def register(
@@ -32,8 +32,14 @@ def register(
     )
 
 
-def renew(worker: UUID) -> Call[Renewal]:
-    return Call("renew", of_worker(worker), answer(Renewal), safe=True, control=True)
+def renew(worker: UUID, holding: Sequence[Holding] = ()) -> Call[Renewal]:
+    return Call(
+        "renew",
+        {**of_worker(worker), "holding": Argument(as_json(holding), "jsonb")},
+        answer(Renewal),
+        safe=True,
+        control=True,
+    )
 
 
 def drain(
@@ -77,6 +83,8 @@ def held(worker: UUID) -> Call[tuple[Held, ...]]:
 
 
 def finish(worker: UUID, endings: Sequence[Ending]) -> Call[Finished]:
+    for ending in endings:
+        refuse_not_json(ending.value)
     return Call(
         "finish",
         {**of_worker(worker), "outcomes": Argument(as_json(endings), "jsonb")},
@@ -97,6 +105,8 @@ def release(worker: UUID, jobs: Sequence[Ending]) -> Call[Finished]:
 
 
 def report(worker: UUID, reports: Sequence[Report]) -> Call[Reported]:
+    for said in reports:
+        refuse_not_json([said.progress, said.checkpoint, *said.partials])
     return Call(
         "report",
         {**of_worker(worker), "reports": Argument(as_json(reports), "jsonb")},

@@ -62,7 +62,8 @@ CREATE INDEX signal_for_job ON tenure.signal (tenant, job_id);
 CREATE TABLE tenure.watch (
     alone       boolean PRIMARY KEY DEFAULT true CHECK (alone),
     swept_at    timestamptz NOT NULL,
-    blind_until timestamptz NOT NULL DEFAULT '-infinity'
+    returned_at timestamptz NOT NULL DEFAULT '-infinity',  -- when a sweep found nobody had swept
+    away        interval NOT NULL DEFAULT '0'              -- for this long
 );
 
 -- A job as it arrives: the fields of one element of what enqueue takes.
@@ -92,3 +93,8 @@ CREATE TYPE tenure.draft AS (
 
 -- A lane and priority with something to claim in it.
 CREATE TYPE tenure.place AS (priority smallint, lane integer, pools text[], since bigint, head bigint);
+
+-- Lanes of one priority that a claim takes from together, up to somebody else's turn.
+CREATE TYPE tenure.opening AS (
+    priority smallint, pools text[], lanes integer[], since bigint[], head bigint, until bigint
+);

@@ -8,8 +8,8 @@ RETURN CASE
         THEN format('has arguments of %s bytes; 1048576 is the most, so store large things elsewhere and pass their name', pg_column_size(d.args))
     WHEN d.task = '' THEN 'has an empty task name; leave it out for a job without code of its own'
     WHEN coalesce(d.queue, '') = '' THEN 'has an empty queue name; leave it out for "default"'
-    WHEN d.key = '' OR d."unique" = '' OR d.idempotency = '' OR d.target = ''
-        THEN 'has an empty key or target; leave it out instead'
+    WHEN d.key = '' OR d."unique" = '' OR d.idempotency = '' OR d.target = '' OR d.owner = ''
+        THEN 'has an empty key, target or owner; leave it out instead'
     WHEN greatest(length(d.key), length(d.task), length(d.queue), length(d.owner),
             length(d."unique"), length(d.idempotency), length(d.target)) > 500
         THEN 'has a name or key longer than 500 characters'

@@ -2,7 +2,9 @@
 --
 -- "alive": false means somebody has declared it dead: it must kill what it still runs and start
 -- anew. A late renewal counts as long as nobody has. The cost is one row, whatever the worker holds.
-CREATE OR REPLACE FUNCTION tenure.renew(worker uuid) RETURNS json
+-- A worker that says what it believes to hold ("holding", a list of tenant, job and token) also hears
+-- what of it is not its own any more ("lost").
+CREATE OR REPLACE FUNCTION tenure.renew(worker uuid, holding jsonb DEFAULT '[]') RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     moment  timestamptz;
@@ -16,7 +18,7 @@ BEGIN
     WHERE w.id = worker AND w.dead_at IS NULL AND w.left_at IS NULL
     RETURNING w.* INTO renewed;
     IF NOT FOUND THEN
-        RETURN json_build_object('alive', false, 'signals', '[]'::json);
+        RETURN json_build_object('alive', false, 'signals', '[]'::json, 'lost', holding);
     END IF;
     RETURN json_build_object(
         'alive', true,
@@ -26,5 +28,6 @@ BEGIN
             SELECT coalesce(json_agg(json_build_object(
                 'id', s.id, 'tenant', s.tenant, 'job_id', s.job_id, 'token', s.token,
                 'orders', s.orders) ORDER BY s.id), '[]')
-            FROM tenure.signal AS s WHERE s.worker_id = worker));
+            FROM tenure.signal AS s WHERE s.worker_id = worker),
+        'lost', tenure.lost(worker, holding));
 END $$;

@@ -34,6 +34,7 @@ BEGIN
     IF kind IN ('viewer', 'operator') THEN
         EXECUTE format('GRANT SELECT ON tenant.jobs TO %I', role_name);
     END IF;
+    PERFORM tenant.note(tenure.actor(NULL), 'sql', 'admit', 'role', role_name, NULL, NULL, jsonb_build_object('kind', kind));
     RETURN json_build_object('role', role_name, 'kind', kind, 'verbs', to_json(granted));
 EXCEPTION WHEN undefined_object THEN
     RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('there is no database role %L', role_name);

@@ -22,7 +22,7 @@ BEGIN
             max_attempts, ready, blocks_paused, blocks_failed, orphan_fails, target, unique_key, idempotency_key)
         OVERRIDING SYSTEM VALUE
         VALUES (new_id, coalesce(mother.root_id, new_id), mother.id,
-            CASE WHEN waits IS NULL THEN nextval('tenant.turn') END, due, moment,
+            CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due, moment,
             tenant.lane_of(d.queue, d.task, d.pools), waits, d.priority, d.max_attempts, waits IS NULL,
             'paused' = ANY (d.block_on), 'failed' = ANY (d.block_on), d.orphan = 'fail',
             d.target, d."unique", d.idempotency)
@@ -40,7 +40,7 @@ BEGIN
         IF d.when_taken = 'refuse' THEN
             RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format(
                 'job %s has the unique key %L and is %s', holder.id, d."unique", holder.state);
-        ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0 THEN
+        ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0 AND holder.stop_id IS NULL THEN
             PERFORM tenant.stop(holder.id, 'cancel', 'replaced by a newer job with the same key', by => actor, via => via);
         ELSE
             id := holder.id; created := false; taken := 'unique';
@@ -51,7 +51,8 @@ BEGIN
     INSERT INTO tenant.payload (job_id, args, options, budget, key, owner, tags)
     VALUES (new_id, d.args, d.options, d.budget, d.key,
         CASE WHEN d.owner IS NULL THEN actor ELSE tenure.actor(d.owner) END, d.tags);
-    IF waits = 'promotion' THEN
+    -- Whoever has a parent is looked at once after the commit: the parent may have been stopped meanwhile.
+    IF waits = 'promotion' OR mother.id IS NOT NULL THEN
         INSERT INTO tenant.wake (job_id) VALUES (new_id);
     ELSIF waits = 'target' THEN
         INSERT INTO tenant.wake (target) VALUES (d.target);

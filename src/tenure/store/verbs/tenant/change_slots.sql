@@ -4,6 +4,7 @@ CREATE OR REPLACE FUNCTION tenant.change_slots(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    before CONSTANT jsonb := tenant.slot_names(pool);
     holder bigint;
 BEGIN
     IF NOT EXISTS (SELECT FROM tenant.pool AS p WHERE p.name = change_slots.pool) THEN
@@ -19,9 +20,7 @@ BEGIN
     END IF;
     DELETE FROM tenant.slot AS s WHERE s.pool = change_slots.pool AND s.name = ANY (remove);
     INSERT INTO tenant.slot (pool, name) SELECT change_slots.pool, a FROM unnest(add) AS a ON CONFLICT DO NOTHING;
-    IF by IS NOT NULL OR via <> 'sql' OR remove <> '{}' THEN
-        PERFORM tenant.note(tenure.actor(by), via, 'change', 'pool', pool, NULL, NULL, jsonb_build_object('add', to_jsonb(add), 'remove', to_jsonb(remove)));
-    END IF;
+    PERFORM tenant.note(tenure.actor(by), via, 'change', 'pool', pool, NULL, before, tenant.slot_names(pool));
     PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE change_slots.pool = ANY (l.pools)));
     RETURN tenant.pools(pool) -> 0;
 END $$;

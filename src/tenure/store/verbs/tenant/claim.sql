@@ -1,7 +1,8 @@
 -- Start up to n jobs for a worker, by priority, then turn.
 --
 -- Never two workers for one job and never a wait: what another has locked is passed over. A worker
--- that is dead, draining or beyond its lease gets nothing.
+-- that is dead, draining or beyond its lease gets nothing. Without "queues" it is served from those it
+-- registered for.
 --
 -- Claimed jobs leave dead entries at the front of the index, and a claim would walk over all of them
 -- again and again while an old snapshot keeps them. So a claim says how far it came in each lane and
@@ -15,31 +16,40 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SE
 DECLARE
     draw    CONSTANT bigint := (nextval('tenant.token') << 22) | floor(random() * 4194304)::bigint;
     moment  timestamptz;
-    alive   boolean;
+    ours    tenure.worker;
     wanted  integer := n;
-    level   record;
+    place   tenure.opening;
     started bigint[];
     claimed bigint[] := '{}';
+    spent   integer[] := '{}';  -- lanes whose pools have nothing left
+    again   boolean := true;
 BEGIN
     -- Held until commit: nobody can declare this worker dead while it takes jobs.
-    SELECT w.expires_at, w.draining_at INTO level FROM tenure.worker AS w
-    WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
-    alive := FOUND;
+    SELECT w.* INTO ours FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
     moment := tenure.now();
     floors := coalesce(floors, '{}');
-    IF alive AND level.expires_at > moment AND level.draining_at IS NULL AND n > 0
+    IF ours.expires_at > moment AND ours.draining_at IS NULL AND n > 0
             AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'tenant') THEN
-        FOR level IN SELECT * FROM tenant.open_places(queues, tasks, floors) LOOP
-            IF level.pools = '{}' THEN
-                started := tenant.start_jobs(worker, draw, moment, level.priority, level.lanes, level.turns, wanted);
-            ELSE
-                started := tenant.start_with_slots(worker, draw, moment, level.priority, level.lanes[1], level.turns[1], level.pools, wanted);
-            END IF;
-            wanted := wanted - cardinality(started);
-            claimed := claimed || started;
+        WHILE again LOOP
+            again := false;
+            FOR place IN SELECT * FROM tenant.open_places(coalesce(queues, ours.queues), tasks, floors, spent) LOOP
+                IF place.pools = '{}' THEN
+                    started := tenant.start_jobs(worker, draw, moment, place, wanted);
+                ELSE
+                    started := tenant.start_with_slots(worker, draw, moment, place, wanted);
+                    spent := CASE WHEN started = '{}' THEN spent || place.lanes ELSE spent END;
+                END IF;
+                wanted := wanted - cardinality(started);
+                claimed := claimed || started;
+                EXIT WHEN wanted = 0;
+                -- It went only as far as somebody else's turn; when all have had theirs, look again.
+                again := again OR (place.until IS NOT NULL AND (started <> '{}' OR place.pools <> '{}'));
+            END LOOP;
             EXIT WHEN wanted = 0;
         END LOOP;
-        UPDATE tenure.worker AS w SET idle = wanted > 0 WHERE w.id = worker AND w.idle <> (wanted > 0);
+        UPDATE tenure.worker AS w SET idle = wanted > 0 WHERE w.id = (
+            SELECT o.id FROM tenure.worker AS o WHERE o.id = worker AND o.idle <> (wanted > 0) FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
-    RETURN tenant.claimed(claimed, draw, alive, floors);
+    RETURN tenant.claimed(claimed, draw, floors,
+        ours.id IS NOT NULL OR EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
 END $$;

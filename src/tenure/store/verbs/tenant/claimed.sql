@@ -2,7 +2,7 @@
 --
 -- By columns, not by jobs: spelling out every name and type for every job took half the time of a
 -- claim. A column in which nothing stands is left out.
-CREATE OR REPLACE FUNCTION tenant.claimed(ids bigint[], draw bigint, alive boolean, floors jsonb) RETURNS json
+CREATE OR REPLACE FUNCTION tenant.claimed(ids bigint[], draw bigint, floors jsonb, alive boolean) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE

@@ -11,7 +11,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'clear takes a job or a target, one of them';
     END IF;
     ids := CASE WHEN clear.job IS NOT NULL THEN ARRAY[clear.job]
-        ELSE ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.target = clear.target AND j.blocks AND j.state = 'failed') END;
+        ELSE ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.target = clear.target AND j.state = 'failed') END;
     PERFORM tenant.lock_tree(ids);
     moment := tenure.now();
     ids := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ids) AND j.state = 'failed');

@@ -6,7 +6,8 @@
 -- What a stop does to an ending that arrives after it: a job that heard of the stop ends as the stop
 -- wants, whatever it reports, and what it returned is kept as its last partial result; a job that
 -- never heard of it keeps its result or its final failure; a retry, a crash and a release always
--- give way. A job that is over its budget ends failed, not paused or cancelled.
+-- give way. A job that is over its budget ends failed, not paused or cancelled. A stopped job below
+-- which others still run waits for them: cancelled is never said too early.
 CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -14,6 +15,7 @@ DECLARE
     moment   timestamptz;
     accepted json;
     done     bigint[];
+    tokens   bigint[];
     ended    bigint[];
     parents  bigint[];
     targets  text[];
@@ -25,7 +27,7 @@ BEGIN
     IF worker IS NOT NULL THEN
         PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
         IF NOT FOUND THEN
-            RETURN tenant.unaccepted(outcomes, worker, '{}', EXISTS (
+            RETURN tenant.unaccepted(outcomes, worker, '{}', '{}', EXISTS (
                 SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
         END IF;
     END IF;
@@ -50,6 +52,7 @@ BEGIN
     ), decided AS MATERIALIZED (
         SELECT h.*, CASE
             WHEN h.yields AND h.overrun THEN 'failed'
+            WHEN h.yields AND h.shared THEN 'pending'
             WHEN h.yields THEN CASE h.asked WHEN 'cancel' THEN 'cancelled' ELSE 'paused' END
             WHEN h.outcome = 'completed' THEN 'completed'
             WHEN h.outcome = 'stopped' AND h.intent = 'pause' THEN CASE WHEN h.overrun THEN 'failed' ELSE 'paused' END
@@ -57,17 +60,18 @@ BEGIN
             WHEN h.outcome IN ('failed', 'stopped') OR h.attempt >= h.max_attempts
                 OR (h.outcome = 'expired' AND h.orphan_fails) THEN 'failed'
             ELSE 'pending' END::tenure.state AS becomes
-        FROM (SELECT h.*, (h.stop_id IS NOT NULL OR h.outcome = 'stopped') AND tenant.overrun(h.job) IS NOT NULL AS overrun
+        FROM (SELECT h.*, (h.stop_id IS NOT NULL OR h.outcome = 'stopped') AND tenant.overrun(h.job) IS NOT NULL AS overrun,
+                h.yields AND tenant.runs_below(h.job) AS shared
               FROM held AS h) AS h
     ), moved AS (
         UPDATE tenant.job AS j SET
             state = d.becomes,
             worker_id = NULL,
-            attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending')::integer,
+            attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending' AND NOT d.yields)::integer,
             crashes = j.crashes + (d.outcome IN ('crashed', 'expired'))::integer,
             run_at = CASE WHEN d.outcome = 'retry' AND d.becomes = 'pending' THEN coalesce(d.run_at, moment) ELSE j.run_at END,
             ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN moment END,
-            stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') THEN j.stop_id END,
+            stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') OR d.yields AND d.becomes = 'pending' THEN j.stop_id END,
             holds = j.holds AND tenant.keeps_target(d.becomes, j.blocks_paused, j.blocks_failed),
             blocks = j.target IS NOT NULL AND tenant.keeps_target(d.becomes, j.blocks_paused, j.blocks_failed),
             waiting = w.reason,
@@ -75,7 +79,7 @@ BEGIN
         FROM decided AS d
         CROSS JOIN LATERAL (SELECT CASE
             WHEN d.becomes <> 'pending' THEN NULL
-            WHEN d.outcome = 'released' AND d.until = 'children' THEN 'children'::tenure.reason
+            WHEN d.yields OR (d.outcome = 'released' AND d.until = 'children') THEN 'children'::tenure.reason
             WHEN d.outcome = 'retry' THEN tenure.waiting_for(coalesce(d.run_at, moment), moment, d.goal)
             ELSE tenure.waiting_for(moment, moment, d.goal) END AS reason) AS w
         WHERE j.ctid = d.place
@@ -86,7 +90,7 @@ BEGIN
             CASE WHEN m.state <> 'completed' THEN tenant.error_of(m.outcome, m.error, m.state, m.yields, m.id) END, m.cleanup, moment
         FROM moved AS m
         WHERE m.value IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL OR m.attempt > 1
-           OR m.outcome IN ('crashed', 'expired') OR m.overrun
+           OR m.outcome IN ('crashed', 'expired') OR m.state = 'failed'
         ON CONFLICT (job_id) DO UPDATE SET
             result = excluded.result, error = excluded.error, noted_at = excluded.noted_at,
             cleanup = coalesce(excluded.cleanup, o.cleanup)
@@ -102,7 +106,8 @@ BEGIN
         FROM moved AS m WHERE m.state <> 'completed' OR m.attempt > 1
     ), members AS (
         UPDATE tenant.member AS b SET
-            became = m.state, ended_at = moment, rung = m.rung, runner = coalesce(m.runner, b.runner),
+            became = CASE WHEN m.state <> 'pending' THEN m.state END, ended_at = CASE WHEN m.state <> 'pending' THEN moment END, rung = m.rung, runner = coalesce(m.runner, b.runner),
+            error = CASE WHEN m.cleanup @? '$.failed[*]' THEN 'could not clean up: ' || (m.cleanup -> 'failed')::text END,
             slots = ARRAY(SELECT s.pool || '/' || s.name FROM tenant.slot AS s WHERE s.job_id = m.id ORDER BY 1)
         FROM moved AS m
         WHERE m.stop_id IS NOT NULL AND b.job_id = m.id AND b.ended_at IS NULL
@@ -112,21 +117,23 @@ BEGIN
         RETURNING wake.stop_id
     )
     SELECT (SELECT json_object_agg(s.state, s.ids) FROM (
-            SELECT m.state, json_agg(m.id) AS ids FROM moved AS m GROUP BY m.state) AS s), array_agg(m.id),
+            SELECT m.state, json_agg(m.id) AS ids FROM moved AS m GROUP BY m.state) AS s), array_agg(m.id), array_agg(m.token),
         array_agg(m.id) FILTER (WHERE m.state NOT IN ('pending', 'paused')),
         array_agg(DISTINCT m.parent_id) FILTER (WHERE m.parent_id IS NOT NULL AND m.state <> 'pending'),
         array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL AND (m.waiting = 'target' OR NOT m.holds)),
         array_agg(m.id) FILTER (WHERE m.stop_id IS NOT NULL),
         array_agg(m.id) FILTER (WHERE m.waiting = 'children'),
         array_agg(DISTINCT m.lane) FILTER (WHERE m.ready)
-    INTO accepted, done, ended, parents, targets, stopped, waiting, lanes
+    INTO accepted, done, tokens, ended, parents, targets, stopped, waiting, lanes
     FROM moved AS m;
 
     IF jsonb_array_length(outcomes) > coalesce(cardinality(done), 0) THEN
-        missing := tenant.unaccepted(outcomes, worker, done, true);
+        missing := tenant.unaccepted(outcomes, worker, done, tokens, true);
     END IF;
     IF stopped IS NOT NULL THEN
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
+        -- Anything above may have waited for this one to be gone.
+        parents := parents || ARRAY(SELECT a FROM unnest(stopped) AS s CROSS JOIN LATERAL unnest(tenant.ancestors(s)) AS a);
     END IF;
     PERFORM tenant.notify_lanes(lanes);
     RETURN json_build_object(

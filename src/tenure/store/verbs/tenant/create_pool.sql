@@ -11,6 +11,10 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format('there is a pool %L already; add slots to it', pool);
     END IF;
-    PERFORM tenant.note(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, to_jsonb(slots));
-    RETURN tenant.change_slots(pool, add => slots);
+    IF EXISTS (SELECT FROM unnest(slots) AS s WHERE coalesce(s, '') = '' OR length(s) > 500) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to 500 characters';
+    END IF;
+    INSERT INTO tenant.slot (pool, name) SELECT create_pool.pool, s FROM unnest(slots) AS s ON CONFLICT DO NOTHING;
+    PERFORM tenant.note(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, tenant.slot_names(pool));
+    RETURN tenant.pools(pool) -> 0;
 END $$;

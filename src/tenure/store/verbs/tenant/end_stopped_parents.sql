@@ -17,8 +17,7 @@ BEGIN
             blocks = j.target IS NOT NULL AND s.intent = 'pause' AND j.blocks_paused
         FROM tenant.cancellation AS s
         WHERE j.id = ANY (ids) AND s.id = j.stop_id AND j.state = 'pending'
-          AND NOT EXISTS (SELECT FROM tenant.job AS c WHERE c.parent_id = j.id
-                AND (c.state = 'running' OR (c.state = 'pending' AND c.stop_id IS NOT NULL)))
+          AND NOT tenant.runs_below(j.id)
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (
         UPDATE tenant.member AS m SET became = o.state, ended_at = moment

@@ -17,8 +17,10 @@ DECLARE
     d       tenure.draft;
     places  jsonb;             -- where in the call the job with this key stands
     place   integer;
+    above   integer;           -- where its parent stands, if that is in the call
     ids     bigint[] := '{}';
     answers json[] := '{}';
+    linked  integer[] := '{}';
     queues  text[] := '{}';
     mother  tenant.job;
     problem text;
@@ -50,28 +52,31 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s %s',
                 coalesce('job ' || quote_literal(d.key), 'job number ' || place || ' of the call'), problem);
         END IF;
-        mother := tenant.mother_of(d.parent, places, ids);
-        IF mother.id IS NOT NULL AND jsonb_typeof(d.parent) = 'string'
-                AND NOT (answers[(places ->> (d.parent #>> '{}'))::integer] ->> 'created')::boolean THEN
+        above := CASE WHEN jsonb_typeof(d.parent) = 'string' THEN (places ->> (d.parent #>> '{}'))::integer END;
+        IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
             -- Its parent was there before this call, and so was everything below it.
             SELECT j.id, false AS created, 'parent' AS taken INTO born
             FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
-            WHERE j.parent_id = mother.id AND p.key = d.key;
+            WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
+            ORDER BY j.id LIMIT 1;
         ELSE
+            mother := tenant.mother_of(d.parent, place, places, ids);
             SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via) AS b;
         END IF;
         IF born.created THEN
-            IF jsonb_array_length(d.after) > 0 THEN
-                PERFORM tenant.depend(born.id, d.after, places, ids);
-            END IF;
-            IF d.task IS NOT NULL AND NOT d.queue = ANY (queues) THEN
-                queues := queues || d.queue;
-            END IF;
+            linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;
+            queues := CASE WHEN d.task IS NOT NULL AND NOT d.queue = ANY (queues) THEN queues || d.queue ELSE queues END;
         END IF;
         ids[place] := born.id;
         answers[place] := json_build_object('id', born.id, 'created', born.created, 'taken', born.taken, 'key', d.key);
     END LOOP;
 
+    IF linked <> '{}' THEN
+        FOREACH place IN ARRAY linked LOOP
+            PERFORM tenant.depend(ids[place], (drafts[place]).after, place, places, ids);
+        END LOOP;
+        PERFORM tenant.refuse_cycles(ids);
+    END IF;
     IF queues <> '{}' THEN
         PERFORM tenure.notify_idle(queues);
     END IF;

@@ -46,7 +46,7 @@ BEGIN
     ), born AS (
         INSERT INTO tenant.job (id, root_id, turn, run_at, created_at, lane, waiting, priority, max_attempts, ready, orphan_fails)
         OVERRIDING SYSTEM VALUE
-        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.turn') END, due, moment, lane_id,
+        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due, moment, lane_id,
             waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
         FROM draft
         RETURNING id

@@ -29,6 +29,12 @@ BEGIN
         UNION ALL SELECT 'line', format('%s jobs stand before it in the line of %s', count(*), j.target), NULL
             FROM tenant.job AS x WHERE x.target = j.target AND x.waiting = 'target' AND j.waiting = 'target' AND x.id <> j.id
               AND (x.priority > j.priority OR (x.priority = j.priority AND x.id < j.id)) HAVING count(*) > 0
+        UNION ALL SELECT 'promotion', format('it is the next in the line of %s and is about to be looked at', j.target), NULL
+            WHERE j.waiting = 'target'
+              AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = j.target)
+              AND NOT EXISTS (SELECT FROM tenant.job AS x WHERE x.target = j.target AND x.blocks AND x.id <> j.id)
+              AND NOT EXISTS (SELECT FROM tenant.job AS x WHERE x.target = j.target AND x.waiting = 'target' AND x.id <> j.id
+                  AND (x.priority > j.priority OR (x.priority = j.priority AND x.id < j.id)))
         UNION ALL SELECT p.subject || ' paused', format('%s is paused by %s since %s%s', concat_ws(' ', 'the', p.subject, nullif(p.name, '')), p.paused_by, p.paused_at,
                 coalesce(': ' || p.reason, '')), p.name
             FROM tenant.pause AS p
@@ -56,6 +62,8 @@ BEGIN
         UNION ALL SELECT 'orphan', format('its worker %s has not renewed its lease since %s', j.worker_id, coalesce(j.heartbeat_at::text, 'it started')), j.worker_id::text
             WHERE j.state = 'running' AND coalesce(j.lease_expires_at < moment, true)
         UNION ALL SELECT 'paused', format('it was paused%s; resume it to go on', coalesce(' by ' || j.cancelled_by, '')), NULL WHERE j.state = 'paused'
+        UNION ALL SELECT 'cancelled', format('it was cancelled%s%s', coalesce(' by ' || j.cancelled_by, ''), coalesce(': ' || j.cancellation_reason, '')), j.cancellation_id
+            WHERE j.state = 'cancelled'
         UNION ALL SELECT 'failed', format('it failed after %s of %s attempts: %s', j.attempt, j.max_attempts, coalesce(j.error_message, 'no message')), NULL
             WHERE j.state = 'failed'
     ) AS r;

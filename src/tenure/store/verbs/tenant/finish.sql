@@ -6,7 +6,8 @@
 CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF outcomes @? '$[*].outcome ? (@ != "completed" && @ != "failed" && @ != "retry" && @ != "stopped" && @ != "released")' THEN
+    IF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed" && @.outcome != "retry"
+            && @.outcome != "stopped" && @.outcome != "released"))' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
     END IF;
     RETURN tenant.conclude(outcomes, worker);

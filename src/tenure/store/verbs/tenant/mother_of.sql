@@ -1,5 +1,5 @@
 -- The parent a draft names, by id or by a key of its call; refused when it is stopped or over.
-CREATE OR REPLACE FUNCTION tenant.mother_of(parent jsonb, places jsonb, ids bigint[]) RETURNS tenant.job
+CREATE OR REPLACE FUNCTION tenant.mother_of(parent jsonb, place integer, places jsonb, ids bigint[]) RETURNS tenant.job
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     mother tenant.job;
@@ -8,7 +8,7 @@ BEGIN
         RETURN NULL;
     END IF;
     SELECT j.* INTO mother FROM tenant.job AS j
-    WHERE j.id = tenant.named(parent, places, ids);
+    WHERE j.id = tenant.named(parent, place, places, ids);
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s to be a parent', parent);
     END IF;

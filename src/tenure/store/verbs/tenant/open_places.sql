@@ -1,11 +1,11 @@
 -- Where there is something to claim: a row per priority with all its lanes, and one per lane that
--- draws from pools. Highest priority first, then who has waited longest.
+-- draws from pools and has a slot left. Highest priority first, then who has waited longest; "until" is
+-- the turn at which the next row of the same priority comes first.
 --
 -- Where a floor is known the probe starts there; between known priorities it looks for new ones.
 CREATE OR REPLACE FUNCTION tenant.open_places(
-    queues text[], tasks text[], floors jsonb,
-    OUT priority smallint, OUT pools text[], OUT lanes integer[], OUT turns bigint[], OUT head bigint
-) RETURNS SETOF record
+    queues text[], tasks text[], floors jsonb, spent integer[]
+) RETURNS SETOF tenure.opening
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -23,6 +23,9 @@ BEGIN
         WHERE l.task IS NOT NULL
           AND (open_places.queues IS NULL OR l.queue = ANY (open_places.queues))
           AND (open_places.tasks IS NULL OR l.task = ANY (open_places.tasks))
+          AND l.id <> ALL (spent)
+          AND NOT EXISTS (SELECT FROM unnest(l.pools) AS p(pool) WHERE NOT EXISTS (
+                SELECT FROM tenant.slot AS s WHERE s.pool = p.pool AND s.job_id IS NULL))
           AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'queue' AND p.name = l.queue)
     LOOP
         upper := 32768;
@@ -44,7 +47,8 @@ BEGIN
         END LOOP;
     END LOOP;
     RETURN QUERY
-    SELECT p.priority, p.pools, array_agg(p.lane), array_agg(p.since), min(p.head)
+    SELECT p.priority, p.pools, array_agg(p.lane), array_agg(p.since), min(p.head),
+        lead(min(p.head)) OVER (PARTITION BY p.priority ORDER BY min(p.head))
     FROM unnest(places) AS p
     GROUP BY p.priority, p.pools, CASE WHEN p.pools <> '{}' THEN p.lane END
     ORDER BY p.priority DESC, min(p.head);

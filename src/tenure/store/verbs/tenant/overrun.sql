@@ -3,13 +3,8 @@ CREATE OR REPLACE FUNCTION tenant.overrun(job bigint) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN (
-        WITH RECURSIVE up AS (
-            SELECT j.id, j.parent_id FROM tenant.job AS j WHERE j.id = overrun.job
-            UNION ALL
-            SELECT j.id, j.parent_id FROM up JOIN tenant.job AS j ON j.id = up.parent_id
-        )
         SELECT format('budget of %s %s exceeded: %s spent', b.value #>> '{}', b.key, s.amount)
-        FROM up
+        FROM unnest(overrun.job || tenant.ancestors(overrun.job)) AS up(id)
         JOIN tenant.payload AS p ON p.job_id = up.id AND p.budget IS NOT NULL
         CROSS JOIN LATERAL jsonb_each(p.budget) AS b
         CROSS JOIN LATERAL (SELECT sum(s.amount) AS amount FROM tenant.spent AS s

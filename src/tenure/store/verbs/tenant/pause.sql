@@ -9,6 +9,10 @@ BEGIN
     IF coalesce(subject, '') NOT IN ('queue', 'target', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue or a target with its name, or the tenant without one';
     END IF;
+    IF subject = 'target' THEN
+        -- Not beside a promote that has looked for a pause and found none.
+        PERFORM pg_advisory_xact_lock(tenant.target_class(), hashtext(name));
+    END IF;
     INSERT INTO tenant.pause (subject, name, paused_at, paused_by, reason)
     VALUES (pause.subject, pause.name, tenure.now(), actor, pause.reason) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
@@ -17,6 +21,7 @@ BEGIN
     -- Whoever was already next in line waits again, in its place.
     UPDATE tenant.job AS j SET ready = false, waiting = 'target'
     WHERE pause.subject = 'target' AND j.target = pause.name AND j.holds AND j.ready;
-    PERFORM tenant.note(actor, via, 'pause', pause.subject, pause.name, pause.reason, NULL, NULL);
+    PERFORM tenant.note(actor, via, 'pause', pause.subject, pause.name, pause.reason,
+        '{"paused": false}', '{"paused": true}');
     RETURN json_build_object('paused', true);
 END $$;

@@ -24,11 +24,11 @@ BEGIN
     ours := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
     needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
             SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (ours)
-            UNION SELECT o.parent_id FROM tenant.job AS o WHERE o.id = ANY (ours)))
+            UNION SELECT a.id FROM unnest(ours) AS o(id) CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
         FOR SHARE SKIP LOCKED);
-    ours := ARRAY(SELECT o.id FROM tenant.job AS o WHERE o.id = ANY (ours)
-        AND (o.parent_id IS NULL OR o.parent_id = ANY (needed))
-        AND NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed)));
+    ours := ARRAY(SELECT o.id FROM unnest(ours) AS o(id)
+        WHERE tenant.ancestors(o.id) <@ needed
+          AND NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed)));
     -- Whoever could not be locked goes to the back of the line of wakes.
     INSERT INTO tenant.wake (job_id) SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) AND j.id <> ALL (ours);
 

@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION tenant.promote_targets(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    class CONSTANT integer := ('tenant.job'::regclass)::oid::bigint::bit(32)::integer;
+    moment CONSTANT timestamptz := tenure.now();
+    class CONSTANT integer := tenant.target_class();
     ours  text[];
     seen  integer;
     lanes integer[];
@@ -47,7 +48,7 @@ BEGIN
         WHERE x.id IS NOT NULL
     ), promoted AS (
         UPDATE tenant.job AS j
-        SET ready = true, waiting = NULL, holds = true, blocks = true, turn = nextval('tenant.turn')
+        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = moment, turn = nextval('tenant.turn')
         FROM taken AS t WHERE j.ctid = t.place AND j.waiting = 'target'
         RETURNING j.id, j.lane
     ), again AS (

@@ -1,19 +1,17 @@
 -- Delete what has been over for long enough: whole ended trees only, and nothing that others still
 -- need or that blocks a target.
 --
--- "keep" says for how long, by state; a state that is not named is kept for ever. Records and audit
--- have times of their own.
+-- "keep" says for how long, by state; a state that is not named is kept for ever. Events and workers that
+-- are dead go after "keep_events".
 CREATE OR REPLACE FUNCTION tenant.prune(
     keep jsonb DEFAULT '{"completed": "7 days", "cancelled": "30 days"}',
-    keep_records interval DEFAULT NULL, keep_audit interval DEFAULT NULL, keep_events interval DEFAULT '30 days', n integer DEFAULT 1000
+    keep_events interval DEFAULT '30 days', n integer DEFAULT 1000
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
     roots   bigint[];
     gone    bigint[];
-    records integer := 0;
-    audits  integer := 0;
     events  integer := 0;
 BEGIN
     IF EXISTS (SELECT FROM jsonb_object_keys(keep) AS k WHERE k NOT IN ('completed', 'failed', 'cancelled')) THEN
@@ -30,7 +28,8 @@ BEGIN
             )
             SELECT FROM tree WHERE tree.blocks OR tree.ended_at IS NULL
                 OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)
-                OR EXISTS (SELECT FROM tenant.edge AS e WHERE e.needs_id = tree.id)
+                OR EXISTS (SELECT FROM tenant.edge AS e JOIN tenant.job AS d ON d.id = e.job_id
+                           WHERE e.needs_id = tree.id AND d.root_id <> j.id AND d.state NOT IN ('completed', 'cancelled'))
                 OR EXISTS (SELECT FROM tenant.member AS m WHERE m.job_id = tree.id AND m.ended_at IS NULL))
         LIMIT n FOR UPDATE SKIP LOCKED);
     WITH RECURSIVE tree AS (
@@ -38,7 +37,7 @@ BEGIN
         UNION ALL SELECT c.id FROM tree JOIN tenant.job AS c ON c.parent_id = tree.id
     )
     SELECT coalesce(array_agg(tree.id), '{}') INTO gone FROM tree;
-    DELETE FROM tenant.edge WHERE job_id = ANY (gone);
+    DELETE FROM tenant.edge WHERE job_id = ANY (gone) OR needs_id = ANY (gone);
     DELETE FROM tenant.payload WHERE job_id = ANY (gone);
     DELETE FROM tenant.outcome WHERE job_id = ANY (gone);
     DELETE FROM tenant.attempt WHERE job_id = ANY (gone);
@@ -47,20 +46,11 @@ BEGIN
     DELETE FROM tenant.artifact WHERE job_id = ANY (gone);
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
     DELETE FROM tenant.job WHERE id = ANY (gone);
-    IF keep_records IS NOT NULL THEN
-        WITH old AS (DELETE FROM tenant.cancellation AS c WHERE c.completed_at < moment - keep_records
-                AND NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = c.job_id) RETURNING c.id),
-        members AS (DELETE FROM tenant.member AS m USING old WHERE m.stop_id = old.id),
-        steps AS (DELETE FROM tenant.step AS s USING old WHERE s.stop_id = old.id)
-        SELECT count(*) INTO records FROM old;
-    END IF;
-    IF keep_audit IS NOT NULL THEN
-        DELETE FROM tenant.audit AS a WHERE a.at < moment - keep_audit;
-        GET DIAGNOSTICS audits = ROW_COUNT;
-    END IF;
     IF keep_events IS NOT NULL THEN
         DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events;
         GET DIAGNOSTICS events = ROW_COUNT;
+        -- A job that still names such a worker is an orphan of an unknown one.
+        DELETE FROM tenure.worker AS w WHERE w.dead_at < moment - keep_events;
     END IF;
-    RETURN json_build_object('jobs', cardinality(gone), 'records', records, 'audit', audits, 'events', events, 'more', cardinality(roots) >= n);
+    RETURN json_build_object('jobs', cardinality(gone), 'events', events, 'more', cardinality(roots) >= n);
 END $$;

@@ -50,12 +50,9 @@ BEGIN
     END LOOP;
 
     IF pending_after IS NOT NULL THEN
-        stale := ARRAY(SELECT j.id FROM tenant.job AS j
-            WHERE j.ready AND j.started_at IS NULL AND j.run_at < tenure.now() - pending_after AND (ids IS NULL OR j.id = ANY (ids))
-            ORDER BY j.id LIMIT n FOR UPDATE SKIP LOCKED);
+        stale := tenant.stale(pending_after, ids, n);
         IF NOT dry_run THEN
-            PERFORM tenant.fail_pending(stale, tenure.now(), 'Orphaned', (SELECT jsonb_object_agg(s,
-                format('orphan: nobody started it within %s', pending_after)) FROM unnest(stale) AS s));
+            failed := failed || tenant.fail_stale(stale, pending_after);
         END IF;
     END IF;
     RETURN json_build_object('dead', coalesce(buried -> 'dead', '[]'), 'blind_until', buried -> 'blind_until',

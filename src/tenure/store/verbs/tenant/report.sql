@@ -10,6 +10,7 @@ DECLARE
     moment    timestamptz;
     alive     boolean;
     accepted  bigint[];
+    tokens    bigint[];
     exhausted json;
     granted   json;
     missing   json;
@@ -18,52 +19,55 @@ BEGIN
     alive := FOUND;
     moment := tenure.now();
     -- Shared, so that nobody can take the job away before this is committed.
-    accepted := ARRAY(
-        SELECT j.id FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint)
-        CROSS JOIN LATERAL (
-            SELECT h.id FROM tenant.job AS h
-            WHERE h.id = r.job AND h.state = 'running' AND h.worker_id IS NOT DISTINCT FROM report.worker AND h.token = r.token
-            LIMIT 1 FOR SHARE SKIP LOCKED) AS j
-        WHERE alive);
+    SELECT coalesce(array_agg(j.id), '{}'), coalesce(array_agg(j.token), '{}') INTO accepted, tokens
+    FROM (SELECT DISTINCT r.job, r.token FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint) WHERE alive) AS r
+    CROSS JOIN LATERAL (
+        SELECT h.id, h.token FROM tenant.job AS h
+        WHERE h.id = r.job AND h.state = 'running' AND h.worker_id IS NOT DISTINCT FROM report.worker AND h.token = r.token
+        LIMIT 1 FOR SHARE SKIP LOCKED) AS j;
 
     WITH told AS MATERIALIZED (
-        SELECT r.* FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint, progress jsonb, checkpoint jsonb,
-            partials jsonb, logs jsonb, artifacts jsonb)
-        WHERE r.job = ANY (accepted)
+        SELECT r.* FROM ROWS FROM (jsonb_to_recordset(reports) AS (job bigint, token bigint, progress jsonb, checkpoint jsonb,
+            partials jsonb, logs jsonb, artifacts jsonb)) WITH ORDINALITY
+            AS r(job, token, progress, checkpoint, partials, logs, artifacts, place)
+        WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token) WHERE a.job = r.job AND a.token = r.token)
     ), noted AS (
         INSERT INTO tenant.outcome AS o (job_id, progress, checkpoint, noted_at)
-        SELECT t.job, t.progress, t.checkpoint, moment FROM told AS t
-        WHERE t.progress IS NOT NULL OR t.checkpoint IS NOT NULL
+        SELECT t.job, (array_agg(t.progress ORDER BY t.place DESC) FILTER (WHERE t.progress IS NOT NULL))[1],
+            (array_agg(t.checkpoint ORDER BY t.place DESC) FILTER (WHERE t.checkpoint IS NOT NULL))[1], moment
+        FROM told AS t WHERE t.progress IS NOT NULL OR t.checkpoint IS NOT NULL GROUP BY t.job
         ON CONFLICT (job_id) DO UPDATE SET noted_at = excluded.noted_at,
             progress = coalesce(excluded.progress, o.progress), checkpoint = coalesce(excluded.checkpoint, o.checkpoint)
     ), emitted AS (
         INSERT INTO tenant.partial (job_id, token, at, value)
         SELECT t.job, t.token, moment, p.value FROM told AS t
-        CROSS JOIN LATERAL jsonb_array_elements(t.partials) WITH ORDINALITY AS p(value, place) ORDER BY t.job, p.place
+        CROSS JOIN LATERAL jsonb_array_elements(t.partials) WITH ORDINALITY AS p(value, place) ORDER BY t.job, t.place, p.place
     ), logged AS (
         INSERT INTO tenant.log (job_id, at, level, line)
         SELECT t.job, coalesce((l.value ->> 'at')::timestamptz, moment), coalesce(l.value ->> 'level', 'info'), l.value ->> 'line'
-        FROM told AS t CROSS JOIN LATERAL jsonb_array_elements(t.logs) WITH ORDINALITY AS l(value, place) ORDER BY t.job, l.place
+        FROM told AS t CROSS JOIN LATERAL jsonb_array_elements(t.logs) WITH ORDINALITY AS l(value, place) ORDER BY t.job, t.place, l.place
     )
     INSERT INTO tenant.artifact AS a (job_id, name, url, size, created_at)
-    SELECT t.job, f.value ->> 'name', f.value ->> 'url', (f.value ->> 'size')::bigint, moment
-    FROM told AS t CROSS JOIN LATERAL jsonb_array_elements(t.artifacts) AS f(value)
+    SELECT DISTINCT ON (t.job, f.value ->> 'name') t.job, f.value ->> 'name', f.value ->> 'url', (f.value ->> 'size')::bigint, moment
+    FROM told AS t CROSS JOIN LATERAL jsonb_array_elements(t.artifacts) WITH ORDINALITY AS f(value, place)
+    ORDER BY t.job, f.value ->> 'name', t.place DESC, f.place DESC
     ON CONFLICT (job_id, name) DO UPDATE SET url = excluded.url, size = excluded.size, created_at = excluded.created_at;
 
+    IF EXISTS (SELECT FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint) WHERE NOT EXISTS (
+            SELECT FROM unnest(accepted, tokens) AS a(job, token) WHERE a.job = r.job AND a.token = r.token)) THEN
+        missing := tenant.unaccepted((SELECT jsonb_agg(jsonb_build_object('job', r -> 'job', 'token', r -> 'token', 'outcome', 'report'))
+            FROM jsonb_array_elements(reports) AS r), worker, accepted, tokens, alive OR EXISTS (
+                SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
+    END IF;
     IF reports @? '$[*].spent' THEN
-        PERFORM tenant.spend(worker, reports);
+        -- What is only busy is said again, and counts then.
+        exhausted := tenant.spend(worker, (SELECT coalesce(jsonb_agg(r), '[]') FROM jsonb_array_elements(reports) AS r
+            WHERE NOT coalesce((missing -> 'busy')::jsonb, '[]') @> (r -> 'job')));
     END IF;
     IF reports @? '$[*].take' OR reports @? '$[*].give' THEN
-        granted := tenant.trade_slots(reports, accepted, moment);
-    END IF;
-    SELECT json_agg(json_build_object('job_id', x.job, 'message', x.message)) INTO exhausted
-    FROM (SELECT r.job, tenant.overrun(r.job) AS message FROM jsonb_to_recordset(reports) AS r(job bigint, spent jsonb)
-          WHERE r.spent IS NOT NULL) AS x
-    WHERE x.message IS NOT NULL;
-    IF cardinality(accepted) < jsonb_array_length(reports) THEN
-        missing := tenant.unaccepted((SELECT jsonb_agg(jsonb_build_object('job', r -> 'job', 'token', r -> 'token', 'outcome', 'report'))
-            FROM jsonb_array_elements(reports) AS r), worker, accepted, alive OR EXISTS (
-                SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
+        granted := tenant.trade_slots((SELECT coalesce(jsonb_agg(r), '[]') FROM jsonb_array_elements(reports) AS r
+            WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
+                          WHERE a.job = (r ->> 'job')::bigint AND a.token = (r ->> 'token')::bigint)), moment);
     END IF;
     RETURN json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
         'busy', coalesce(missing -> 'busy', '[]'), 'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));

@@ -70,7 +70,7 @@ BEGIN
     ), cleared AS (
         UPDATE tenant.outcome AS o SET error = NULL, checkpoint = CASE WHEN NOT fresh THEN o.checkpoint END,
             progress = CASE WHEN NOT fresh THEN o.progress END, noted_at = moment
-        WHERE o.job_id = ANY (below)
+        WHERE o.job_id = ANY (below || above)
     ), reopened AS (
         UPDATE tenant.job AS j SET state = 'pending', waiting = 'tasks', ended_at = NULL
         FROM tenant.lane AS l WHERE j.id = ANY (above) AND j.state = 'failed' AND l.id = j.lane AND l.task IS NULL

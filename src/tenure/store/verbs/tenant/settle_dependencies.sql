@@ -21,6 +21,7 @@ BEGIN
     WITH settled AS (
         UPDATE tenant.job AS j SET
             waiting = s.reason, ready = s.reason IS NULL,
+            run_at = CASE WHEN s.reason IS NULL THEN moment ELSE j.run_at END,
             turn = CASE WHEN s.reason IS NULL THEN nextval('tenant.turn') ELSE j.turn END
         FROM (SELECT o.id, CASE WHEN EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id) THEN 'dependencies'
                     ELSE tenure.waiting_for(o.run_at, moment, o.target) END AS reason

@@ -12,7 +12,6 @@ DECLARE
     parents bigint[];
     lanes   integer[];
 BEGIN
-    PERFORM tenant.end_stopped_parents(ours, moment);
     WITH family AS MATERIALIZED (
         SELECT g.id, g.waiting, c.any, c.open, c.failed, c.cancelled
         FROM tenant.job AS g CROSS JOIN LATERAL (
@@ -28,7 +27,7 @@ BEGIN
         FROM family AS f WHERE j.id = f.id AND f.waiting = 'tasks' AND f.any AND NOT f.open AND NOT f.failed
         RETURNING j.id, j.parent_id
     ), woken AS (
-        UPDATE tenant.job AS j SET waiting = r.reason, ready = r.reason IS NULL,
+        UPDATE tenant.job AS j SET waiting = r.reason, ready = r.reason IS NULL, run_at = moment,
             turn = CASE WHEN r.reason IS NULL THEN nextval('tenant.turn') ELSE j.turn END
         FROM family AS f, LATERAL (SELECT tenure.waiting_for(moment, moment,
             (SELECT t.target FROM tenant.job AS t WHERE t.id = f.id)) AS reason) AS r

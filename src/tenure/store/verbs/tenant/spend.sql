@@ -1,5 +1,6 @@
--- Add what jobs have spent to their own account and to those of everything above them.
-CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS void
+-- Add what jobs have spent to their own account and to those of everything above them; answers with the
+-- budgets that are overspent now.
+CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF reports @? '$[*].spent.* ? (@.type() != "number" || @ < 0)' THEN
@@ -9,13 +10,13 @@ BEGIN
     SELECT u.id, b.key, spend.worker, sum((b.value #>> '{}')::numeric)
     FROM jsonb_to_recordset(reports) AS r(job bigint, spent jsonb)
     CROSS JOIN LATERAL jsonb_each(r.spent) AS b
-    CROSS JOIN LATERAL (
-        WITH RECURSIVE up AS (
-            SELECT j.id, j.parent_id FROM tenant.job AS j WHERE j.id = r.job
-            UNION ALL SELECT j.id, j.parent_id FROM up JOIN tenant.job AS j ON j.id = up.parent_id
-        ) SELECT up.id FROM up) AS u
+    CROSS JOIN LATERAL unnest(r.job || tenant.ancestors(r.job)) AS u(id)
     GROUP BY u.id, b.key
     -- In one order, so that two reports of one worker cannot wait for each other.
     ORDER BY u.id, b.key
     ON CONFLICT (job_id, unit, worker_id) DO UPDATE SET amount = s.amount + excluded.amount;
+    RETURN (SELECT json_agg(json_build_object('job_id', x.job, 'message', x.message))
+        FROM (SELECT DISTINCT r.job, tenant.overrun(r.job) AS message
+              FROM jsonb_to_recordset(reports) AS r(job bigint, spent jsonb) WHERE r.spent IS NOT NULL) AS x
+        WHERE x.message IS NOT NULL);
 END $$;

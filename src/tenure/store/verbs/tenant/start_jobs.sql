@@ -1,24 +1,28 @@
 -- Start ready jobs of these lanes at one priority, in turn. Returns their ids.
 CREATE OR REPLACE FUNCTION tenant.start_jobs(
-    worker uuid, draw bigint, moment timestamptz, level smallint, lanes integer[], turns bigint[], wanted integer
+    worker uuid, draw bigint, moment timestamptz, place tenure.opening, wanted integer
 ) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+    level   CONSTANT smallint := place.priority;
+    first   CONSTANT integer := place.lanes[1];
+    floor   CONSTANT bigint := place.since[1];
+    until   CONSTANT bigint := coalesce(place.until, 9223372036854775807);
     scope   integer := wanted * 3;
     around  tid[];
     started bigint[] := '{}';
     more    bigint[];
 BEGIN
-    IF cardinality(lanes) = 1 THEN
+    IF cardinality(place.lanes) = 1 THEN
         -- As a join by id this was planned as a hash join over the whole table; a list of places is not.
         WITH running AS (
             UPDATE tenant.job AS j
-            SET state = 'running', ready = false, worker_id = worker, token = draw,
+            SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
                 attempt = j.attempt + 1, started_at = moment
             WHERE j.ready AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
-                WHERE r.ready AND r.lane = lanes[1] AND r.priority = level AND r.turn >= turns[1]
+                WHERE r.ready AND r.lane = first AND r.priority = level AND r.turn >= floor AND r.turn < until
                 ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))
             RETURNING j.id
         )
@@ -29,14 +33,14 @@ BEGIN
     -- that is not taken. What others have locked may fill the view; then look further.
     LOOP
         around := ARRAY(
-            SELECT f.ctid FROM unnest(lanes, turns) AS l(lane, since) CROSS JOIN LATERAL (
+            SELECT f.ctid FROM unnest(place.lanes, place.since) AS l(lane, since) CROSS JOIN LATERAL (
                 SELECT r.ctid, r.turn FROM tenant.job AS r
-                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.turn >= l.since
+                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.turn >= l.since AND r.turn < until
                 ORDER BY r.turn LIMIT scope) AS f
             ORDER BY f.turn LIMIT scope);
         WITH running AS (
             UPDATE tenant.job AS j
-            SET state = 'running', ready = false, worker_id = worker, token = draw,
+            SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
                 attempt = j.attempt + 1, started_at = moment
             WHERE j.ready AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r WHERE r.ready AND r.ctid = ANY (around)

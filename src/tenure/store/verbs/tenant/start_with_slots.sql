@@ -1,6 +1,6 @@
 -- Start ready jobs of a lane that draws from pools: as many as there are free slots, one of each pool.
 CREATE OR REPLACE FUNCTION tenant.start_with_slots(
-    worker uuid, draw bigint, moment timestamptz, level smallint, lane integer, turn bigint, pools text[], wanted integer
+    worker uuid, draw bigint, moment timestamptz, place tenure.opening, wanted integer
 ) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -9,7 +9,7 @@ DECLARE
     slots     jsonb := '{}';
     started   bigint[];
 BEGIN
-    FOREACH pool_name IN ARRAY pools LOOP
+    FOREACH pool_name IN ARRAY place.pools LOOP
         free := ARRAY(SELECT s.name FROM tenant.slot AS s WHERE s.pool = pool_name AND s.job_id IS NULL
                       ORDER BY s.name LIMIT wanted FOR UPDATE SKIP LOCKED);
         wanted := least(wanted, cardinality(free));
@@ -18,10 +18,10 @@ BEGIN
     IF wanted = 0 THEN
         RETURN '{}';
     END IF;
-    started := tenant.start_jobs(worker, draw, moment, level, ARRAY[lane], ARRAY[turn], wanted);
+    started := tenant.start_jobs(worker, draw, moment, place, wanted);
     UPDATE tenant.slot AS s SET job_id = j.id, held_at = moment
-    FROM unnest(started) WITH ORDINALITY AS j(id, place)
-    CROSS JOIN unnest(pools) AS p(pool)
-    WHERE s.pool = p.pool AND s.name = slots -> p.pool ->> (j.place::integer - 1);
+    FROM unnest(started) WITH ORDINALITY AS j(id, number)
+    CROSS JOIN unnest(place.pools) AS p(pool)
+    WHERE s.pool = p.pool AND s.name = slots -> p.pool ->> (j.number::integer - 1);
     RETURN started;
 END $$;

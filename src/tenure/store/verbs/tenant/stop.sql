@@ -46,8 +46,8 @@ BEGIN
     END IF;
 
     moment := tenure.now();
-    INSERT INTO tenant.cancellation (job_id, intent, reason, initiated_by, initiated_at, force, "cascade", grace, last_rung)
-    VALUES (stop.job, intent, reason, actor, moment, force, "cascade", grace, last_rung)
+    INSERT INTO tenant.cancellation (job_id, root_id, intent, reason, initiated_by, initiated_at, force, "cascade", grace, last_rung)
+    VALUES (stop.job, chosen.root_id, intent, reason, actor, moment, force, "cascade", grace, last_rung)
     RETURNING id INTO stop_id;
     INSERT INTO tenant.step (stop_id, place, name)
     SELECT stop_id, s.place, s.name FROM unnest(ARRAY['stop_assignment', 'terminate_runners', 'cancel_pending',

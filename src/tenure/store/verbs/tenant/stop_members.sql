@@ -1,7 +1,7 @@
 -- Bring jobs under a stop: what has not started ends at once, what runs is marked and its worker told.
 --
--- A job without running code waits, marked, while anything below it runs: cancelled is never said
--- too early. Without a record (the parent was cancelled by rule) jobs are just cancelled.
+-- A job waits, marked, while anything below it runs: cancelled is never said too early. A pause does
+-- not take back a cancel. Without a record (the parent was cancelled by rule) jobs are just cancelled.
 CREATE OR REPLACE FUNCTION tenant.stop_members(stop bigint, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -12,15 +12,22 @@ DECLARE
     done    bigint[];
     parents bigint[];
     targets text[];
+    above   bigint[];  -- below these something runs
 BEGIN
     SELECT c.* INTO record FROM tenant.cancellation AS c WHERE c.id = stop;
     ends := CASE WHEN record.intent = 'pause' THEN 'paused' ELSE 'cancelled' END;
 
+    above := ARRAY(SELECT DISTINCT a FROM tenant.job AS r CROSS JOIN LATERAL unnest(tenant.ancestors(r.id)) AS a
+        WHERE r.id = ANY (ids) AND r.state = 'running');
+
+    -- The rows are locked, so what is said about them here still holds below.
     IF stop IS NOT NULL THEN
         INSERT INTO tenant.member (stop_id, job_id, was, became, worker_id, token, ended_at)
-        SELECT stop, j.id, j.state, CASE WHEN j.state = 'completed' THEN j.state END, j.worker_id, j.token,
-            CASE WHEN j.state = 'completed' THEN moment END
+        SELECT stop, j.id, j.state, b.became, j.worker_id, j.token, CASE WHEN b.became IS NOT NULL THEN moment END
         FROM tenant.job AS j
+        CROSS JOIN LATERAL (SELECT CASE
+            WHEN j.state = 'completed' THEN j.state
+            WHEN tenant.ends_at_once(j.state, ends, j.id = ANY (above)) THEN ends END AS became) AS b
         WHERE j.id = ANY (ids) AND j.state IN ('pending', 'running', 'paused', 'completed')
           AND NOT (j.state = 'paused' AND ends = 'paused')
         ON CONFLICT DO NOTHING;
@@ -33,17 +40,15 @@ BEGIN
             holds = j.holds AND ends = 'paused' AND j.blocks_paused,
             blocks = j.target IS NOT NULL AND ends = 'paused' AND j.blocks_paused
         WHERE j.id = ANY (ids)
-          AND ((j.state = 'pending' AND (j.waiting IS NULL OR j.waiting NOT IN ('tasks', 'children') OR stop IS NULL))
-               OR (j.state = 'paused' AND ends = 'cancelled'))
+          AND tenant.ends_at_once(j.state, ends, j.id = ANY (above))
         RETURNING j.id, j.parent_id, j.target, j.holds
     ), marked AS (
-        UPDATE tenant.job AS j SET stop_id = stop
+        UPDATE tenant.job AS j SET stop_id = stop, ready = false,
+            waiting = CASE WHEN j.state = 'pending' THEN CASE WHEN j.waiting = 'tasks' THEN j.waiting ELSE 'children' END END
         WHERE j.id = ANY (ids) AND stop IS NOT NULL
-          AND (j.state = 'running' OR (j.state = 'pending' AND j.waiting IN ('tasks', 'children')))
+          AND (j.state = 'running' OR (j.state = 'pending' AND j.id = ANY (above)))
+          AND NOT (ends = 'paused' AND EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = j.stop_id AND c.intent = 'cancel'))
         RETURNING j.id, j.worker_id, j.token
-    ), members AS (
-        UPDATE tenant.member AS m SET became = ends, ended_at = moment
-        FROM ended AS e WHERE m.job_id = e.id AND m.ended_at IS NULL
     ), told AS (
         INSERT INTO tenure.signal (worker_id, tenant, job_id, token, orders, created_at)
         SELECT m.worker_id, '{tenant}', m.id, m.token, tenant.orders(record), moment
@@ -55,6 +60,8 @@ BEGIN
     SELECT array_agg(e.id), array_agg(DISTINCT e.parent_id) FILTER (WHERE e.parent_id IS NOT NULL),
         array_agg(DISTINCT e.target) FILTER (WHERE e.target IS NOT NULL AND NOT e.holds), (SELECT count(*) FROM noticed)
     INTO done, parents, targets FROM ended AS e;
+    -- Somebody else may have been stopping it too.
+    UPDATE tenant.member AS m SET became = ends, ended_at = moment WHERE m.job_id = ANY (done) AND m.ended_at IS NULL;
 
     IF ends = 'cancelled' THEN
         DELETE FROM tenant.edge AS e WHERE e.job_id = ANY (done);

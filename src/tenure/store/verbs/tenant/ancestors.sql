@@ -1,0 +1,13 @@
+-- The parent of a job, its parent, and so on up to the root.
+CREATE OR REPLACE FUNCTION tenant.ancestors(job bigint) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    RETURN ARRAY(
+        WITH RECURSIVE up AS (
+            SELECT j.parent_id AS id FROM tenant.job AS j WHERE j.id = ancestors.job
+            UNION ALL
+            SELECT j.parent_id FROM up JOIN tenant.job AS j ON j.id = up.id
+        )
+        SELECT up.id FROM up WHERE up.id IS NOT NULL);
+END $$;

@@ -1,0 +1,13 @@
+-- Whether anything below a job is running.
+CREATE OR REPLACE FUNCTION tenant.runs_below(job bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    RETURN EXISTS (
+        WITH RECURSIVE down AS (
+            SELECT c.id, c.state FROM tenant.job AS c WHERE c.parent_id = runs_below.job
+            UNION ALL
+            SELECT c.id, c.state FROM down JOIN tenant.job AS c ON c.parent_id = down.id
+        )
+        SELECT FROM down WHERE down.state = 'running');
+END $$;

@@ -1,0 +1,175 @@
+"""The entry: Tenure on a given database, or on one of its own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+import pytest
+
+from tenure import Tenure
+from tenure.config import Settings
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import State
+from tenure.errors import InputRefused, SchemaMismatch, SettingInvalid
+from tenure.store.embedded import binaries
+from tests.factories import make_job, make_worker
+
+WITHOUT_WHEEL = os.environ.get("TENURE_TEST_BINARIES") == "system"
+
+PROCESS = """
+import sys
+{prelude}
+from tenure import Tenure
+from tenure.domain.job import NewJob
+with Tenure() as app:
+    [job] = app.store.enqueue(NewJob(task="work"))
+    print(job.id, flush=True)
+    sys.stdin.read()
+    print(app.store.statistics().total, flush=True)
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with TemporaryDirectory(prefix="tenure-test-") as place:
+        yield Path(place) / "own"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the environment; and the PostgreSQL that this run is about."""
+    for name in list(os.environ):
+        if name.startswith("TENURE_") and not name.startswith("TENURE_TEST_"):
+            monkeypatch.delenv(name)
+    if WITHOUT_WHEEL:
+        monkeypatch.setitem(sys.modules, binaries.WHEEL, None)
+
+
+def is_stopped(folder: Path) -> bool:
+    return not (folder / "data" / "postmaster.pid").exists()
+
+
+def test_a_job_lives_its_life_on_a_given_database(database: str) -> None:
+    with Tenure(database) as app:
+        job = make_job(app.store, args={"site": "example.org"})
+        worker = make_worker(app.store)
+        claimed = worker.claim_one()
+        assert claimed.args == {"site": "example.org"}
+        assert worker.finish(claimed, value=["a"]).accepted == {job: State.COMPLETED}
+        assert app.store.show(job).result == ["a"]
+
+
+def test_async_code_has_a_store_too(database: str) -> None:
+    async def enqueue(app: Tenure) -> int:
+        async with app.async_store() as store:
+            [job] = await store.enqueue(NewJob(task="work"))
+            return job.id
+
+    with Tenure(database) as app:
+        assert app.store.show(asyncio.run(enqueue(app))).status == "queued"
+
+
+def test_the_url_is_read_from_the_environment(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENURE_DATABASE_URL", database)
+    with Tenure() as app:
+        assert app.url == database
+        assert app.store.statistics().total == 0
+
+
+def test_the_url_in_the_settings_counts_and_a_given_one_counts_more(database: str) -> None:
+    elsewhere = Settings(database_url="postgresql:///elsewhere?host=/nowhere")
+    with Tenure(settings=elsewhere) as app:
+        assert app.url == elsewhere.database_url
+    with Tenure(database, settings=elsewhere) as app:
+        assert app.store.statistics().total == 0
+
+
+def test_a_given_database_is_migrated_only_when_asked(empty_database: str) -> None:
+    with Tenure(empty_database) as app:
+        with pytest.raises(SchemaMismatch, match="run: tenure migrate"):
+            app.store.statistics()
+        app.migrate()
+        assert app.store.statistics().total == 0
+
+
+def test_every_tenant_has_a_store_of_its_own(database: str) -> None:
+    with Tenure(database) as app:
+        app.migrate("acme")
+        make_job(app.store_of("acme"))
+        assert app.store_of("acme") is app.store_of("acme")
+        assert app.store_of("acme").statistics().total == 1
+        assert app.store.statistics().total == 0
+        with pytest.raises(InputRefused, match="cannot be the name of a tenant"):
+            app.store_of("No Tenant")
+
+
+def test_closing_closes_every_connection(database: str, sql: psycopg.Connection) -> None:
+    def connections() -> object:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'client'"
+        return sql.execute(query).fetchone()
+
+    with Tenure(f"{database}&application_name=client") as app:
+        app.migrate("acme")
+        app.store.statistics()
+        app.store_of("acme").statistics()
+        assert connections() == (2,)
+    deadline = time.monotonic() + 20
+    while connections() != (0,):  # the server sees it a moment later
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_without_a_url_a_database_of_its_own_is_started_migrated_and_stopped(
+    folder: Path,
+) -> None:
+    with Tenure(settings=Settings(folder=folder)) as app:
+        job = make_job(app.store)
+        worker = make_worker(app.store)
+        worker.finish(worker.claim_one())
+        assert app.store.show(job).state is State.COMPLETED
+        assert not is_stopped(folder)
+    assert is_stopped(folder)
+    with Tenure(settings=Settings(folder=folder)) as again:
+        assert again.store.show(job).state is State.COMPLETED
+    assert is_stopped(folder)
+
+
+def test_two_processes_share_the_database_under_the_folder(folder: Path) -> None:
+    script = PROCESS.format(
+        prelude=f"sys.modules[{binaries.WHEEL!r}] = None" if WITHOUT_WHEEL else ""
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TENURE_FOLDER": str(folder)},
+        )
+        for _ in range(2)
+    ]
+    jobs = set()
+    for process in processes:
+        assert process.stdout is not None
+        jobs.add(process.stdout.readline())
+    said = [process.communicate(timeout=60) for process in processes]
+    assert said == [("2\n", "")] * 2
+    assert jobs == {"1\n", "2\n"}
+    assert is_stopped(folder)
+
+
+def test_settings_that_contradict_one_another_are_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TENURE_BEAT", "20s")
+    with pytest.raises(SettingInvalid, match=r"^beat: 20s leaves no room"):
+        Tenure()

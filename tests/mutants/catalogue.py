@@ -1,0 +1,24 @@
+"""All mutants."""
+
+from tests.mutants.claims import CLAIMS
+from tests.mutants.deaths import DEATHS
+from tests.mutants.entrance import ENTRANCE
+from tests.mutants.fences import FENCES
+from tests.mutants.mutant import Mutant
+from tests.mutants.promotion import PROMOTION
+from tests.mutants.records import RECORDS
+from tests.mutants.stops import STOPS
+
+MUTANTS: tuple[Mutant, ...] = (
+    *FENCES,
+    *CLAIMS,
+    *DEATHS,
+    *STOPS,
+    *PROMOTION,
+    *ENTRANCE,
+    *RECORDS,
+)
+
+
+def by_name(name: str) -> Mutant:
+    return next(mutant for mutant in MUTANTS if mutant.name == name)

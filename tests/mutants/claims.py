@@ -1,0 +1,148 @@
+"""Who may start which job."""
+
+from tests.mutants.mutant import Mutant, mutant
+
+_LOCK_OF_ONE_LANE = """ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))"""
+_LOCK_OF_MANY_LANES = """LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))"""
+_READY_IN_ONE_LANE = """WHERE j.ready AND j.ctid = ANY (ARRAY(
+                SELECT r.ctid FROM tenant.job AS r
+                WHERE r.ready AND r.lane"""
+
+CLAIMS: tuple[Mutant, ...] = (
+    mutant(
+        "the dead may ask",
+        "claim",
+        " AND w.dead_at IS NULL FOR KEY SHARE",
+        " FOR KEY SHARE",
+        "claim::test_a_worker_is_told_that_it_is_dead_only_when_it_is",
+    ),
+    mutant(
+        "claim beyond the lease",
+        "claim",
+        "level.expires_at > moment AND ",
+        "",
+        "claim::test_a_worker_that_is_dead_or_beyond_its_lease_claims_nothing",
+    ),
+    mutant(
+        "a draining worker claims",
+        "claim",
+        " AND level.draining_at IS NULL",
+        "",
+        "claim::test_a_draining_a_departed_and_an_unknown_worker_claim_nothing",
+    ),
+    mutant(
+        "a worker may be declared dead while it claims",
+        "claim",
+        " FOR KEY SHARE SKIP LOCKED",
+        "",
+        "races/claims::test_a_worker_in_the_middle_of_a_claim_is_not_declared_dead",
+    ),
+    mutant(
+        "claim in a paused tenant",
+        "claim",
+        "WHERE p.subject = 'tenant')",
+        "WHERE false)",
+        "claim::test_nothing_is_claimed_from_what_is_paused",
+    ),
+    mutant(
+        "claim from a paused queue",
+        "open_places",
+        "WHERE p.subject = 'queue' AND p.name = l.queue",
+        "WHERE false",
+        "claim::test_nothing_is_claimed_from_what_is_paused",
+    ),
+    mutant(
+        "claim from any queue",
+        "open_places",
+        "AND (open_places.queues IS NULL OR l.queue = ANY (open_places.queues))",
+        "",
+        "claim::test_a_worker_gets_only_what_it_asks_for",
+    ),
+    mutant(
+        "claim any task",
+        "open_places",
+        "AND (open_places.tasks IS NULL OR l.task = ANY (open_places.tasks))",
+        "",
+        "claim::test_a_worker_gets_only_what_it_asks_for",
+    ),
+    mutant(
+        "low priority first",
+        "open_places",
+        "ORDER BY p.priority DESC, min(p.head)",
+        "ORDER BY p.priority, min(p.head)",
+        "claim::test_the_highest_priority_goes_first_and_then_whose_turn_it_is",
+    ),
+    mutant(
+        "claim waits for a locked job",
+        "start_jobs",
+        _LOCK_OF_ONE_LANE,
+        "ORDER BY r.turn LIMIT wanted))",
+        "races/claims::test_two_claims_at_once_never_take_the_same_job",
+    ),
+    mutant(
+        "two workers for one job",
+        "start_jobs",
+        _LOCK_OF_ONE_LANE,
+        "ORDER BY r.turn LIMIT wanted))",
+        "races/claims::test_two_claims_at_once_never_take_the_same_job",
+    ).and_also(
+        _READY_IN_ONE_LANE,
+        _READY_IN_ONE_LANE.replace("j.ready AND ", ""),
+    ),
+    mutant(
+        "claim over several lanes waits for a locked job",
+        "start_jobs",
+        _LOCK_OF_MANY_LANES,
+        "LIMIT wanted - cardinality(started)))",
+        "races/claims::test_claims_of_many_lanes_pass_over_what_another_has_locked",
+    ),
+    mutant(
+        "claim looks no further than what others have locked",
+        "start_jobs",
+        "EXIT WHEN cardinality(started) >= wanted OR cardinality(around) < scope;",
+        "EXIT;",
+        "guards::test_a_claim_looks_behind_what_another_has_locked",
+    ),
+    mutant(
+        "a slot for two jobs",
+        "start_with_slots",
+        "s.pool = pool_name AND s.job_id IS NULL",
+        "s.pool = pool_name",
+        "guards::test_a_held_slot_is_given_to_no_second_job",
+    ),
+    mutant(
+        "more jobs than slots",
+        "start_with_slots",
+        "wanted := least(wanted, cardinality(free));",
+        "",
+        "pools::test_no_more_jobs_run_than_there_are_slots_and_others_pass",
+    ),
+    mutant(
+        "a slot is never given back",
+        "let_go",
+        "WHERE s.job_id = ANY (done);",
+        "WHERE false;",
+        "pools::test_a_slot_is_free_however_the_attempt_ends",
+    ),
+    mutant(
+        "slots for whom the fence refused",
+        "trade_slots",
+        "AS p(pool) WHERE r.job = ANY (accepted)",
+        "AS p(pool) WHERE true",
+        "report::test_who_has_lost_the_job_neither_takes_nor_gives_a_slot",
+    ),
+    mutant(
+        "the slot of a running job is released",
+        "release_slot",
+        "j.id = was.job_id AND j.state = 'running'",
+        "false",
+        "pools::test_a_slot_in_use_is_neither_removed_nor_released",
+    ),
+    mutant(
+        "a held slot is removed",
+        "change_slots",
+        "IF holder IS NOT NULL THEN",
+        "IF false THEN",
+        "pools::test_a_slot_in_use_is_neither_removed_nor_released",
+    ),
+)

@@ -1,0 +1,150 @@
+"""Leases, death, and what is taken back."""
+
+from tests.mutants.mutant import Mutant, mutant
+
+_LATE = "FOR UPDATE SKIP LOCKED ), dead AS ("
+_UNLOCKED = "), dead AS ("
+_RECHECK = "WHERE w.id = late.id AND w.dead_at IS NULL AND w.expires_at < moment - grace"
+
+DEATHS: tuple[Mutant, ...] = (
+    mutant(
+        "the dead renew",
+        "control/renew",
+        " AND w.dead_at IS NULL AND w.left_at IS NULL",
+        "",
+        "renew::test_a_dead_worker_stays_dead",
+    ),
+    mutant(
+        "renewing shortens a lease",
+        "control/renew",
+        "greatest(w.expires_at, moment + w.lease)",
+        "moment",
+        "renew::test_a_renewal_pushes_the_lease_out_by_its_length",
+    ),
+    mutant(
+        "declared dead in the middle of a claim",
+        "control/bury",
+        _LATE,
+        _UNLOCKED,
+        "races/claims::test_a_worker_in_the_middle_of_a_claim_is_not_declared_dead",
+    ),
+    mutant(
+        "a renewal that was accepted does not count",
+        "control/bury",
+        _LATE,
+        _UNLOCKED,
+        "races/claims::test_a_renewal_in_flight_is_not_overtaken_by_death",
+    ).and_also(_RECHECK, "WHERE w.id = late.id"),
+    mutant(
+        "a sweep after an outage",
+        "control/bury",
+        "AND NOT (watch.away > w.lease AND moment < watch.returned_at + w.lease)",
+        "",
+        "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
+    ),
+    mutant(
+        "a sweep does not know that it was away",
+        "control/bury",
+        "watch.away := moment - watch.swept_at;",
+        "",
+        "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
+    ),
+    mutant(
+        "two sweeps at once wait for each other",
+        "control/bury",
+        "WHERE w.alone FOR UPDATE SKIP LOCKED",
+        "WHERE w.alone FOR UPDATE",
+        "races/claims::test_a_sweep_does_not_wait_for_another",
+    ),
+    mutant(
+        "who says goodbye lives on",
+        "control/leave",
+        "WHERE w.id = worker AND w.dead_at IS NULL;",
+        "WHERE false;",
+        "recover::test_a_worker_that_says_goodbye_is_recovered_at_once",
+    ),
+    mutant(
+        "jobs of the living are taken",
+        "orphans",
+        "(w.dead_at IS NOT NULL",
+        "(w.id IS NOT NULL",
+        "recover::test_a_living_worker_keeps_its_jobs",
+    ),
+    mutant(
+        "expiry alone is enough",
+        "orphans",
+        "(dry_run AND w.expires_at < moment - grace)",
+        "(w.expires_at < moment - grace)",
+        "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
+    ),
+    mutant(
+        "a worker nobody knows has no time to appear",
+        "orphans",
+        "(w.id IS NULL AND j.started_at < moment - orphan_after)",
+        "(w.id IS NULL)",
+        "recover::test_jobs_of_an_unknown_worker_are_taken_back_by_the_time_they_started",
+    ),
+    mutant(
+        "other jobs than the named ones are recovered",
+        "orphans",
+        "(ids IS NULL OR j.id = ANY (ids))",
+        "true",
+        "recover::test_only_the_jobs_that_are_named",
+    ),
+    mutant(
+        "one bad row stops the sweep",
+        "recover",
+        "EXCEPTION WHEN OTHERS THEN",
+        "EXCEPTION WHEN division_by_zero THEN",
+        "recover::test_ten_thousand_bad_rows_do_not_hold_up_an_orphan",
+    ),
+    mutant(
+        "one bad row stops those after it",
+        "recover_each",
+        "EXCEPTION WHEN OTHERS THEN",
+        "EXCEPTION WHEN division_by_zero THEN",
+        "recover::test_ten_thousand_bad_rows_do_not_hold_up_an_orphan",
+    ),
+    mutant(
+        "a dry run declares somebody dead",
+        "recover",
+        "IF NOT dry_run THEN\n        buried",
+        "IF true THEN\n        buried",
+        "recover::test_a_dry_run_shows_and_changes_nothing",
+    ),
+    mutant(
+        "a job that was started is stale",
+        "stale",
+        "AND j.started_at IS NULL",
+        "",
+        "recover::test_what_nobody_started_in_time_fails_if_that_is_wanted",
+    ),
+    mutant(
+        "who waits in a paused queue is stale",
+        "stale",
+        "IN (('tenant', ''), ('queue', l.queue))",
+        "IN (('tenant', ''))",
+        "recover::test_a_paused_queue_makes_nobody_stale",
+    ),
+    mutant(
+        "a blocking job is pruned",
+        "prune",
+        "WHERE tree.blocks OR tree.ended_at",
+        "WHERE tree.ended_at",
+        "prune::test_a_failed_job_that_blocks_its_target_is_kept",
+    ),
+    mutant(
+        "a tree is pruned that has not ended",
+        "prune",
+        "OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)",
+        "",
+        "prune::test_a_tree_goes_as_a_whole_or_not_at_all",
+    ).and_also("tree.ended_at IS NULL\n", "false\n"),
+    mutant(
+        "what others need is pruned",
+        "prune",
+        "OR EXISTS (SELECT FROM tenant.edge AS e JOIN",
+        "OR false AND EXISTS (SELECT FROM tenant.edge AS e JOIN",
+        "prune::test_what_others_still_come_after_is_kept",
+    ),
+)

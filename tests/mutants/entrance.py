@@ -1,0 +1,114 @@
+"""What is let in, and who says so."""
+
+from tests.mutants.mutant import SCRIPT, Mutant, mutant
+
+_ORDER_OF_KEYS = (
+    """THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place"""
+)
+
+ENTRANCE: tuple[Mutant, ...] = (
+    mutant(
+        "a child of a stopped parent",
+        "mother_of",
+        "IF mother.stop_id IS NOT NULL OR mother.state NOT IN",
+        "IF mother.state NOT IN",
+        "stop::test_nothing_is_enqueued_below_a_stopped_parent",
+    ),
+    mutant(
+        "a child of a parent that is over",
+        "mother_of",
+        "OR mother.state NOT IN ('pending', 'running') THEN",
+        "THEN",
+        "bad_input::test_nothing_is_added_below_a_job_that_is_over_or_stopped",
+    ),
+    mutant(
+        "after something that is not there",
+        "depend",
+        "WHERE j.id = needed)",
+        "WHERE true)",
+        "bad_input::test_an_unknown_job_is_not_found",
+    ),
+    mutant(
+        "after what it is a part of",
+        "depend",
+        "ELSIF needed = ANY (above) THEN",
+        "ELSIF false THEN",
+        "bad_input::test_a_job_cannot_come_after_what_it_is_a_part_of",
+    ),
+    mutant(
+        "a cycle through a parent",
+        "enqueue",
+        "IF linked AND mothers <> '{}' THEN",
+        "IF false THEN",
+        "bad_input::test_a_cycle_over_two_calls_is_refused",
+    ),
+    mutant(
+        "keys are taken in any order",
+        "enqueue",
+        _ORDER_OF_KEYS,
+        "THEN NULL::text END NULLS LAST, j.place",
+        "races/keys::test_keys_taken_in_opposite_orders_do_not_deadlock",
+    ),
+    mutant(
+        "refuse returns",
+        "bear",
+        "IF d.when_taken = 'refuse' THEN",
+        "IF false THEN",
+        "races/keys::test_a_refused_key_is_refused_after_the_wait",
+    ),
+    mutant(
+        "a started job is replaced",
+        "bear",
+        " AND holder.state = 'pending' AND holder.attempt = 0",
+        "",
+        "keys::test_a_job_that_runs_is_not_replaced_and_the_answer_says_so",
+    ),
+    mutant(
+        "arguments of any size",
+        "control/complaint",
+        "pg_column_size(d.args) > 1048576",
+        "false",
+        "guards::test_arguments_that_are_too_large_are_refused_also_from_plain_sql",
+    ),
+    mutant(
+        "arguments of any kind",
+        "control/complaint",
+        "d.args IS NULL OR jsonb_typeof(d.args) <> 'object'",
+        "d.args IS NULL",
+        "guards::test_arguments_that_are_no_object_are_refused_also_from_plain_sql",
+    ),
+    mutant(
+        "a queue twice",
+        "queue",
+        "AND j.waiting = 'unqueued'",
+        "AND j.state = 'pending'",
+        "enqueue::test_a_job_that_is_never_due_is_pending_until_it_is_queued",
+    ),
+    mutant(
+        "anybody may name an actor",
+        "control/actor",
+        "AND pg_has_role(session_user, r.oid, 'MEMBER')",
+        "",
+        "roles::test_only_a_delegate_may_name_the_actor",
+    ),
+    mutant(
+        "anybody may name an owner",
+        "bear",
+        "ELSE tenure.actor(d.owner) END",
+        "ELSE d.owner END",
+        "roles::test_an_owner_of_a_job_is_named_by_a_delegate_only",
+    ),
+    Mutant(
+        "everybody may call every function",
+        SCRIPT,
+        (('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "tenure" FROM PUBLIC;', ""),),
+        ("schema::test_no_function_is_executable_by_everybody",),
+    ),
+    mutant(
+        "a producer may stop",
+        "admit",
+        "ARRAY['enqueue', ",
+        "ARRAY['stop', 'enqueue', ",
+        "roles::test_each_kind_can_do_its_verbs_and_no_other",
+    ),
+)

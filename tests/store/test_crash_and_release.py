@@ -1,0 +1,145 @@
+"""crash: an attempt is spent and counted. release: nothing is."""
+
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from tenure.domain.lifecycle import Intent, State, Status
+from tenure.store.outcomes import Ending
+from tenure.store.results import Claimed
+from tenure.store.store import Store
+from tests.conftest import Connect
+from tests.factories import Worker, make_job, make_worker, promote
+
+
+def running(store: Store, **fields: Any) -> tuple[Worker, Claimed]:
+    make_job(store, **fields)
+    promote(store)
+    worker = make_worker(store, timedelta(hours=1))
+    return worker, worker.claim_one()
+
+
+def test_a_crash_spends_an_attempt_and_counts_while_the_lease_is_good(store: Store) -> None:
+    worker, job = running(store)
+
+    assert worker.crash(job).accepted == {job.id: State.PENDING}
+
+    promote(store)
+    shown = store.show(job.id)
+    assert (shown.status, shown.attempt, shown.crashes) == (Status.QUEUED, 1, 1)
+    assert shown.worker_id is None
+    assert "died" in (shown.error_message or "")
+    assert [attempt["outcome"] for attempt in shown.attempts] == ["crashed"]
+    again = worker.claim_one()
+    assert (again.attempt, again.crashes) == (2, 1)
+
+
+def test_a_job_that_kills_its_process_ends_failed_after_exactly_its_attempts(store: Store) -> None:
+    worker, job = running(store, max_attempts=3)
+    assert worker.crash(job).accepted == {job.id: State.PENDING}
+    assert worker.crash(worker.claim_one()).accepted == {job.id: State.PENDING}
+    assert worker.crash(worker.claim_one()).accepted == {job.id: State.FAILED}
+    shown = store.show(job.id)
+    assert (shown.attempt, shown.crashes, len(shown.attempts)) == (3, 3, 3)
+    promote(store)
+    assert worker.claim() == ()
+
+
+def test_a_crash_keeps_the_keepers_word_for_it(store: Store) -> None:
+    worker, job = running(store, max_attempts=1)
+    error = {"type": "Killed", "message": "killed by signal 9"}
+    store.crash(worker.id, [Ending(job=job.id, token=job.token, error=error)])
+    assert store.show(job.id).error == error
+
+
+def test_a_release_spends_nothing_and_keeps_its_turn(store: Store) -> None:
+    worker, job = running(store, max_attempts=1)
+    later = make_job(store)
+
+    for _ in range(3):
+        assert worker.release(job).accepted == {job.id: State.PENDING}
+        shown = store.show(job.id)
+        assert (shown.status, shown.attempt, shown.crashes) == (Status.QUEUED, 0, 0)
+        assert shown.error is None
+        job = worker.claim_one()  # before the other, which came later
+        assert job.attempt == 1
+    assert worker.finish(job).accepted == {job.id: State.COMPLETED}
+    assert worker.claim_one().id == later
+
+
+def test_a_release_keeps_the_attempts_that_were_spent_before(store: Store) -> None:
+    worker, job = running(store)
+    worker.crash(job)
+    worker.release(worker.claim_one())
+    again = worker.claim_one()
+    assert (again.attempt, again.crashes) == (2, 1)
+
+
+@pytest.mark.parametrize("verb", ["crash", "release"])
+@pytest.mark.parametrize(
+    ("intent", "state"), [(Intent.CANCEL, State.CANCELLED), (Intent.PAUSE, State.PAUSED)]
+)
+def test_a_job_that_was_being_stopped_ends_as_the_stop_wants(
+    store: Store, verb: str, intent: Intent, state: State
+) -> None:
+    worker, job = running(store)
+    record = store.stop(job.id, intent=intent)
+    assert getattr(worker, verb)(job).accepted == {job.id: state}
+    promote(store)
+    assert worker.claim() == ()
+    assert store.cancellation(record.cancellation_id).status == "completed"
+
+
+@pytest.mark.parametrize("verb", ["crash", "release"])
+@pytest.mark.parametrize("wrong", ["token", "worker", "dead"])
+def test_without_the_fence_neither_is_heard(
+    store: Store, sql: psycopg.Connection, verb: str, wrong: str
+) -> None:
+    worker, job = running(store)
+    speaker = make_worker(store) if wrong == "worker" else worker
+    if wrong == "dead":
+        sql.execute("UPDATE tenure.worker SET expires_at = now() - interval '1s', dead_at = now()")
+    end = Ending(job=job.id, token=job.token + (wrong == "token"))
+
+    finished = getattr(store, verb)(speaker.id, [end])
+
+    assert finished.refused == (job.id,)
+    shown = store.show(job.id)
+    assert (shown.state, shown.attempt, shown.crashes) == (State.RUNNING, 1, 0)
+    (event,) = store.kept(job.id, "events")
+    assert event["detail"]["outcome"] == {"crash": "crashed", "release": "released"}[verb]
+
+
+@pytest.mark.parametrize("verb", ["crash", "release"])
+def test_a_locked_job_is_busy(store: Store, connect: Connect, verb: str) -> None:
+    worker, job = running(store)
+    other = connect()
+    other.execute("SELECT FROM tenure.job FOR UPDATE")
+    assert getattr(worker, verb)(job).busy == (job.id,)
+    other.rollback()
+    assert getattr(worker, verb)(job).accepted == {job.id: State.PENDING}
+
+
+@pytest.mark.parametrize("verb", ["crash", "release"])
+def test_slots_are_given_back(store: Store, verb: str) -> None:
+    store.create_pool("trees", ["t1"])
+    worker, job = running(store, pools=["trees"])
+    getattr(worker, verb)(job)
+    assert store.show(job.id).slots == ()
+    assert store.pools("trees")[0].slots[0].job_id is None
+    promote(store)
+    assert worker.claim_one().slots == {"trees": "t1"}
+
+
+def test_many_jobs_of_one_runner_crash_at_once_each_by_its_own_count(store: Store) -> None:
+    last, first = make_job(store, max_attempts=1), make_job(store, max_attempts=2)
+    worker = make_worker(store)
+    assert worker.crash(*worker.claim(2)).accepted == {last: State.FAILED, first: State.PENDING}
+
+
+def test_an_expired_worker_may_still_give_back(store: Store, sql: psycopg.Connection) -> None:
+    worker, job = running(store)
+    sql.execute("UPDATE tenure.worker SET expires_at = now() - interval '1h'")
+    assert worker.release(job).accepted == {job.id: State.PENDING}

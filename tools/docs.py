@@ -1,0 +1,82 @@
+"""Write the parts of the documentation that the code already says: the verbs and the diagram."""
+
+import re
+import sys
+from pathlib import Path
+
+from tenure.domain.lifecycle import diagram
+
+ROOT = Path(__file__).parent.parent
+VERBS = ROOT / "src" / "tenure" / "store" / "verbs"
+PUBLIC = "SECURITY DEFINER"
+
+GROUPS = {
+    "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
+    "What workers say": (
+        *("register", "renew", "drain", "leave", "claim", "held"),
+        *("finish", "report", "crash", "release"),
+    ),
+    "What people do": (
+        *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
+        *("create_pool", "change_slots", "release_slot"),
+    ),
+    "Keeping house": ("recover", "bury", "prune", "prune_records", "admit"),
+    "Looking": (
+        *("show", "list_jobs", "explain", "statistics", "cancellation", "cancellations"),
+        *("trail", "kept", "pools"),
+    ),
+}
+
+
+def verbs_page() -> str:
+    found = {path.stem: path.read_text() for path in VERBS.glob("*/*.sql")}
+    public = {name for name, text in found.items() if PUBLIC in text} | {"admit"}
+    listed = {name for names in GROUPS.values() for name in names}
+    if public != listed:
+        raise SystemExit(f"not in exactly one group: {', '.join(sorted(public ^ listed))}")
+    lines = [
+        "# The verbs in SQL",
+        "",
+        "Every verb is one function in the tenant's schema (`tenure` for the default tenant), takes named",
+        "arguments and answers with one JSON value. The Python store has the same names. This page is made",
+        "from the files in `src/tenure/store/verbs/` by `make docs`.",
+    ]
+    for group, names in GROUPS.items():
+        lines += ["", f"## {group}"]
+        for name in names:
+            lines += ["", f"### {name}", "", *_verb(found[name])]
+    return "\n".join(lines) + "\n"
+
+
+def _verb(text: str) -> list[str]:
+    comment = re.match(r"(?:--.*\n)+", text)
+    function = re.search(r"FUNCTION (?:tenant|tenure)\.(\w+\([\s\S]*?\)) RETURNS", text)
+    assert comment and function
+    words = [line.removeprefix("--").removeprefix(" ") for line in comment[0].splitlines()]
+    signature = re.sub(r"\s+", " ", function[1]).replace("( ", "(").replace(" )", ")")
+    return ["```sql", f"tenure.{signature}", "```", "", *words]
+
+
+def life_page(page: str) -> str:
+    made = f"-->\n\n```mermaid\n{diagram().strip()}\n```\n\n<!-- /diagram"
+    return re.sub(r"(?<=`make docs` )-->[\s\S]*?<!-- /diagram", lambda _: made, page)
+
+
+def main() -> int:
+    """Write the pages, or with --check say whether they are what the code says."""
+    life = ROOT / "docs" / "life-of-a-job.md"
+    pages = {ROOT / "docs" / "verbs.md": verbs_page(), life: life_page(life.read_text())}
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        for path in stale:
+            sys.stderr.write(
+                f"{path.relative_to(ROOT)} is not what the code says; run: make docs\n"
+            )
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(pages[path])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
