@@ -75,7 +75,7 @@ def play(show: Show, store: Store) -> None:
     )
     again = claim(show, store, bob, "bob")
     show.promise(
-        f"the job goes on elsewhere from its checkpoint {again.checkpoint}, attempt {again.attempt}",
+        f"the job goes on elsewhere, from checkpoint {again.checkpoint}, attempt {again.attempt}",
         held=again.id == crawl.id and again.checkpoint == {"page": 2} and again.attempt == 2,
     )
     late = store.finish(ann, [end(crawl, value=["a late result"])])

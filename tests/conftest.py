@@ -102,8 +102,9 @@ def _database(server: str, template: str) -> Iterator[str]:
 def wipe(url: str) -> None:
     """Make the database as good as new: no rows, no further tenants, the real clock."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(_WIPE)
+        # The clock first: what a test put in its place depends on a schema that is dropped next.
         connection.execute(dict(schema._files("verbs", "control"))["now"].encode())
+        connection.execute(_WIPE)
 
 
 _WIPE = """

@@ -37,9 +37,9 @@ def verbs_page() -> str:
     lines = [
         "# The verbs in SQL",
         "",
-        "Every verb is one function in the tenant's schema (`tenure` for the default tenant), takes named",
-        "arguments and answers with one JSON value. The Python store has the same names. This page is made",
-        "from the files in `src/tenure/store/verbs/` by `make docs`.",
+        "Every verb is one function in the tenant's schema (`tenure` for the default tenant),",
+        "takes named arguments and answers with one JSON value. The Python store has the same",
+        "names. This page is made from the files in `src/tenure/store/verbs/` by `make docs`.",
     ]
     for group, names in GROUPS.items():
         lines += ["", f"## {group}"]
@@ -51,7 +51,8 @@ def verbs_page() -> str:
 def _verb(text: str) -> list[str]:
     comment = re.match(r"(?:--.*\n)+", text)
     function = re.search(r"FUNCTION (?:tenant|tenure)\.(\w+\([\s\S]*?\)) RETURNS", text)
-    assert comment and function
+    assert comment
+    assert function
     words = [line.removeprefix("--").removeprefix(" ") for line in comment[0].splitlines()]
     signature = re.sub(r"\s+", " ", function[1]).replace("( ", "(").replace(" )", ")")
     return ["```sql", f"tenure.{signature}", "```", "", *words]

@@ -16,6 +16,8 @@ from tests.conftest import chosen_binaries
 from tests.factories import make_job
 from tests.store.describe import describe
 
+pytestmark = pytest.mark.fresh_database
+
 COMMAND = Path(sys.executable).with_name("tenure")
 Done = subprocess.CompletedProcess[str]
 

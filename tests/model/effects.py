@@ -174,6 +174,12 @@ def _conclude(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None
 def _judge(model: Model, before: Snapshot, after: Snapshot, job: int, how: str, verb: Verb) -> None:
     old, row = before.jobs[job], after.jobs[job]
     want = TRANSITIONS[State.RUNNING, verb]
+    if model.jobs[job].stop is not None and verb in (Verb.CANCEL, Verb.PAUSE):
+        # Cancelled is never said too early: it waits, marked, for what runs below it. What ends
+        # below it in the same call may or may not have been seen.
+        waits = row.state is State.PENDING and row.stop_id is not None
+        if _runs_below(after, job) or (waits and _runs_below(before, job)):
+            want = State.PENDING
     require(row.state is want, "I1", f"job {job} {how} became {row.state}, not {want}")
     given_back = verb is Verb.RELEASE
     require(row.attempt == old.attempt - given_back, "I6", f"job {job} {how}: wrong attempts")
@@ -243,13 +249,17 @@ def _stop(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     for job in reached:
         old, row = before.jobs[job], after.jobs[job]
         marked = row.stop_id == record or (row.intent is Intent.CANCEL and final is State.PAUSED)
-        if old.state is State.RUNNING or (old.state is State.PENDING and old.waits_for_family):
-            stopped = row.state is final or marked
+        if old.state is State.RUNNING or (old.state is State.PENDING and _runs_below(before, job)):
+            stopped = row.state is old.state and marked
         elif old.state is State.PENDING or (old.state is State.PAUSED and final != State.PAUSED):
             stopped = row.state is final
         else:
             stopped = row.state is old.state
         require(stopped, "stop", f"job {job} was {old.state}, is {row.state} and is not stopped")
+
+
+def _runs_below(now: Snapshot, job: int) -> bool:
+    return any(row.state is State.RUNNING for row in now.below(job))
 
 
 def _resume(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
@@ -268,7 +278,7 @@ def _clear(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     moved = set(moves(before, after))
     target = act.options.get("target")
     wanted = {act.job} if target is None else {
-        row.id for row in before.of_target(target) if row.state is State.FAILED and row.blocks
+        row.id for row in before.of_target(target) if row.state is State.FAILED
     }  # fmt: skip
     require(moved == wanted, "I2", f"clear took {moved} instead of {wanted}")
 
@@ -330,6 +340,8 @@ def _has_to_wait(model: Model, before: Snapshot, after: Snapshot, row: JobRow) -
             others = after.of_target(row.target or "")
             return paused or any(one.blocks for one in others if one.id != row.id)
         case Reason.TASKS | Reason.CHILDREN:
+            if row.stop_id is not None:
+                return _runs_below(after, row.id)
             family = after.children(row.id)
             code = model.jobs[row.id].has_code
             return (not family and not code) or any(not one.is_over for one in family)

@@ -84,7 +84,7 @@ def _failing(mutants: list[Mutant]) -> set[str]:
 
 def _verdict(mutant: Mutant, failing: set[str]) -> str:
     answer = _answer(mutant, failing)
-    console.print(f"{mutant.name}: {answer}", markup=False, highlight=False)
+    console.print(f"{mutant.name}: {answer}", markup=False, highlight=False, soft_wrap=True)
     return answer
 
 
@@ -127,9 +127,11 @@ def _failed(output: str) -> list[str]:
 
 
 def _show(mutants: list[Mutant], answers: list[str]) -> None:
-    table = Table("mutant", "file", "answer")
+    table = Table("mutant", "file")
+    table.add_column("answer", overflow="fold")
     for mutant, answer in zip(mutants, answers, strict=True):
         style = None if answer.startswith("killed") else "red"
+        answer = answer.replace("tests/store/", "")
         table.add_row(mutant.name, mutant.file, answer, style=style)
     console.print(table)
     survivors = sum(not answer.startswith("killed") for answer in answers)

@@ -117,7 +117,7 @@ DEATHS: tuple[Mutant, ...] = (
         "stale",
         "AND j.started_at IS NULL",
         "",
-        "recover::test_what_nobody_started_in_time_fails_if_that_is_wanted",
+        "guards::test_a_job_that_was_started_once_is_not_stale",
     ),
     mutant(
         "who waits in a paused queue is stale",
@@ -138,7 +138,7 @@ DEATHS: tuple[Mutant, ...] = (
         "prune",
         "OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)",
         "",
-        "prune::test_a_tree_goes_as_a_whole_or_not_at_all",
+        "guards::test_a_job_is_kept_while_something_below_it_lives",
     ).and_also("tree.ended_at IS NULL\n", "false\n"),
     mutant(
         "what others need is pruned",

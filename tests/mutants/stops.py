@@ -75,10 +75,10 @@ STOPS: tuple[Mutant, ...] = (
         "stop::test_without_cascade_dependents_wait_and_recovery_leaves_them_alone",
     ),
     mutant(
-        "jobs are locked in no order",
+        "the roots of trees are not locked",
         "lock_tree",
-        "WHERE j.id = ANY (ids) ORDER BY j.id FOR UPDATE;",
-        "WHERE j.id = ANY (ids) ORDER BY md5(pg_backend_pid() || '/' || j.id) FOR UPDATE;",
+        "ELSE PERFORM FROM tenant.job AS j WHERE j.id = ANY (roots) ORDER BY j.id FOR UPDATE;",
+        "",
         "races/stops::test_overlapping_cascades_both_close_their_records",
     ),
     mutant(

@@ -1,14 +1,17 @@
 """Guards that no other test stands behind."""
 
+from datetime import timedelta
+
 import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
-from tenure.store.calls import working
+from tenure.store.calls import enqueueing, working
 from tenure.store.connections import send_on
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
+from tenure.testing import Clock
 from tests.conftest import Connect
 from tests.factories import make_job, make_worker, promote
 
@@ -70,10 +73,72 @@ def test_a_claim_looks_behind_what_another_has_locked(store: Store, connect: Con
 
 
 def test_a_held_slot_is_given_to_no_second_job(store: Store) -> None:
-    store.create_pool("tree", ["main"])
-    first, _ = make_job(store, pools=["tree"]), make_job(store, pools=["tree"])
+    store.create_pool("tree", ["a", "b"])
+    jobs = [make_job(store, pools=["tree"]) for _ in range(3)]
     worker = make_worker(store)
 
-    assert worker.claim_one().id == first
-    assert worker.claim() == ()
-    assert store.pools()[0].slots[0].job_id == first
+    first = worker.claim_one()
+    (second,) = worker.claim(3)
+    assert [first.id, second.id] == jobs[:2]
+    assert [slot.job_id for slot in store.pools()[0].slots] == jobs[:2]
+
+
+def test_a_job_that_was_started_once_is_not_stale(store: Store, clock: Clock) -> None:
+    job = make_job(store)
+    worker = make_worker(store)
+    worker.release(worker.claim_one())
+    clock.advance(timedelta(hours=1))
+
+    assert store.recover(pending_after=timedelta(minutes=5)).stale == ()
+    assert store.show(job).state is State.PENDING
+
+
+def test_a_job_is_kept_while_something_below_it_lives(store: Store, clock: Clock) -> None:
+    parent = make_job(store)
+    worker = make_worker(store)
+    running = worker.claim_one()
+    child = make_job(store, parent=parent)
+    worker.finish(running)
+    clock.advance(timedelta(days=10))
+
+    assert store.prune({State.COMPLETED: timedelta(days=1)}).jobs == 0
+    assert store.show(child).state is State.PENDING
+
+
+def test_a_promote_leaves_a_target_to_the_one_that_looks_at_it(
+    store: Store, connect: Connect
+) -> None:
+    first = make_job(store, target="site")
+    one, other = connect(), connect()
+    send_on(one, enqueueing.promote())
+    urgent = make_job(store, target="site", priority=9)
+
+    other.execute("SET lock_timeout = '5s'")
+    send_on(other, enqueueing.promote())
+    other.commit()
+    one.commit()
+    promote(store)
+
+    worker = make_worker(store)
+    (running,) = worker.claim(2)
+    assert running.id == first
+    worker.finish(running)
+    promote(store)
+    assert worker.claim_one().id == urgent
+
+
+def test_a_wake_that_found_its_target_looked_at_is_not_lost(store: Store, connect: Connect) -> None:
+    make_job(store, target="site")
+    promote(store)
+    worker = make_worker(store)
+    running = worker.claim_one()
+    behind = make_job(store, target="site")
+    one = connect()
+    send_on(one, enqueueing.promote())  # sees that the target is taken
+
+    worker.finish(running)
+    store.promote()
+    one.commit()
+    promote(store)
+
+    assert worker.claim_one().id == behind

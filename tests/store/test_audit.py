@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tenure.domain.job import NEVER
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import TenureError
 from tenure.store.results import AuditRow
@@ -74,7 +75,7 @@ ACTIONS = [
     Action(
         "queue",
         "job",
-        lambda s: make_job(s, run_at="infinity"),
+        lambda s: make_job(s, run_at=NEVER),
         lambda s, job: s.queue(job, **WHO),
         reason=False,
     ),

@@ -40,27 +40,11 @@ from tenure.store.connections import asend_on, send_on
 from tenure.store.faults import fault_of
 from tenure.store.results import Cancellation, Enqueued
 from tenure.store.store import Store
-from tests.conftest import with_database
 from tests.factories import make_job
 
 needs_greenlet = pytest.mark.skipif(
     find_spec("greenlet") is None, reason="SQLAlchemy needs its extra asyncio for async"
 )
-
-
-@pytest.fixture(scope="module")
-def database(server: str, template: str) -> Iterator[str]:
-    """One database for all of this file."""
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE connections TEMPLATE {template}".encode())
-        yield with_database(server, "connections")
-        connection.execute("DROP DATABASE connections WITH (FORCE)")
-
-
-@pytest.fixture(autouse=True)
-def _no_jobs(database: str) -> None:
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("TRUNCATE tenure.job, tenure.payload, tenure.cancellation")
 
 
 class RolledBack(Exception):
@@ -364,6 +348,7 @@ def test_a_duplicate_finds_the_job_that_has_the_key(way: Way, database: str, sto
     assert again == Enqueued(id=job, created=False, taken="idempotency")
 
 
+@pytest.mark.fresh_database
 def test_the_callers_rows_and_the_job_are_committed_together(database: str, store: Store) -> None:
     with psycopg.connect(database) as connection:
         connection.execute("CREATE TABLE orders AS SELECT 1 AS id")

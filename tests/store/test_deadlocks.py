@@ -229,6 +229,7 @@ def deadlocks(sql: psycopg.Connection) -> int:
     return int(row[0])
 
 
+@pytest.mark.fresh_database
 def test_no_pair_of_verbs_deadlocks_and_what_they_leave_makes_sense(crowd: Crowd) -> None:
     random.seed(7)
     pairs = list(combinations_with_replacement(VERBS, 2))

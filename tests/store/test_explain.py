@@ -5,7 +5,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from tenure.domain.job import NewJob
+from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.errors import JobNotFound
 from tenure.store.results import Reason
@@ -42,7 +42,7 @@ def test_a_job_that_does_not_exist_has_no_explanation(store: Store) -> None:
 
 def test_it_is_not_queued_yet_or_its_time_has_not_come(store: Store) -> None:
     worker = make_worker(store, HOUR)
-    assert only(store, make_job(store, run_at="infinity")).reason == "unqueued"
+    assert only(store, make_job(store, run_at=NEVER)).reason == "unqueued"
     scheduled = only(store, make_job(store, delay=HOUR))
     assert scheduled.reason == "time"
     assert scheduled.sentence.startswith("it is scheduled for ")

@@ -26,7 +26,6 @@ from tests.factories import end_as_stopped, make_job, make_worker
 MANY = 20_000
 HOUR = timedelta(hours=1)
 BATCH = 10
-ONE_SHOT = 1.5  # of what the same call touches where there is next to nothing
 SLACK = 200  # a further level in each index of each row that is written
 BIG_TABLES = ("job", "payload", "edge", "wake")
 
@@ -55,6 +54,11 @@ class Shape:
 
     def __str__(self) -> str:
         return f"{self.rows}, analyzed {self.analyzed}"
+
+    @property
+    def factor(self) -> float:
+        """How much more than in a small table is allowed; planning leaves dead rows behind."""
+        return 4 if "planned" in self.analyzed else 1.5
 
 
 SHAPES = [
@@ -266,7 +270,7 @@ def test_what_a_call_touches_does_not_grow_with_the_tables(scenes: Open, shape: 
     small, scene = scenes(SHAPES[0]), scenes(shape)
     grown = {}
     for verb in VERBS:
-        most = ONE_SHOT * cost(small, verb).buffers + SLACK
+        most = shape.factor * cost(small, verb).buffers + SLACK
         if (buffers := cost(scene, verb).buffers) > most:
             grown[verb] = f"{buffers} buffers, and at most {most:.0f} are allowed"
 

@@ -8,7 +8,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tenure.config import ORPHAN_MESSAGE, PORTUGUESE_ORPHAN_MESSAGE
-from tenure.domain.job import NewJob
+from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.store.outcomes import Report
 from tenure.store.results import Claimed
@@ -45,7 +45,7 @@ def forget(sql: psycopg.Connection, worker: Worker, started: str = "1 hour") -> 
 def refuse_to_move(sql: psycopg.Connection, condition: str) -> None:
     """Rows that nobody can take back."""
     sql.execute("""
-        CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql
+        CREATE OR REPLACE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql
         AS $$ BEGIN RAISE EXCEPTION 'this row cannot be changed'; END $$
     """)
     sql.execute(
@@ -295,7 +295,7 @@ def test_what_nobody_started_in_time_fails_if_that_is_wanted(
 ) -> None:
     old, young = make_job(store), make_job(store)
     later = make_job(store, delay=timedelta(hours=1))
-    unqueued = make_job(store, run_at="infinity")
+    unqueued = make_job(store, run_at=NEVER)
     sql.execute(
         "UPDATE tenure.job SET run_at = run_at - interval '10 minutes' WHERE id = %s", (old,)
     )

@@ -211,15 +211,15 @@ def test_no_kind_can_change_the_audit(store: Store, roles: Roles) -> None:
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement.encode())
-    assert [row.actor for row in store.trail()] == ["db:postgres"]
+    assert [row.actor for row in store.trail("job")] == ["db:postgres"]
 
 
 def test_a_worker_cannot_prune_the_audit_away(store: Store, roles: Roles) -> None:
     store.stop(make_job(store))
     _, keeper = roles.make("worker")
     with suppress(TenureError):  # refused is as good
-        keeper.prune({}, keep_audit=timedelta(0))
-    assert len(store.trail()) == 1
+        keeper.prune_records(keep_audit=timedelta(0))
+    assert len(store.trail("job")) == 1
 
 
 def test_only_a_delegate_may_name_the_actor(store: Store, roles: Roles) -> None:

@@ -23,6 +23,8 @@ from tenure.store.store import Store
 from tests.factories import ending, make_job, make_job_in, make_jobs, make_worker, promote
 from tests.store.describe import describe
 
+pytestmark = pytest.mark.fresh_database
+
 ACME, UMBRELLA = Tenant("acme"), Tenant("umbrella")
 SNAPSHOT = Path(__file__).with_name("schema.txt")
 UPDATE = "TENURE_UPDATE_SNAPSHOT"  # set it to 1 to write the snapshot anew

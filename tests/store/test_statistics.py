@@ -5,6 +5,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from tenure.domain.job import NEVER
 from tenure.domain.lifecycle import Intent
 from tenure.store.store import Store
 from tenure.testing import Clock
@@ -29,7 +30,7 @@ def test_every_job_counts_once_under_the_word_people_see(store: Store) -> None:
     make_job(store)
     worker.claim_one()
     make_job(store, delay=timedelta(hours=1))
-    make_job(store, run_at="infinity")
+    make_job(store, run_at=NEVER)
     make_job(store, target="site:x")
     make_job(store, target="site:x")
     promote(store)

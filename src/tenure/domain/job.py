@@ -1,7 +1,7 @@
 """A job as it is asked for, and as it is seen."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
@@ -10,7 +10,7 @@ from tenure.domain.lifecycle import Reason, State, Status
 
 JSON = Any  # what json.loads can return
 
-NEVER: Literal["infinity"] = "infinity"  # run_at of a job that is created but not queued
+NEVER = datetime.max.replace(tzinfo=UTC)  # run_at of a job that is created but not queued
 
 
 class After(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,7 +28,7 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     queue: str = "default"
     key: str | None = None
     priority: int = 0
-    run_at: datetime | Literal["infinity"] | None = None
+    run_at: datetime | None = None
     delay: timedelta | None = None
     owner: str | None = None
     unique: str | None = None

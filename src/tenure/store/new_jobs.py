@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
 from typing import Any
@@ -34,7 +34,11 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
     Refused when there is no such order, or when a job cannot be what it says.
     """
     for job in jobs:
-        if isinstance(job.run_at, datetime) and job.run_at.tzinfo is None:
+        try:
+            msgspec.convert(msgspec.structs.asdict(job), NewJob, from_attributes=True)
+        except msgspec.ValidationError as error:
+            raise InputRefused(f"{_name(job)} is not what a job is made of: {error}") from None
+        if job.run_at is not None and job.run_at.tzinfo is None:
             raise InputRefused(f"run_at of {_name(job)} has no time zone; give it one")
         if job.delay is not None and job.delay < timedelta(0):
             raise InputRefused(

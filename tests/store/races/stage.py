@@ -83,11 +83,13 @@ class Stage:
     ) -> None:
         self._connect = connect
         self._threads = threads
+        self._opened: list[psycopg.Connection] = []
         self._undone: list[str] = []
         self.sql = watcher
 
     def session(self) -> Session:
         connection = self._connect()
+        self._opened.append(connection)
         connection.execute("SET statement_timeout = '6s'")
         connection.commit()
         return Session(connection)
@@ -143,8 +145,9 @@ class Stage:
         self._undone.append(statement)
 
     def clear_up(self) -> None:
-        """Put every verb back as it was."""
-        self.go_on()
+        """Close every session and put every verb back as it was."""
+        for connection in self._opened:
+            connection.close()
         while self._undone:
             self.sql.execute(self._undone.pop().encode())
 

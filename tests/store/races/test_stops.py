@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.domain.job import After, NewJob
+from tenure.domain.job import NEVER, After, NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition, JobNotFound, StoreUnavailable
 from tenure.store.calls import controlling, enqueueing, keeping
@@ -165,7 +165,7 @@ def test_an_unqueued_child_in_flight_at_the_stop_does_not_outlive_its_parent(
     parent = make_job(store)
     a = stage.session()
 
-    (child,) = a.enqueue(NewJob(task="work", parent=parent, run_at="infinity"))
+    (child,) = a.enqueue(NewJob(task="work", parent=parent, run_at=NEVER))
     store.stop(parent)
     a.commit()
     promote(store)

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION tenant.bear(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    due     CONSTANT timestamptz := CASE WHEN d.run_at = 'infinity' THEN NULL
+    due     CONSTANT timestamptz := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
         WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
     waits   CONSTANT tenure.reason := CASE
         WHEN d.task IS NULL THEN 'tasks'::tenure.reason

@@ -32,7 +32,7 @@ BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
     END IF;
-    due := CASE WHEN d.run_at = 'infinity' THEN NULL
+    due := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
         WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
     waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, moment, NULL) END;
     lane_id := tenant.lane_of(d.queue, d.task, d.pools);
