@@ -127,7 +127,7 @@ PROMOTION: tuple[Mutant, ...] = (
         "settle_parents",
         "c.state IN ('pending', 'running', 'paused')",
         "c.state = 'pending'",
-        "whole_job::test_tasks_run_in_the_order_of_their_dependencies_and_then_the_job_is_completed",
+        "guards::test_a_job_without_code_is_open_while_a_task_of_it_runs_or_is_paused",
     ),
     mutant(
         "a failed task is forgotten",

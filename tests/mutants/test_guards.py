@@ -6,14 +6,14 @@ import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import State
+from tenure.domain.lifecycle import Intent, State
 from tenure.store.calls import enqueueing, working
 from tenure.store.connections import send_on
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
 from tenure.testing import Clock
 from tests.conftest import Connect
-from tests.factories import make_job, make_worker, promote
+from tests.factories import make_job, make_jobs, make_worker, promote
 
 
 def test_a_job_without_code_and_without_tasks_waits_for_its_tasks(
@@ -142,3 +142,17 @@ def test_a_wake_that_found_its_target_looked_at_is_not_lost(store: Store, connec
     promote(store)
 
     assert worker.claim_one().id == behind
+
+
+def test_a_job_without_code_is_open_while_a_task_of_it_runs_or_is_paused(store: Store) -> None:
+    tasks = [NewJob(task="work", key=key, parent="whole") for key in "ab"]
+    whole = make_jobs(store, [NewJob(task=None, key="whole"), *tasks])["whole"]
+    worker = make_worker(store)
+    first, second = worker.claim(2)
+    worker.finish(first)
+    promote(store)
+    assert store.show(whole).state is State.PENDING
+
+    worker.finish(second, "stopped", intent=Intent.PAUSE)
+    promote(store)
+    assert store.show(whole).state is State.PENDING

@@ -1,7 +1,7 @@
 """Jobs on their way in: refused with a sentence where they cannot be what they say."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
 from math import isfinite
@@ -34,6 +34,10 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
     Refused when there is no such order, or when a job cannot be what it says.
     """
     for job in jobs:
+        if not isinstance(job.args, Mapping):
+            raise InputRefused(
+                f"the arguments of {_name(job)} are not a JSON object; give {{'name': value, ...}}"
+            )
         try:
             msgspec.convert(msgspec.structs.asdict(job), NewJob, from_attributes=True)
         except msgspec.ValidationError as error:
