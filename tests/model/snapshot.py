@@ -181,7 +181,10 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
         return (row for row in self.rows if row.target == target)
 
     def reach(self, job: int, *, dependents: bool) -> set[int]:
-        """The job, all below it and, if asked, all that comes after any of these."""
+        """The job, all below it and, if asked, all that comes after any of these that is not over.
+
+        But for those that run whatever becomes of what they come after.
+        """
         reached: set[int] = set()
         found = [job]
         while found:
@@ -190,8 +193,9 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
                 continue
             reached.add(one)
             found += [child.id for child in self.children(one)]
-            if dependents:
-                found += [edge.job_id for edge in self.edges if edge.needs_id == one]
+            if dependents and not self.jobs[one].is_over:
+                after = (edge for edge in self.edges if edge.needs_id == one)
+                found += [edge.job_id for edge in after if edge.policy != "run"]
         return reached
 
     def unchanged_since(self, before: "Snapshot") -> bool:

@@ -19,14 +19,14 @@ CLAIMS: tuple[Mutant, ...] = (
     mutant(
         "claim beyond the lease",
         "claim",
-        "level.expires_at > moment AND ",
+        "ours.expires_at > moment AND ",
         "",
         "claim::test_a_worker_that_is_dead_or_beyond_its_lease_claims_nothing",
     ),
     mutant(
         "a draining worker claims",
         "claim",
-        " AND level.draining_at IS NULL",
+        " AND ours.draining_at IS NULL",
         "",
         "claim::test_a_draining_a_departed_and_an_unknown_worker_claim_nothing",
     ),
@@ -126,9 +126,9 @@ CLAIMS: tuple[Mutant, ...] = (
     ),
     mutant(
         "slots for whom the fence refused",
-        "trade_slots",
-        "AS p(pool) WHERE r.job = ANY (accepted)",
-        "AS p(pool) WHERE true",
+        "report",
+        "AND a.token = (r ->> 'token')::bigint)), moment)",
+        "OR true)), moment)",
         "report::test_who_has_lost_the_job_neither_takes_nor_gives_a_slot",
     ),
     mutant(

@@ -38,8 +38,8 @@ ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "a cycle through a parent",
         "enqueue",
-        "IF linked AND mothers <> '{}' THEN",
-        "IF false THEN",
+        "PERFORM tenant.refuse_cycles(ids);",
+        "",
         "bad_input::test_a_cycle_over_two_calls_is_refused",
     ),
     mutant(
@@ -78,11 +78,11 @@ ENTRANCE: tuple[Mutant, ...] = (
         "guards::test_arguments_that_are_no_object_are_refused_also_from_plain_sql",
     ),
     mutant(
-        "a queue twice",
+        "what is queued is queued again",
         "queue",
         "AND j.waiting = 'unqueued'",
         "AND j.state = 'pending'",
-        "enqueue::test_a_job_that_is_never_due_is_pending_until_it_is_queued",
+        "guards::test_what_is_queued_is_not_queued_again",
     ),
     mutant(
         "anybody may name an actor",

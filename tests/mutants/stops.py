@@ -51,7 +51,7 @@ STOPS: tuple[Mutant, ...] = (
         "stop",
         "WHERE j.id = stop.job FOR UPDATE;",
         "WHERE j.id = stop.job;",
-        "races/stops::test_two_stops_of_one_job_at_once_are_one_record",
+        "races/cascades::test_two_stops_of_one_job_at_once_are_one_record",
     ).and_also("PERFORM FROM tenant.job AS j WHERE j.id = chosen.root_id FOR UPDATE;", ""),
     mutant(
         "stop looks once",
@@ -79,14 +79,14 @@ STOPS: tuple[Mutant, ...] = (
         "lock_tree",
         "ELSE PERFORM FROM tenant.job AS j WHERE j.id = ANY (roots) ORDER BY j.id FOR UPDATE;",
         "",
-        "races/stops::test_overlapping_cascades_both_close_their_records",
+        "races/lock_orders::test_a_stop_and_a_resume_below_one_root_do_not_deadlock",
     ),
     mutant(
         "stop waits for a tree it should have locked earlier",
         "lock_tree",
         "ORDER BY j.id FOR UPDATE NOWAIT;",
         "ORDER BY j.id FOR UPDATE;",
-        "races/stops::test_cascades_over_trees_that_depend_on_each_other_both_ways_do_not_deadlock",
+        "races/cascades::test_cascades_over_trees_that_depend_on_each_other_both_ways_do_not_deadlock",
     ),
     mutant(
         "nobody tells the worker",

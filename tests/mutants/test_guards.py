@@ -7,6 +7,7 @@ import pytest
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
+from tenure.errors import IllegalTransition
 from tenure.store.calls import enqueueing, working
 from tenure.store.connections import send_on
 from tenure.store.outcomes import Report
@@ -156,3 +157,9 @@ def test_a_job_without_code_is_open_while_a_task_of_it_runs_or_is_paused(store: 
     worker.finish(second, "stopped", intent=Intent.PAUSE)
     promote(store)
     assert store.show(whole).state is State.PENDING
+
+
+def test_what_is_queued_is_not_queued_again(store: Store) -> None:
+    for job in (make_job(store), make_job(store, delay=timedelta(hours=1))):
+        with pytest.raises(IllegalTransition, match="cannot queue"):
+            store.queue(job)

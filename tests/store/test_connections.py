@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, supp
 from contextlib import asynccontextmanager as async_context
 from contextlib import contextmanager as context
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 from uuid import uuid4
 
@@ -41,10 +40,6 @@ from tenure.store.faults import fault_of
 from tenure.store.results import Cancellation, Enqueued
 from tenure.store.store import Store
 from tests.factories import make_job
-
-needs_greenlet = pytest.mark.skipif(
-    find_spec("greenlet") is None, reason="SQLAlchemy needs its extra asyncio for async"
-)
 
 
 class RolledBack(Exception):
@@ -252,7 +247,7 @@ WAYS = [
     pytest.param(awaited(asyncpg_connection_that_encodes_json), id="asyncpg-json-codec"),
     pytest.param(awaited(asyncpg_connection_of_a_pool), id="asyncpg-pool"),
     *(
-        pytest.param(awaited(begin, driver), id=f"{name}-{driver}", marks=needs_greenlet)
+        pytest.param(awaited(begin, driver), id=f"{name}-{driver}")
         for name, begin in (
             ("sqlalchemy-async-connection", sqlalchemy_async_connection),
             ("sqlalchemy-async-session", sqlalchemy_async_session),

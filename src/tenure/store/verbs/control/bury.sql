@@ -13,11 +13,11 @@ DECLARE
 BEGIN
     -- Whoever finds the watch taken is not needed: somebody else is sweeping.
     SELECT w.* INTO watch FROM tenure.watch AS w WHERE w.alone FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
+    IF NOT FOUND AND NOT EXISTS (SELECT FROM tenure.watch) THEN
         INSERT INTO tenure.watch AS w (swept_at) VALUES (moment) ON CONFLICT DO NOTHING RETURNING w.* INTO watch;
-        IF NOT FOUND THEN
-            RETURN json_build_object('dead', '[]'::json, 'blind_until', NULL);
-        END IF;
+    END IF;
+    IF watch.swept_at IS NULL THEN
+        RETURN json_build_object('dead', '[]'::json, 'blind_until', NULL);
     END IF;
     moment := tenure.now();
     -- The longer of two outages counts until it is forgotten.

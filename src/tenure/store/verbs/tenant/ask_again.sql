@@ -6,6 +6,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     changed tenant.cancellation;
 BEGIN
+    -- The jobs before their signals: finish comes in this order too.
+    PERFORM tenant.lock_tree(ARRAY(SELECT m.job_id FROM tenant.member AS m WHERE m.stop_id = current.id AND m.ended_at IS NULL));
     UPDATE tenant.cancellation AS c SET
         force = c.force OR harder,
         grace = least(c.grace, sooner),

@@ -19,7 +19,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('job %s holds a slot that would be removed; stop it or release the slot first', holder);
     END IF;
     DELETE FROM tenant.slot AS s WHERE s.pool = change_slots.pool AND s.name = ANY (remove);
-    INSERT INTO tenant.slot (pool, name) SELECT change_slots.pool, a FROM unnest(add) AS a ON CONFLICT DO NOTHING;
+    INSERT INTO tenant.slot (pool, name) SELECT change_slots.pool, a FROM unnest(add) AS a ORDER BY a ON CONFLICT DO NOTHING;
     PERFORM tenant.note(tenure.actor(by), via, 'change', 'pool', pool, NULL, before, tenant.slot_names(pool));
     PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE change_slots.pool = ANY (l.pools)));
     RETURN tenant.pools(pool) -> 0;

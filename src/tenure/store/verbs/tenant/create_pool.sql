@@ -14,7 +14,7 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(slots) AS s WHERE coalesce(s, '') = '' OR length(s) > 500) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to 500 characters';
     END IF;
-    INSERT INTO tenant.slot (pool, name) SELECT create_pool.pool, s FROM unnest(slots) AS s ON CONFLICT DO NOTHING;
+    INSERT INTO tenant.slot (pool, name) SELECT create_pool.pool, s FROM unnest(slots) AS s ORDER BY s ON CONFLICT DO NOTHING;
     PERFORM tenant.note(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, tenant.slot_names(pool));
     RETURN tenant.pools(pool) -> 0;
 END $$;

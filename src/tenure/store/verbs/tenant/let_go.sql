@@ -18,6 +18,7 @@ BEGIN
         INSERT INTO tenant.wake (target) SELECT DISTINCT t FROM unnest(targets) AS t;
         woken := true;
     END IF;
+    PERFORM FROM tenant.slot AS s WHERE s.job_id = ANY (done) ORDER BY s.pool, s.name FOR UPDATE;
     UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.job_id = ANY (done);
     IF FOUND THEN
         PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));

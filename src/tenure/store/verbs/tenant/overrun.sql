@@ -1,11 +1,12 @@
 -- Which budget of this job or of one above it is overspent, as a sentence; null: none is.
 CREATE OR REPLACE FUNCTION tenant.overrun(job bigint) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     RETURN (
         SELECT format('budget of %s %s exceeded: %s spent', b.value #>> '{}', b.key, s.amount)
         FROM unnest(overrun.job || tenant.ancestors(overrun.job)) AS up(id)
-        JOIN tenant.payload AS p ON p.job_id = up.id AND p.budget IS NOT NULL
+        CROSS JOIN LATERAL (SELECT p.budget FROM tenant.payload AS p WHERE p.job_id = up.id LIMIT 1) AS p
         CROSS JOIN LATERAL jsonb_each(p.budget) AS b
         CROSS JOIN LATERAL (SELECT sum(s.amount) AS amount FROM tenant.spent AS s
                             WHERE s.job_id = up.id AND s.unit = b.key) AS s

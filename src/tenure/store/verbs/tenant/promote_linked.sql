@@ -26,6 +26,8 @@ BEGIN
             SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (ours)
             UNION SELECT a.id FROM unnest(ours) AS o(id) CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
         FOR SHARE SKIP LOCKED);
+    -- Whatever is gone was over for long: nobody has to wait for it.
+    needed := needed || tenant.gone(ours);
     ours := ARRAY(SELECT o.id FROM unnest(ours) AS o(id)
         WHERE tenant.ancestors(o.id) <@ needed
           AND NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed)));

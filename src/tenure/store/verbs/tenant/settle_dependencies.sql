@@ -3,30 +3,30 @@ CREATE OR REPLACE FUNCTION tenant.settle_dependencies(ours bigint[], moment time
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+    settling CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j
+        WHERE j.id = ANY (ours) AND j.waiting IN ('promotion', 'dependencies'));
+    doomed  jsonb;
+    unmet   bigint[];
     lanes   integer[];
-    doomed  bigint[];
 BEGIN
-    -- What failed, was cancelled or completed is met, fatal or waited for, as the edge says.
-    DELETE FROM tenant.edge AS e USING tenant.job AS j, tenant.job AS o
-    WHERE e.job_id = ANY (ours) AND o.id = e.job_id AND o.waiting IN ('promotion', 'dependencies') AND j.id = e.needs_id
-      AND (j.state = 'completed' OR (e.policy = 'run' AND j.state IN ('failed', 'cancelled')));
-    doomed := ARRAY(SELECT DISTINCT e.job_id FROM tenant.edge AS e JOIN tenant.job AS j ON j.id = e.needs_id
-        WHERE e.job_id = ANY (ours) AND e.policy = 'fail' AND j.state IN ('failed', 'cancelled'));
-    PERFORM tenant.fail_pending(doomed, moment, 'DependencyFailed',
-        (SELECT jsonb_object_agg(b.id, b.message) FROM (
-            SELECT e.job_id AS id, format('job %s, which it comes after, is %s', min(j.id), min(j.state::text)) AS message
-            FROM tenant.edge AS e JOIN tenant.job AS j ON j.id = e.needs_id
-            WHERE e.job_id = ANY (doomed) AND j.state IN ('failed', 'cancelled') GROUP BY e.job_id) AS b));
+    -- By primary key each: as a join, a plan from when the table was small read all of it.
+    DELETE FROM tenant.edge AS e WHERE e.job_id = ANY (settling) AND coalesce((
+        SELECT n.state = 'completed' OR (e.policy = 'run' AND n.ended_at IS NOT NULL)
+        FROM tenant.job AS n WHERE n.id = e.needs_id), true);
+    SELECT coalesce(jsonb_object_agg(e.job_id, format('job %s, which it comes after, is %s', e.needs_id, n.state)), '{}') INTO doomed
+    FROM tenant.edge AS e
+    CROSS JOIN LATERAL (SELECT n.state, n.ended_at FROM tenant.job AS n WHERE n.id = e.needs_id LIMIT 1) AS n
+    WHERE e.job_id = ANY (settling) AND e.policy = 'fail' AND n.ended_at IS NOT NULL;
+    PERFORM tenant.fail_pending(ARRAY(SELECT k::bigint FROM jsonb_object_keys(doomed) AS k), moment, 'DependencyFailed', doomed);
 
+    unmet := ARRAY(SELECT DISTINCT e.job_id FROM tenant.edge AS e WHERE e.job_id = ANY (settling));
     WITH settled AS (
         UPDATE tenant.job AS j SET
-            waiting = s.reason, ready = s.reason IS NULL,
-            run_at = CASE WHEN s.reason IS NULL THEN moment ELSE j.run_at END,
-            turn = CASE WHEN s.reason IS NULL THEN nextval('tenant.turn') ELSE j.turn END
-        FROM (SELECT o.id, CASE WHEN EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id) THEN 'dependencies'
-                    ELSE tenure.waiting_for(o.run_at, moment, o.target) END AS reason
-              FROM tenant.job AS o WHERE o.id = ANY (ours)) AS s
-        WHERE j.id = s.id AND j.waiting IN ('promotion', 'dependencies')
+            waiting = CASE WHEN j.id = ANY (unmet) THEN 'dependencies' ELSE tenure.waiting_for(j.run_at, moment, j.target) END,
+            ready = j.id <> ALL (unmet) AND tenure.waiting_for(j.run_at, moment, j.target) IS NULL,
+            run_at = greatest(j.run_at, moment),
+            turn = nextval('tenant.turn')
+        WHERE j.id = ANY (settling) AND j.state = 'pending'
         RETURNING j.lane, j.target, j.waiting, j.ready
     ), lined AS (
         INSERT INTO tenant.wake (target) SELECT DISTINCT s.target FROM settled AS s WHERE s.waiting = 'target'

@@ -9,7 +9,8 @@ CREATE OR REPLACE FUNCTION tenant.stop(
     force boolean DEFAULT false, "cascade" boolean DEFAULT true, grace interval DEFAULT NULL,
     last_rung tenure.rung DEFAULT 'killed', by text DEFAULT NULL, via text DEFAULT 'sql'
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off AS $$
 DECLARE
     actor   CONSTANT text := tenure.actor(by);
     moment  timestamptz;
@@ -28,12 +29,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills';
     END IF;
     reason := coalesce(reason, CASE intent WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
-    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop.job;
+    PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = stop.job) FOR UPDATE;
+    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop.job FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop.job);
     END IF;
-    PERFORM FROM tenant.job AS j WHERE j.id = chosen.root_id FOR UPDATE;
-    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop.job FOR UPDATE;
     locked := ARRAY[chosen.root_id];
     SELECT c.* INTO current FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id;
 
