@@ -289,9 +289,8 @@ def _promote(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         old, known = before.jobs[job], model.jobs[job]
         family = {row.state for row in after.children(job)}
         over = bool(family) and not known.has_code and not family & set(_OPEN)
-        parent = after.jobs.get(old.parent_id or 0)
-        stopped = old.stop_id is not None or (
-            parent is not None and (parent.stop_id is not None or parent.state is State.CANCELLED)
+        stopped = old.stop_id is not None or any(
+            row.stop_id is not None or row.state is State.CANCELLED for row in after.above(job)
         )
         doomed = any(
             policy == "fail" and after.jobs[needed].state in (State.FAILED, State.CANCELLED)

@@ -72,16 +72,17 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.play.model.jobs)
     @rule(
-        job=wishes.jobs, parent=st.none() | which, needs=wishes.needs, by=actors,
+        wish=wishes.jobs, parent=st.none() | which, needs=wishes.needs, by=actors,
     )  # fmt: skip
     def enqueue_tied(
-        self, job: NewJob, parent: int | None, needs: list[tuple[int, Any]], by: str | None
+        self, wish: NewJob, parent: int | None, needs: list[tuple[int, Any]], by: str | None
     ) -> None:
         """Below a job, and after others."""
         jobs = list(self.play.model.jobs)
-        after = tuple(After(_pick(jobs, index), policy) for index, policy in needs)
+        policies = {_pick(jobs, index): policy for index, policy in needs}
+        after = tuple(After(job, policy) for job, policy in policies.items())
         above = None if parent is None else _pick(jobs, parent)
-        self.play.enqueue([msgspec.structs.replace(job, parent=above, after=after)], by)
+        self.play.enqueue([msgspec.structs.replace(wish, parent=above, after=after)], by)
 
     @rule(tree=wishes.trees(), by=actors)
     def enqueue_tree(self, tree: list[NewJob], by: str | None) -> None:

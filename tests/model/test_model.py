@@ -17,7 +17,7 @@ from tests.model.world import World
 _LONGER = os.environ.get("TENURE_MODEL_EXAMPLES")
 
 
-@pytest.mark.timeout(0 if _LONGER else 300)
+@pytest.mark.timeout(0 if _LONGER else 600)
 def test_the_invariants_hold_after_every_step(store: Store, sql: psycopg.Connection) -> None:
     Machine.world = World.of(store, sql)
     run_state_machine_as_test(

@@ -7,6 +7,8 @@ _LOCK_OF_MANY_LANES = """LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOC
 _READY_IN_ONE_LANE = """WHERE j.ready AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
                 WHERE r.ready AND r.lane"""
+_ACCEPTED = """WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
+    WHERE a.job = (r ->> 'job')::bigint AND"""
 
 CLAIMS: tuple[Mutant, ...] = (
     mutant(
@@ -14,7 +16,7 @@ CLAIMS: tuple[Mutant, ...] = (
         "claim",
         " AND w.dead_at IS NULL FOR KEY SHARE",
         " FOR KEY SHARE",
-        "claim::test_a_worker_is_told_that_it_is_dead_only_when_it_is",
+        "guards::test_a_dead_worker_that_asks_for_jobs_hears_that_it_is_dead",
     ),
     mutant(
         "claim beyond the lease",
@@ -127,8 +129,8 @@ CLAIMS: tuple[Mutant, ...] = (
     mutant(
         "slots for whom the fence refused",
         "report",
-        "AND a.token = (r ->> 'token')::bigint)), moment)",
-        "OR true)), moment)",
+        _ACCEPTED,
+        _ACCEPTED.replace("WHERE EXISTS", "WHERE true OR EXISTS"),
         "report::test_who_has_lost_the_job_neither_takes_nor_gives_a_slot",
     ),
     mutant(

@@ -163,3 +163,11 @@ def test_what_is_queued_is_not_queued_again(store: Store) -> None:
     for job in (make_job(store), make_job(store, delay=timedelta(hours=1))):
         with pytest.raises(IllegalTransition, match="cannot queue"):
             store.queue(job)
+
+
+def test_a_dead_worker_that_asks_for_jobs_hears_that_it_is_dead(store: Store) -> None:
+    make_job(store)
+    worker = make_worker(store)
+    store.leave(worker.id)
+    claim = store.claim(worker.id, 1)
+    assert (claim.alive, claim.jobs) == (False, ())

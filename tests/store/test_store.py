@@ -429,7 +429,6 @@ def test_a_job_without_a_key_is_never_sent_twice_and_the_error_says_what_would_h
     assert store.statistics().total == there
 
 
-@pytest.mark.xfail(strict=True, reason="a child of a job that is named by its id counts as safe")
 def test_a_child_without_a_key_is_never_sent_twice(proxy: Proxy, store: Store) -> None:
     parent = make_job(store)
     with Store(proxy.url) as cut_off:

@@ -26,7 +26,11 @@ class Tenure:
         if url is None:
             self._embedded = Embedded.open(Path(self.settings.folder))
             url = self._embedded.url
-            Migrator(url).migrate(DEFAULT)
+            try:
+                Migrator(url).migrate(DEFAULT)
+            except BaseException:
+                self._embedded.close()
+                raise
         self.url = url
         self._stores: dict[Tenant, Store] = {}
 

@@ -17,6 +17,11 @@ class Argument:
     value: Any
     type: str  # the PostgreSQL type, so that every driver sends it alike
 
+    @property
+    def full_type(self) -> str:
+        """With its schema: nothing depends on the caller's search_path."""
+        return self.type if "." in self.type else f"pg_catalog.{self.type}"
+
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
@@ -36,12 +41,12 @@ class Call(Generic[T]):
         """The statement, with a placeholder of the driver's own kind for each argument."""
         schema = "tenure" if self.control else self.tenant.schema
         named = ", ".join(
-            f'"{name}" => CAST({placeholder} AS {argument.type})'
+            f'"{name}" => CAST({placeholder} AS {argument.full_type})'
             for placeholder, (name, argument) in zip(
                 placeholders, self.arguments.items(), strict=False
             )
         )
-        return f'SELECT CAST("{schema}"."{self.verb}"({named}) AS text)'
+        return f'SELECT CAST("{schema}"."{self.verb}"({named}) AS pg_catalog.text)'
 
     @property
     def values(self) -> tuple[Any, ...]:

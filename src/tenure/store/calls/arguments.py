@@ -12,7 +12,7 @@ def actor(by: str | None, via: str) -> dict[str, Argument]:
 
 
 def of_job(job: int | None) -> dict[str, Argument]:
-    return {"job": Argument(job, "bigint")}
+    return {"job": Argument(job, "int8")}
 
 
 def of_worker(worker: UUID) -> dict[str, Argument]:

@@ -29,7 +29,8 @@ def enqueue(
         "enqueue",
         {"jobs": Argument(as_json(batch), "jsonb"), **actor(by, via)},
         read,
-        safe=bool(batch) and all(job.idempotency for job in batch if job.parent is None),
+        safe=bool(batch)
+        and all(job.idempotency for job in batch if not isinstance(job.parent, str)),
     )
 
 
@@ -66,4 +67,4 @@ def queue(
 
 
 def promote(n: int = 500) -> Call[Promoted]:
-    return Call("promote", {"n": Argument(n, "integer")}, answer(Promoted), safe=True)
+    return Call("promote", {"n": Argument(n, "int4")}, answer(Promoted), safe=True)

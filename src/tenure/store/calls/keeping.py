@@ -23,8 +23,8 @@ def recover(
         "grace": Argument(grace, "interval"),
         "orphan_after": Argument(orphan_after, "interval"),
         "pending_after": Argument(pending_after, "interval"),
-        "ids": Argument(as_list(jobs), "bigint[]"),
-        "dry_run": Argument(dry_run, "boolean"),
+        "ids": Argument(as_list(jobs), "int8[]"),
+        "dry_run": Argument(dry_run, "bool"),
     }
     if message is not None:
         arguments["message"] = Argument(message, "text")
@@ -43,7 +43,7 @@ def prune(
         {
             "keep": Argument(as_json(seconds), "jsonb"),
             "keep_events": Argument(keep_events, "interval"),
-            "n": Argument(n, "integer"),
+            "n": Argument(n, "int4"),
         },
         answer(Pruned),
         safe=True,

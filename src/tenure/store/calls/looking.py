@@ -21,8 +21,8 @@ def list_jobs(
         "list_jobs",
         {
             "filter": Argument(as_json(filters or {}), "jsonb"),
-            "below": Argument(below, "bigint"),
-            "n": Argument(n, "integer"),
+            "below": Argument(below, "int8"),
+            "n": Argument(n, "int4"),
         },
         answer(tuple[Job, ...]),
         safe=True,
@@ -49,7 +49,7 @@ def cancellation(name: str | None = None, *, job: int | None = None) -> Call[Can
 def cancellations(n: int = 10, skip: int = 0) -> Call[tuple[Cancellation, ...]]:
     return Call(
         "cancellations",
-        {"n": Argument(n, "integer"), "skip": Argument(skip, "integer")},
+        {"n": Argument(n, "int4"), "skip": Argument(skip, "int4")},
         answer(tuple[Cancellation, ...]),
         safe=True,
     )
@@ -63,8 +63,8 @@ def trail(
         {
             "subject": Argument(subject, "text"),
             "name": Argument(name, "text"),
-            "below": Argument(below, "bigint"),
-            "n": Argument(n, "integer"),
+            "below": Argument(below, "int8"),
+            "n": Argument(n, "int4"),
         },
         answer(tuple[AuditRow, ...]),
         safe=True,
@@ -79,8 +79,8 @@ def kept(
         {
             **of_job(job),
             "kind": Argument(kind, "text"),
-            "above": Argument(above, "bigint"),
-            "n": Argument(n, "integer"),
+            "above": Argument(above, "int8"),
+            "n": Argument(n, "int4"),
         },
         answer(tuple[dict[str, Any], ...]),
         safe=True,

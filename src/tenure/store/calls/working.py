@@ -23,7 +23,7 @@ def register(
         {
             **of_worker(worker),
             "host": Argument(host, "text"),
-            "pid": Argument(pid, "integer"),
+            "pid": Argument(pid, "int4"),
             "lease": Argument(lease, "interval"),
             "queues": Argument(as_list(queues), "text[]"),
         },
@@ -69,7 +69,7 @@ def claim(
         "claim",
         {
             **of_worker(worker),
-            "n": Argument(n, "integer"),
+            "n": Argument(n, "int4"),
             "queues": Argument(as_list(queues), "text[]"),
             "tasks": Argument(as_list(tasks), "text[]"),
             "floors": Argument(floors, "jsonb"),

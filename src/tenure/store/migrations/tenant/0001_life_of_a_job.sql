@@ -44,13 +44,13 @@ CREATE TABLE tenant.job (
     unique_key      text,
     idempotency_key text,
     -- Every statement reads these anew, at about 9 us each: few, and as short as they can be.
-    CONSTRAINT "ready only when pending, and otherwise waiting for a named reason"
+    CONSTRAINT "ready only when pending, else waiting for a named reason"
         CHECK (ready::integer + (waiting IS NOT NULL)::integer = (state = 'pending')::integer),
     CONSTRAINT "running exactly with a worker"
         CHECK ((state = 'running') = (worker_id IS NOT NULL)),
     CONSTRAINT "ended exactly when it has an end"
         CHECK ((state >= 'completed') = (ended_at IS NOT NULL)),
-    CONSTRAINT "a job with a target is ready or running only while it holds it, and who holds it blocks it"
+    CONSTRAINT "ready or running only while holding its target"
         CHECK (CASE WHEN target IS NULL THEN NOT blocks ELSE holds OR NOT (ready OR state = 'running') END
                AND (blocks OR NOT holds)),
     CONSTRAINT "no more attempts than allowed" CHECK (attempt BETWEEN 0 AND max_attempts)
@@ -102,7 +102,7 @@ CREATE TABLE tenant.edge (
     policy   text NOT NULL DEFAULT 'wait',
     PRIMARY KEY (job_id, needs_id),
     CONSTRAINT "a job does not need itself" CHECK (job_id <> needs_id),
-    CONSTRAINT "an edge waits, fails or runs when what it needs did not complete"
+    CONSTRAINT "an edge waits, fails or runs when its need did not complete"
         CHECK (policy IN ('wait', 'fail', 'run'))
 );
 CREATE INDEX edge_needed ON tenant.edge (needs_id);
