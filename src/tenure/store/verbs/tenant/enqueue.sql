@@ -55,11 +55,11 @@ BEGIN
         END IF;
         above := CASE WHEN jsonb_typeof(d.parent) = 'string' THEN (places ->> (d.parent #>> '{}'))::integer END;
         IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
-            -- Its parent was there before this call, and so was everything below it.
-            SELECT j.id, false AS created, 'parent' AS taken INTO born
-            FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
-            WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
-            ORDER BY j.id LIMIT 1;
+            -- Its parent was there before this call, and so was everything below it. If it has no such
+            -- task, the parent itself stands for it.
+            SELECT coalesce((SELECT j.id FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
+                WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
+                ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
         ELSE
             mother := tenant.mother_of(d.parent, place, places, ids);
             SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via) AS b;
