@@ -22,7 +22,7 @@ _COMPLETED = """
         ended_at = clock_timestamp(), attempt = 1
 """
 _BEHIND_ONE_TARGET = """
-    UPDATE tenure.job SET target = 'busy', ready = false, waiting = 'target', turn = NULL
+    UPDATE tenure.job SET target = 'busy', ready = false, waiting = 'target'
 """
 _PAUSED_HEAD = """
     UPDATE tenure.job SET state = 'paused', waiting = NULL, holds = true, blocks = true

@@ -115,18 +115,22 @@ BEGIN
     FOR one IN SELECT nspname FROM pg_namespace WHERE nspname LIKE 'tenure!_%' ESCAPE '!' LOOP
         EXECUTE format('DROP SCHEMA %I CASCADE', one.nspname);
     END LOOP;
-    FOR one IN SELECT t.tgname, t.tgrelid::regclass AS place FROM pg_trigger AS t WHERE NOT t.tgisinternal LOOP
+    FOR one IN
+        SELECT t.tgname, t.tgrelid::regclass AS place FROM pg_trigger AS t WHERE NOT t.tgisinternal
+    LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', one.tgname, one.place);
     END LOOP;
     FOR one IN SELECT c.oid::regclass AS place FROM pg_class AS c
-        WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'r' AND c.relname NOT IN ('migration', 'verbs', 'tenant')
+        WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'r'
+          AND c.relname NOT IN ('migration', 'verbs', 'tenant')
     LOOP
         EXECUTE format('DELETE FROM %s', one.place);
     END LOOP;
     DELETE FROM tenure.tenant WHERE name <> 'default';
     DELETE FROM tenure.migration WHERE scope NOT IN ('', 'default');
     DELETE FROM tenure.verbs WHERE scope NOT IN ('', 'default');
-    PERFORM setval(c.oid, 1, false) FROM pg_class AS c WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'S';
+    PERFORM setval(c.oid, 1, false) FROM pg_class AS c
+    WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'S';
 END $$
 """
 

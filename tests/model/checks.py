@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tenure.domain.lifecycle import TRANSITIONS, Reason, State, Verb
 from tests.model import effects
 from tests.model.model import Act, Model
-from tests.model.snapshot import JobRow, Snapshot
+from tests.model.snapshot import JobRow, Snapshot, moves
 from tests.model.violations import require
 
 _PENDING = frozenset({State.PENDING})
@@ -47,7 +47,7 @@ def transitions(model: Model, before: Snapshot, act: Act, after: Snapshot) -> No
         if start in starts and verb in verbs
     }
     noted = [note.verb for note in after.audit[len(before.audit) :]]
-    for job, move in effects.moves(before, after).items():
+    for job, move in moves(before, after).items():
         require(move in possible, "I2", f"{act.verb} took job {job} from {move[0]} to {move[1]}")
         if move in _LEAVING:
             require(
@@ -90,7 +90,7 @@ def cancelled_for_good(model: Model, before: Snapshot, act: Act, after: Snapshot
         require(row.id not in effects.accepted(act), "I4", f"{act.verb} was accepted for {where}")
         if old.state is State.CANCELLED:
             require(row.kept == old.kept, "I4", f"{where}, was written")
-    for job, (_, end) in effects.moves(before, after).items():
+    for job, (_, end) in moves(before, after).items():
         if end is State.CANCELLED:
             runs = [one.id for one in after.below(job) if one.state is State.RUNNING]
             require(not runs, "I4", f"{act.verb} cancelled job {job} while {runs} run below")

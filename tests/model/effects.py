@@ -5,21 +5,12 @@ from uuid import UUID
 
 from tenure.domain.lifecycle import ENDED, TRANSITIONS, Intent, Reason, State, Verb
 from tenure.errors import InputRefused, KeyTaken
-from tests.model import entering
-from tests.model.model import Act, Model, satisfies
-from tests.model.snapshot import JobRow, Snapshot
+from tests.model import entering, promoting
+from tests.model.model import Act, Model
+from tests.model.snapshot import JobRow, Snapshot, moves, runs_below
 from tests.model.violations import require
 
 Note = tuple[str, str, str]  # verb, subject, name
-_OPEN = (State.PENDING, State.RUNNING, State.PAUSED)
-
-
-def moves(before: Snapshot, after: Snapshot) -> Mapping[int, tuple[State, State]]:
-    return {
-        row.id: (before.jobs[row.id].state, row.state)
-        for row in after.rows
-        if row.id in before.jobs and before.jobs[row.id].state is not row.state
-    }
 
 
 def accepted(act: Act) -> set[int]:
@@ -178,7 +169,7 @@ def _judge(model: Model, before: Snapshot, after: Snapshot, job: int, how: str, 
         # Cancelled is never said too early: it waits, marked, for what runs below it. What ends
         # below it in the same call may or may not have been seen.
         waits = row.state is State.PENDING and row.stop_id is not None
-        if _runs_below(after, job) or (waits and _runs_below(before, job)):
+        if runs_below(after, job) or (waits and runs_below(before, job)):
             want = State.PENDING
     require(row.state is want, "I1", f"job {job} {how} became {row.state}, not {want}")
     given_back = verb is Verb.RELEASE
@@ -249,17 +240,13 @@ def _stop(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     for job in reached:
         old, row = before.jobs[job], after.jobs[job]
         marked = row.stop_id == record or (row.intent is Intent.CANCEL and final is State.PAUSED)
-        if old.state is State.RUNNING or (old.state is State.PENDING and _runs_below(before, job)):
+        if old.state is State.RUNNING or (old.state is State.PENDING and runs_below(before, job)):
             stopped = row.state is old.state and marked
         elif old.state is State.PENDING or (old.state is State.PAUSED and final != State.PAUSED):
             stopped = row.state is final
         else:
             stopped = row.state is old.state
         require(stopped, "stop", f"job {job} was {old.state}, is {row.state} and is not stopped")
-
-
-def _runs_below(now: Snapshot, job: int) -> bool:
-    return any(row.state is State.RUNNING for row in now.below(job))
 
 
 def _resume(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
@@ -281,70 +268,6 @@ def _clear(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         row.id for row in before.of_target(target) if row.state is State.FAILED
     }  # fmt: skip
     require(moved == wanted, "I2", f"clear took {moved} instead of {wanted}")
-
-
-def _promote(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
-    """Only by rule: from what it needs, from its tasks, or from a stop above it."""
-    for job, (_, end) in moves(before, after).items():
-        old, known = before.jobs[job], model.jobs[job]
-        family = {row.state for row in after.children(job)}
-        over = bool(family) and not known.has_code and not family & set(_OPEN)
-        stopped = old.stop_id is not None or any(
-            row.stop_id is not None or row.state is State.CANCELLED for row in after.above(job)
-        )
-        doomed = any(
-            policy == "fail" and after.jobs[needed].state in (State.FAILED, State.CANCELLED)
-            for needed, policy in known.needs.items()
-            if needed in after.jobs
-        )
-        right = {
-            State.COMPLETED: over and family == {State.COMPLETED},
-            State.FAILED: doomed or (over and State.FAILED in family),
-            State.CANCELLED: stopped or (over and State.CANCELLED in family),
-            State.PAUSED: stopped,
-        }[end]
-        require(right, "promote", f"job {job} became {end} with children {sorted(family)}")
-    done = act.answer
-    if not (done.linked or done.due or done.targets or done.closed):
-        _nothing_forgotten(model, before, after)
-
-
-def _nothing_forgotten(model: Model, before: Snapshot, after: Snapshot) -> None:
-    """No wake-up is lost: when promote finds nothing more, whoever waits has to."""
-    for row in after.rows:
-        if row.state is not State.PENDING or row.ready:
-            continue
-        right = _has_to_wait(model, before, after, row)
-        require(right, "wake", f"job {row.id} waits for {row.waiting}, but need not")
-    opened = {one.stop_id for one in after.members if one.became is None}
-    for record in after.records:
-        closed = record.completed_at is not None
-        require(closed or record.id in opened, "wake", f"record {record.id} stays open")
-
-
-def _has_to_wait(model: Model, before: Snapshot, after: Snapshot, row: JobRow) -> bool:
-    match row.waiting:
-        case Reason.UNQUEUED:
-            return row.run_at is None
-        case Reason.TIME:
-            return row.run_at is not None and row.run_at > before.now
-        case Reason.DEPENDENCIES:
-            return any(
-                not satisfies(after.jobs[edge.needs_id].state, edge.policy)
-                for edge in after.edges
-                if edge.job_id == row.id
-            )
-        case Reason.TARGET:
-            paused = ("target", row.target) in after.pauses
-            others = after.of_target(row.target or "")
-            return paused or any(one.blocks for one in others if one.id != row.id)
-        case Reason.TASKS | Reason.CHILDREN:
-            if row.stop_id is not None:
-                return _runs_below(after, row.id)
-            family = after.children(row.id)
-            code = model.jobs[row.id].has_code
-            return (not family and not code) or any(not one.is_over for one in family)
-    return False
 
 
 def _prune(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
@@ -396,7 +319,7 @@ _EFFECTS: Mapping[str, Callable[[Model, Snapshot, Act, Snapshot], None]] = {
     "stop": _stop,
     "resume": _resume,
     "clear": _clear,
-    "promote": _promote,
+    "promote": promoting.check,
     "prune": _prune,
     "rerun": _rerun,
     "renew": _renew,

@@ -37,9 +37,8 @@ def refused(model: Model, before: Snapshot, act: Act) -> None:
             and not known
             and (parent.stop_id is not None or parent.state not in (State.PENDING, State.RUNNING))
         )
-    else:  # a cycle; or the key belongs to a job that has no such tasks
+    else:  # a cycle
         ok = first.parent is not None and bool(first.after)
-        ok = ok or (holder is not None and len(act.asked) > 1)
     require(ok, "I10", f"enqueue was refused: {act.error}")
 
 
@@ -55,8 +54,9 @@ def check(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
             want = None
         if isinstance(asked.parent, str):
             top = act.answer[0]
-            if not top.created:  # the tree was there before, and its tasks are known by their keys
-                found = [row.id for row in after.children(answer_of(act, asked.parent))]
+            if not top.created:  # its tasks are known by their keys; for one it has not it stands
+                mother = answer_of(act, asked.parent)
+                found = {mother, *(row.id for row in after.children(mother))}
                 require(answer.id in found, "I10", f"{asked.key} of a known tree is {answer.id}")
                 continue
         if holder is not None and asked.when_taken == "replace":

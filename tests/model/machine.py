@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tenure.domain.job import After, NewJob
-from tenure.domain.lifecycle import Intent, Rung, State
+from tenure.domain.lifecycle import Intent, Reason, Rung, State
 from tenure.store.outcomes import Ending, Report
 from tests.model import liveness, wishes
 from tests.model.model import Act, Holding
@@ -160,17 +160,19 @@ class Machine(RuleBasedStateMachine):
         self.play.conclude(verb, one.worker, [_ending(one, {})])
 
     @precondition(lambda self: self.play.model.holdings)
-    @rule(held=which, verb=_verbs, ending=_endings, who=st.none() | which)
-    def speak_out_of_turn(
-        self, held: int, verb: str, ending: dict[str, Any], who: int | None
-    ) -> None:
-        """As the worker of any claim, or as another with a token that still counts."""
-        if who is None:
-            one = _pick(self.play.model.holdings[::-1], held)
-            self._speak(one.worker, verb, one, ending)
-        else:
-            one = _pick(self.play.current() or self.play.model.holdings, held)
-            self._speak(self._living(who), verb, one, ending)
+    @rule(held=which, verb=_verbs, ending=_endings)
+    def speak_late(self, held: int, verb: str, ending: dict[str, Any]) -> None:
+        """With the token of any claim, whether it still counts or not."""
+        one = _pick(self.play.model.holdings[::-1], held)
+        self._speak(one.worker, verb, one, ending)
+
+    @precondition(lambda self: self.play.current())
+    @rule(held=which, verb=_verbs, ending=_endings, who=which)
+    def speak_for_another(self, held: int, verb: str, ending: dict[str, Any], who: int) -> None:
+        """With a token that counts, but not from this worker."""
+        one = _pick(self.play.current(), held)
+        others = [worker for worker in self._all_living() if worker != one.worker]
+        self._speak(_pick(others, who), verb, one, ending)
 
     @precondition(lambda self: self.play.current())
     @rule(held=which, verb=_verbs, ending=_endings)
@@ -225,6 +227,12 @@ class Machine(RuleBasedStateMachine):
         chosen = _pick(self._running(), job)
         parent = self.play.model.jobs[chosen].parent
         self.play.stop(parent if up and parent else chosen, intent=intent, force=force)
+
+    @precondition(lambda self: self._in_line())
+    @rule(job=which)
+    def pause_in_line(self, job: int) -> None:
+        """It never had its target, and closes it all the same."""
+        self.play.stop(_pick(self._in_line(), job), intent=Intent.PAUSE)
 
     @precondition(lambda self: self._in(State.PAUSED, State.FAILED))
     @rule(job=which, fresh=st.booleans(), by=actors)
@@ -295,8 +303,8 @@ class Machine(RuleBasedStateMachine):
         self._workers += 1
         self.play.register(lease, UUID(int=self._workers))
 
-    def _living(self, index: int) -> UUID:
-        """A worker that may claim; there are always two of them."""
+    def _all_living(self) -> list[UUID]:
+        """The workers that may claim; there are always two of them."""
         now = self.play.seen
         living = [
             one.id
@@ -306,7 +314,13 @@ class Machine(RuleBasedStateMachine):
         while len(living) < 2:
             self._register(timedelta(seconds=60))
             living.append(UUID(int=self._workers))
-        return _pick(sorted(living), index)
+        return sorted(living)
+
+    def _living(self, index: int) -> UUID:
+        return _pick(self._all_living(), index)
+
+    def _in_line(self) -> list[int]:
+        return [row.id for row in self.play.seen.rows if row.waiting is Reason.TARGET]
 
     def _worker(self, index: int) -> UUID:
         return _pick(sorted(self.play.model.workers), index)

@@ -213,3 +213,15 @@ def look(sql: psycopg.Connection) -> Snapshot:
     row = sql.execute(_READ).fetchone()
     assert row is not None
     return _decode(row[0])
+
+
+def moves(before: Snapshot, after: Snapshot) -> Mapping[int, tuple[State, State]]:
+    return {
+        row.id: (before.jobs[row.id].state, row.state)
+        for row in after.rows
+        if row.id in before.jobs and before.jobs[row.id].state is not row.state
+    }
+
+
+def runs_below(now: Snapshot, job: int) -> bool:
+    return any(row.state is State.RUNNING for row in now.below(job))

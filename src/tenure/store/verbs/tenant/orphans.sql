@@ -26,9 +26,10 @@ BEGIN
         'error', jsonb_build_object('type', 'Orphaned', 'message', message))
     FROM suspect AS s
     CROSS JOIN LATERAL (
+        -- "+ 0": by what the worker holds, never by a walk along the primary key.
         SELECT h.id, h.token FROM tenant.job AS h
-        WHERE h.worker_id = s.worker_id AND h.state = 'running' AND h.id > last AND (ids IS NULL OR h.id = ANY (ids))
+        WHERE h.worker_id = s.worker_id AND h.state = 'running' AND h.id + 0 > last AND (ids IS NULL OR h.id = ANY (ids))
           AND (NOT s.unknown OR h.started_at < moment - orphan_after)
-        ORDER BY h.id + 0 LIMIT n) AS j  -- not in the order of the primary key, which would be walked for it
+        ORDER BY h.id + 0 LIMIT n) AS j
     ORDER BY j.id LIMIT n;
 END $$;
