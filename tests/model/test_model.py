@@ -23,7 +23,7 @@ def test_the_invariants_hold_after_every_step(store: Store, sql: psycopg.Connect
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=int(_LONGER or 40),
+            max_examples=int(_LONGER or 60),
             stateful_step_count=40,
             derandomize=_LONGER is None,
             database=None,

@@ -66,8 +66,8 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "jobs of the living are taken",
         "orphans",
-        "(w.dead_at IS NOT NULL",
-        "(w.id IS NOT NULL",
+        "OR w.dead_at IS NOT NULL OR",
+        "OR w.id IS NOT NULL OR",
         "recover::test_a_living_worker_keeps_its_jobs",
     ),
     mutant(
@@ -80,14 +80,14 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "a worker nobody knows has no time to appear",
         "orphans",
-        "(w.id IS NULL AND j.started_at < moment - orphan_after)",
-        "(w.id IS NULL)",
+        "(NOT s.unknown OR h.started_at < moment - orphan_after)",
+        "true",
         "recover::test_jobs_of_an_unknown_worker_are_taken_back_by_the_time_they_started",
     ),
     mutant(
         "other jobs than the named ones are recovered",
         "orphans",
-        "(ids IS NULL OR j.id = ANY (ids))",
+        "(ids IS NULL OR h.id = ANY (ids))",
         "true",
         "recover::test_only_the_jobs_that_are_named",
     ),

@@ -52,7 +52,7 @@ STOPS: tuple[Mutant, ...] = (
         "WHERE j.id = stop.job FOR UPDATE;",
         "WHERE j.id = stop.job;",
         "races/cascades::test_two_stops_of_one_job_at_once_are_one_record",
-    ).and_also("PERFORM FROM tenant.job AS j WHERE j.id = chosen.root_id FOR UPDATE;", ""),
+    ).and_also("WHERE j.id = stop.job) FOR UPDATE;", "WHERE j.id = stop.job);"),
     mutant(
         "stop looks once",
         "stop",

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION tenure.status(
 ) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
-    WHEN state IN ('pending', 'running') AND intent = 'cancel' THEN 'cancelling'
+    WHEN state IN ('pending', 'running', 'paused') AND intent = 'cancel' THEN 'cancelling'
     WHEN state IN ('pending', 'running') AND intent = 'pause' THEN 'pausing'
     WHEN state = 'running' AND draining THEN 'draining'
     WHEN state <> 'pending' THEN state::text

@@ -40,7 +40,8 @@ BEGIN
         IF d.when_taken = 'refuse' THEN
             RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format(
                 'job %s has the unique key %L and is %s', holder.id, d."unique", holder.state);
-        ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0 AND holder.stop_id IS NULL THEN
+        ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0 AND holder.stop_id IS NULL
+                AND NOT tenant.runs_below(holder.id) THEN
             -- Keys are taken in their order and trees are locked in that of ids: not waited for.
             PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
             PERFORM tenant.stop(holder.id, 'cancel', 'replaced by a newer job with the same key', by => actor, via => via);

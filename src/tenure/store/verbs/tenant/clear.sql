@@ -18,6 +18,10 @@ BEGIN
     IF clear.job IS NOT NULL AND ids = '{}' THEN
         PERFORM tenant.refuse_verb(clear.job, 'clear');
     END IF;
+    IF EXISTS (SELECT FROM unnest(ids) AS i WHERE tenant.lives_below(i)) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot clear job %s while something below it is not over; cancel that first',
+            (SELECT i FROM unnest(ids) AS i WHERE tenant.lives_below(i) LIMIT 1));
+    END IF;
     UPDATE tenant.job AS j SET state = 'cancelled', ended_at = moment, holds = false, blocks = false WHERE j.id = ANY (ids);
     PERFORM tenant.let_go(ids, ids,
         (SELECT array_agg(DISTINCT j.parent_id) FILTER (WHERE j.parent_id IS NOT NULL) FROM tenant.job AS j WHERE j.id = ANY (ids)),

@@ -8,7 +8,7 @@
 -- never heard of it keeps its result or its final failure; a retry, a crash and a release always
 -- give way. A job that is over its budget ends failed, not paused or cancelled. A stopped job below
 -- which others still run waits for them: cancelled is never said too early.
-CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid) RETURNS json
+CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid, recovering boolean DEFAULT false) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
@@ -24,7 +24,9 @@ DECLARE
     lanes    integer[];
     missing  json;
 BEGIN
-    IF worker IS NOT NULL THEN
+    IF recovering = (worker IS NOT NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'whoever ends an attempt says which worker it is';
+    ELSIF NOT recovering THEN
         PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
         IF NOT FOUND THEN
             RETURN tenant.unaccepted(outcomes, worker, '{}', '{}', EXISTS (
@@ -34,7 +36,7 @@ BEGIN
     moment := tenure.now();
 
     WITH told AS MATERIALIZED (
-        SELECT t.*, coalesce(t.worker, conclude.worker) AS held_by
+        SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
             cleanup jsonb, until text)
@@ -44,9 +46,10 @@ BEGIN
                s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
         FROM told AS t
         CROSS JOIN LATERAL (
-            -- By primary key alone: with "=" the index of held jobs was taken, quadratic in the batch.
+            -- By primary key alone: the cast hides the index of held jobs, which was taken because its
+            -- statistics say that it is empty, and was quadratic in the batch.
             SELECT h.ctid, h.* FROM tenant.job AS h
-            WHERE h.id = t.job AND h.state = 'running' AND h.worker_id IS NOT DISTINCT FROM t.held_by AND h.token = t.token
+            WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = t.held_by AND h.token = t.token
             LIMIT 1 FOR UPDATE SKIP LOCKED) AS j
         LEFT JOIN tenant.cancellation AS s ON s.id = j.stop_id
     ), decided AS MATERIALIZED (
@@ -119,7 +122,7 @@ BEGIN
     SELECT (SELECT json_object_agg(s.state, s.ids) FROM (
             SELECT m.state, json_agg(m.id) AS ids FROM moved AS m GROUP BY m.state) AS s), array_agg(m.id), array_agg(m.token),
         array_agg(m.id) FILTER (WHERE m.state NOT IN ('pending', 'paused')),
-        array_agg(DISTINCT m.parent_id) FILTER (WHERE m.parent_id IS NOT NULL AND m.state <> 'pending'),
+        array_agg(DISTINCT m.parent_id) FILTER (WHERE m.parent_id IS NOT NULL AND (m.state <> 'pending' OR m.stop_id IS NOT NULL)),
         array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL AND (m.waiting = 'target' OR NOT m.holds)),
         array_agg(m.id) FILTER (WHERE m.stop_id IS NOT NULL),
         array_agg(m.id) FILTER (WHERE m.waiting = 'children'),
@@ -132,8 +135,6 @@ BEGIN
     END IF;
     IF stopped IS NOT NULL THEN
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
-        -- Anything above may have waited for this one to be gone.
-        parents := parents || ARRAY(SELECT a FROM unnest(stopped) AS s CROSS JOIN LATERAL unnest(tenant.ancestors(s)) AS a);
     END IF;
     PERFORM tenant.notify_lanes(lanes);
     RETURN json_build_object(

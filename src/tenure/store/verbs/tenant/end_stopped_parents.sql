@@ -16,7 +16,8 @@ BEGIN
             holds = j.holds AND s.intent = 'pause' AND j.blocks_paused,
             blocks = j.target IS NOT NULL AND s.intent = 'pause' AND j.blocks_paused
         FROM tenant.cancellation AS s
-        WHERE j.id = ANY (ids) AND s.id = j.stop_id AND j.state = 'pending'
+        WHERE j.id = ANY (ids) AND s.id = j.stop_id
+          AND (j.state = 'pending' OR (j.state = 'paused' AND s.intent = 'cancel'))
           AND NOT tenant.runs_below(j.id)
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (

@@ -60,6 +60,10 @@ BEGIN
             SELECT coalesce((SELECT j.id FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
+        ELSIF EXISTS (SELECT FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency) THEN
+            -- Said before: what has become of its parent since then does not matter.
+            SELECT j.id, false AS created, 'idempotency' AS taken INTO born
+            FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency;
         ELSE
             mother := tenant.mother_of(d.parent, place, places, ids);
             SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via) AS b;

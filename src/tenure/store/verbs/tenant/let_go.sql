@@ -11,7 +11,9 @@ BEGIN
     SELECT DISTINCT e.job_id FROM tenant.edge AS e WHERE e.needs_id = ANY (ended);
     woken := FOUND;
     IF parents IS NOT NULL THEN
-        INSERT INTO tenant.wake (job_id) SELECT DISTINCT p FROM unnest(parents) AS p;
+        -- And whatever is above them: it waits for all that is below it.
+        INSERT INTO tenant.wake (job_id)
+        SELECT DISTINCT a FROM unnest(parents) AS p CROSS JOIN LATERAL unnest(p || tenant.ancestors(p)) AS a;
         woken := true;
     END IF;
     IF targets IS NOT NULL THEN

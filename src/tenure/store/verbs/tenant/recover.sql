@@ -31,7 +31,7 @@ BEGIN
             accepted := accepted || orphans;
         ELSE
             BEGIN
-                answer := tenant.conclude(orphans, NULL);
+                answer := tenant.conclude(orphans, NULL, recovering => true);
             EXCEPTION WHEN OTHERS THEN
                 answer := tenant.recover_each(orphans);
             END;

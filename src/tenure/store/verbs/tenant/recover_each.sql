@@ -11,7 +11,7 @@ DECLARE
 BEGIN
     FOR orphan IN SELECT value FROM jsonb_array_elements(orphans) LOOP
         BEGIN
-            answer := tenant.conclude(jsonb_build_array(orphan), NULL);
+            answer := tenant.conclude(jsonb_build_array(orphan), NULL, recovering => true);
             accepted := accepted || (SELECT coalesce(jsonb_object_agg(a.key, coalesce(accepted -> a.key, '[]') || a.value::jsonb), '{}')
                 FROM json_each(answer -> 'accepted') AS a);
             busy := busy || (answer -> 'busy')::jsonb;

@@ -23,7 +23,7 @@ BEGIN
     FROM (SELECT DISTINCT r.job, r.token FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint) WHERE alive) AS r
     CROSS JOIN LATERAL (
         SELECT h.id, h.token FROM tenant.job AS h
-        WHERE h.id = r.job AND h.state = 'running' AND h.worker_id IS NOT DISTINCT FROM report.worker AND h.token = r.token
+        WHERE h.id = r.job AND h.state::text = 'running' AND h.worker_id = report.worker AND h.token = r.token
         LIMIT 1 FOR SHARE SKIP LOCKED) AS j;
 
     WITH told AS MATERIALIZED (

@@ -17,7 +17,8 @@ DECLARE
 BEGIN
     PERFORM tenant.lock_tree(ARRAY[resume.job]);
     SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = resume.job;
-    IF chosen.state IS NULL OR chosen.state NOT IN ('paused', 'failed') THEN
+    IF chosen.state IS NULL OR chosen.state NOT IN ('paused', 'failed')
+            OR EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id AND c.intent = 'cancel') THEN
         PERFORM tenant.refuse_verb(resume.job, 'resume');
     END IF;
     WITH RECURSIVE up AS (

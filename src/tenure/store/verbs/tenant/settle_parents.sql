@@ -13,10 +13,9 @@ DECLARE
     lanes   integer[];
 BEGIN
     WITH family AS MATERIALIZED (
-        SELECT g.id, g.waiting, c.any, c.open, c.failed, c.cancelled
+        SELECT g.id, g.waiting, c.any, tenant.lives_below(g.id) AS open, c.failed, c.cancelled
         FROM tenant.job AS g CROSS JOIN LATERAL (
             SELECT count(*) > 0 AS any,
-                coalesce(bool_or(c.state IN ('pending', 'running', 'paused')), false) AS open,
                 coalesce(bool_or(c.state = 'failed'), false) AS failed,
                 coalesce(bool_or(c.state = 'cancelled'), false) AS cancelled
             FROM tenant.job AS c WHERE c.parent_id = g.id) AS c

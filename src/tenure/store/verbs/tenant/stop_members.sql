@@ -46,7 +46,8 @@ BEGIN
         UPDATE tenant.job AS j SET stop_id = stop, ready = false,
             waiting = CASE WHEN j.state = 'pending' THEN CASE WHEN j.waiting = 'tasks' THEN j.waiting ELSE 'children' END END
         WHERE j.id = ANY (ids) AND stop IS NOT NULL
-          AND (j.state = 'running' OR (j.state = 'pending' AND j.id = ANY (above)))
+          AND (j.state = 'running' OR (j.state IN ('pending', 'paused') AND j.id = ANY (above)))
+          AND NOT (j.state = 'paused' AND ends = 'paused')
           AND NOT (ends = 'paused' AND EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = j.stop_id AND c.intent = 'cancel'))
         RETURNING j.id, j.worker_id, j.token
     ), told AS (

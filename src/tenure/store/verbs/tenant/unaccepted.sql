@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     WITH missing AS MATERIALIZED (
         SELECT t.job, t.token, t.outcome, t.value, j.state, j.token AS token_now, j.worker_id AS worker_now,
-            retry AND j.state = 'running' AND j.worker_id = coalesce(t.worker, unaccepted.worker)
+            retry AND j.state = 'running' AND j.worker_id = coalesce(unaccepted.worker, t.worker)
                 AND j.token = t.token IS TRUE AS held
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb)
         LEFT JOIN tenant.job AS j ON j.id = t.job

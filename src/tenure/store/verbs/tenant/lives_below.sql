@@ -1,0 +1,13 @@
+-- Whether anything below a job is not over yet.
+CREATE OR REPLACE FUNCTION tenant.lives_below(job bigint) RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    RETURN EXISTS (
+        WITH RECURSIVE down AS (
+            SELECT c.id, c.ended_at FROM tenant.job AS c WHERE c.parent_id = lives_below.job
+            UNION ALL
+            SELECT c.id, c.ended_at FROM down JOIN tenant.job AS c ON c.parent_id = down.id
+        )
+        SELECT FROM down WHERE down.ended_at IS NULL);
+END $$;
