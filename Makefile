@@ -38,7 +38,7 @@ test: $(READY)  ## All tests, on the embedded PostgreSQL 18
 
 .PHONY: test-system
 test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (apt install postgresql)
-	TENURE_TEST_BINARIES=system $(BIN)/pytest tests/store tests/model tests/system
+	TENURE_TEST_BINARIES=system $(BIN)/pytest tests/store tests/model tests/system/test_embedded.py
 
 .PHONY: demo
 demo: $(READY)  ## Watch jobs being claimed, stopped and recovered

@@ -1,6 +1,6 @@
 """The life of a job under any order of verbs, against a small model.
 
-The same examples every time; TENURE_MODEL_EXAMPLES=2000 tries that many new ones.
+The same examples every time; TENURE_TEST_MODEL_EXAMPLES=2000 tries that many new ones.
 """
 
 import os
@@ -14,7 +14,7 @@ from tenure.store.store import Store
 from tests.model.machine import Machine
 from tests.model.world import World
 
-_LONGER = os.environ.get("TENURE_MODEL_EXAMPLES")
+_LONGER = os.environ.get("TENURE_TEST_MODEL_EXAMPLES")
 
 
 @pytest.mark.timeout(0 if _LONGER else 600)

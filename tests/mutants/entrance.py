@@ -8,6 +8,20 @@ _ORDER_OF_KEYS = (
 
 ENTRANCE: tuple[Mutant, ...] = (
     mutant(
+        "a job is refused that was taken before",
+        "enqueue",
+        "ELSIF EXISTS (SELECT FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency) THEN",
+        "ELSIF false THEN",
+        "below::test_a_child_said_again_after_its_parents_end_is_answered",
+    ),
+    mutant(
+        "a job is replaced while its task runs",
+        "bear",
+        "AND NOT tenant.runs_below(holder.id)",
+        "",
+        "below::test_a_job_is_not_replaced_while_something_below_it_runs",
+    ),
+    mutant(
         "a child of a stopped parent",
         "mother_of",
         "IF mother.stop_id IS NOT NULL OR mother.state NOT IN",

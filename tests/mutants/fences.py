@@ -4,6 +4,13 @@ from tests.mutants.mutant import Mutant, mutant
 
 FENCES: tuple[Mutant, ...] = (
     mutant(
+        "nobody has to say who they are",
+        "conclude",
+        "IF recovering = (worker IS NOT NULL) THEN",
+        "IF false THEN",
+        "below::test_whoever_ends_an_attempt_says_which_worker_it_is",
+    ),
+    mutant(
         "finish asks for no token",
         "conclude",
         " AND h.token = t.token",
@@ -13,7 +20,7 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "finish asks for no worker",
         "conclude",
-        " AND h.worker_id IS NOT DISTINCT FROM t.held_by",
+        " AND h.worker_id = t.held_by",
         "",
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
     ),
@@ -167,7 +174,7 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "report asks for no worker",
         "report",
-        " AND h.worker_id IS NOT DISTINCT FROM report.worker",
+        " AND h.worker_id = report.worker",
         "",
         "report::test_a_report_without_the_fence_changes_nothing_and_is_kept_as_an_event",
     ),

@@ -125,9 +125,16 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "a job ends before its tasks",
         "settle_parents",
-        "c.state IN ('pending', 'running', 'paused')",
-        "c.state = 'pending'",
+        "tenant.lives_below(g.id) AS open",
+        "false AS open",
         "guards::test_a_job_without_code_is_open_while_a_task_of_it_runs_or_is_paused",
+    ),
+    mutant(
+        "only the parent hears of an end",
+        "let_go",
+        "unnest(p || tenant.ancestors(p)) AS a",
+        "unnest(ARRAY[p]) AS a",
+        "below::test_a_job_without_code_waits_for_everything_below_it",
     ),
     mutant(
         "a failed task is forgotten",

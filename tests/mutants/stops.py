@@ -98,8 +98,8 @@ STOPS: tuple[Mutant, ...] = (
     mutant(
         "a parent ends before what runs below it",
         "end_stopped_parents",
-        "AND NOT tenant.runs_below(j.id)",
-        "",
+        "THEN NOT tenant.runs_below(j.id) END",
+        "THEN true END",
         "stop::test_a_job_without_code_is_cancelling_until_nothing_below_it_runs",
     ),
     mutant(
@@ -112,8 +112,8 @@ STOPS: tuple[Mutant, ...] = (
     mutant(
         "what waits for its tasks ends at once",
         "ends_at_once",
-        "(state = 'pending' AND NOT runs_below)",
-        "(state = 'pending')",
+        "NOT runs_below AND",
+        "",
         "stop::test_a_job_without_code_is_cancelling_until_nothing_below_it_runs",
     ),
     mutant(
@@ -154,9 +154,24 @@ STOPS: tuple[Mutant, ...] = (
     mutant(
         "anything can be resumed",
         "resume",
-        "IF chosen.state IS NULL OR chosen.state NOT IN ('paused', 'failed') THEN",
-        "IF chosen.state IS NULL THEN",
+        "OR chosen.state NOT IN ('paused', 'failed')",
+        "",
         "resume::test_every_other_state_refuses",
+    ),
+    mutant(
+        "what is being cancelled can be resumed",
+        "resume",
+        "OR EXISTS (SELECT FROM tenant.cancellation AS c"
+        " WHERE c.id = chosen.stop_id AND c.intent = 'cancel')",
+        "",
+        "below::test_a_paused_job_is_cancelling_while_something_below_it_runs",
+    ),
+    mutant(
+        "a job is cleared above what lives",
+        "clear",
+        "IF EXISTS (SELECT FROM unnest(ids) AS i WHERE tenant.lives_below(i)) THEN",
+        "IF false THEN",
+        "below::test_a_failed_job_is_not_cleared_while_something_below_it_lives",
     ),
     mutant(
         "resume does not wait for another resume",

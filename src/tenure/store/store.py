@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import repeat
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
@@ -57,7 +57,7 @@ class Store:
             max_size=8,
             timeout=timeout,
             reconnect_timeout=timeout,
-            kwargs={"autocommit": True, "prepare_threshold": 0, "connect_timeout": _whole(timeout)},
+            kwargs=_options(timeout),
             check=ConnectionPool.check_connection,
             open=True,
         )
@@ -146,7 +146,7 @@ class AsyncStore:
             max_size=8,
             timeout=timeout,
             reconnect_timeout=timeout,
-            kwargs={"autocommit": True, "prepare_threshold": 0, "connect_timeout": _whole(timeout)},
+            kwargs=_options(timeout),
             check=AsyncConnectionPool.check_connection,
             open=False,
         )
@@ -256,8 +256,13 @@ def _read(call: Call[T], row: tuple[str] | None) -> T:
     return call.read(row[0])
 
 
-def _whole(seconds: float) -> int:
-    return max(2, round(seconds))
+def _options(timeout: float) -> dict[str, Any]:
+    """How to connect. No prepared statements: a pooler may give every call another backend."""
+    return {
+        "autocommit": True,
+        "prepare_threshold": None,
+        "connect_timeout": max(2, round(timeout)),
+    }
 
 
 class _Placeholders:

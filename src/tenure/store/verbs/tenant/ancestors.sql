@@ -7,7 +7,8 @@ BEGIN
         WITH RECURSIVE up AS (
             SELECT j.parent_id AS id FROM tenant.job AS j WHERE j.id = ancestors.job
             UNION ALL
-            SELECT j.parent_id FROM up JOIN tenant.job AS j ON j.id = up.id
+            SELECT j.parent_id FROM up CROSS JOIN LATERAL (
+                SELECT o.parent_id FROM tenant.job AS o WHERE o.id = up.id LIMIT 1) AS j
         )
         SELECT up.id FROM up WHERE up.id IS NOT NULL);
 END $$;

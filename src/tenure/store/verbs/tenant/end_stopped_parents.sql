@@ -18,7 +18,7 @@ BEGIN
         FROM tenant.cancellation AS s
         WHERE j.id = ANY (ids) AND s.id = j.stop_id
           AND (j.state = 'pending' OR (j.state = 'paused' AND s.intent = 'cancel'))
-          AND NOT tenant.runs_below(j.id)
+          AND CASE WHEN j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (
         UPDATE tenant.member AS m SET became = o.state, ended_at = moment

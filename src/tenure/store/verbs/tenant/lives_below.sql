@@ -7,7 +7,8 @@ BEGIN
         WITH RECURSIVE down AS (
             SELECT c.id, c.ended_at FROM tenant.job AS c WHERE c.parent_id = lives_below.job
             UNION ALL
-            SELECT c.id, c.ended_at FROM down JOIN tenant.job AS c ON c.parent_id = down.id
+            SELECT c.id, c.ended_at FROM down CROSS JOIN LATERAL (
+                SELECT j.id, j.ended_at FROM tenant.job AS j WHERE j.parent_id = down.id OFFSET 0) AS c
         )
         SELECT FROM down WHERE down.ended_at IS NULL);
 END $$;

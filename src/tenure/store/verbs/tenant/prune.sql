@@ -24,7 +24,8 @@ BEGIN
             WITH RECURSIVE tree AS (
                 SELECT j.id, j.state, j.ended_at, j.blocks
                 UNION ALL
-                SELECT c.id, c.state, c.ended_at, c.blocks FROM tree JOIN tenant.job AS c ON c.parent_id = tree.id
+                SELECT c.id, c.state, c.ended_at, c.blocks FROM tree CROSS JOIN LATERAL (
+                    SELECT o.* FROM tenant.job AS o WHERE o.parent_id = tree.id OFFSET 0) AS c
             )
             SELECT FROM tree WHERE tree.blocks OR tree.ended_at IS NULL
                 OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)
@@ -34,7 +35,8 @@ BEGIN
         LIMIT n FOR UPDATE SKIP LOCKED);
     WITH RECURSIVE tree AS (
         SELECT unnest(roots) AS id
-        UNION ALL SELECT c.id FROM tree JOIN tenant.job AS c ON c.parent_id = tree.id
+        UNION ALL SELECT c.id FROM tree CROSS JOIN LATERAL (
+            SELECT o.id FROM tenant.job AS o WHERE o.parent_id = tree.id OFFSET 0) AS c
     )
     SELECT coalesce(array_agg(tree.id), '{}') INTO gone FROM tree;
     DELETE FROM tenant.edge WHERE job_id = ANY (gone) OR needs_id = ANY (gone);

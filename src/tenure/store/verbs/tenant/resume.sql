@@ -34,7 +34,8 @@ BEGIN
 
     WITH RECURSIVE down AS (
         SELECT resume.job AS id
-        UNION ALL SELECT c.id FROM down JOIN tenant.job AS c ON c.parent_id = down.id
+        UNION ALL SELECT c.id FROM down CROSS JOIN LATERAL (
+            SELECT j.id FROM tenant.job AS j WHERE j.parent_id = down.id OFFSET 0) AS c
     )
     SELECT array_agg(j.id) INTO below FROM down JOIN tenant.job AS j ON j.id = down.id
     WHERE j.id = resume.job OR (j.state = 'paused' AND j.stop_id = chosen.stop_id)
