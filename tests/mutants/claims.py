@@ -12,6 +12,14 @@ _ACCEPTED = """WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, toke
 
 CLAIMS: tuple[Mutant, ...] = (
     mutant(
+        "a paused pool gives slots",
+        "open_places",
+        "AND NOT EXISTS (SELECT FROM tenant.pause AS p"
+        " WHERE p.subject = 'pool' AND p.name = ANY (l.pools))",
+        "",
+        "pools::test_a_paused_pool_gives_no_slot_until_it_goes_on",
+    ),
+    mutant(
         "the dead may ask",
         "claim",
         " AND w.dead_at IS NULL FOR KEY SHARE",

@@ -179,3 +179,18 @@ def test_a_slot_that_was_left_behind_is_released_by_hand(
     assert [slot.job_id for slot in store.release_slot("tree", "a").slots] == [None]
     with pytest.raises(NotFound, match="there is no slot 'b' in pool 'tree'"):
         store.release_slot("tree", "b")
+
+
+def test_a_paused_pool_gives_no_slot_until_it_goes_on(store: Store) -> None:
+    store.create_pool("trees", ["a", "b"])
+    job, other = make_job(store, pools=["trees"]), make_job(store)
+    store.pause("pool", "trees", reason="disk full")
+    worker = make_worker(store)
+    (taken,) = worker.claim(10)
+    assert taken.id == other
+    report = store.report(worker.id, [Report(job=other, token=taken.token, take=["trees"])])
+    assert report.granted == {}
+    reasons = {reason.reason: reason.sentence for reason in store.explain(job).reasons}
+    assert "disk full" in reasons["pool paused"]
+    store.unpause("pool", "trees")
+    assert [claimed.id for claimed in worker.claim(10)] == [job]

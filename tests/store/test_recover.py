@@ -257,7 +257,7 @@ def test_a_job_claimed_anew_in_between_is_not_touched(
     store.recover()
     successor = make_worker(store)
     again = successor.claim_one()
-    sql.execute("SELECT tenure.conclude(%s::jsonb, NULL)", (Jsonb(row[0]),))
+    sql.execute("SELECT tenure.conclude(%s::jsonb, NULL, true)", (Jsonb(row[0]),))
     assert store.show(job.id).worker_id == str(successor.id)
     assert successor.finish(again).accepted == {job.id: State.COMPLETED}
 

@@ -129,7 +129,7 @@ def rerun(
 
 
 def pause(
-    subject: Literal["queue", "target", "tenant"],
+    subject: Literal["queue", "target", "pool", "tenant"],
     name: str = "",
     *,
     reason: str | None = None,
@@ -140,7 +140,7 @@ def pause(
 
 
 def unpause(
-    subject: Literal["queue", "target", "tenant"],
+    subject: Literal["queue", "target", "pool", "tenant"],
     name: str = "",
     *,
     reason: str | None = None,

@@ -120,7 +120,7 @@ CREATE INDEX wake_job ON tenant.wake (id) WHERE job_id IS NOT NULL;
 CREATE INDEX wake_target ON tenant.wake (id) WHERE target IS NOT NULL;
 CREATE INDEX wake_stop ON tenant.wake (id) WHERE stop_id IS NOT NULL;
 
--- A row while a queue, a target or the tenant is paused.
+-- A row while a queue, a target, a pool or the tenant is paused.
 CREATE TABLE tenant.pause (
     subject   text NOT NULL,
     name      text NOT NULL,           -- '' for the tenant itself
@@ -128,8 +128,8 @@ CREATE TABLE tenant.pause (
     paused_by text NOT NULL,
     reason    text,
     PRIMARY KEY (subject, name),
-    CONSTRAINT "queues, targets and the tenant are paused"
-        CHECK (subject IN ('queue', 'target', 'tenant') AND (subject = 'tenant') = (name = ''))
+    CONSTRAINT "queues, targets, pools and the tenant are paused"
+        CHECK (subject IN ('queue', 'target', 'pool', 'tenant') AND (subject = 'tenant') = (name = ''))
 );
 
 CREATE TABLE tenant.pool (

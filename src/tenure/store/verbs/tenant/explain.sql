@@ -38,7 +38,8 @@ BEGIN
         UNION ALL SELECT p.subject || ' paused', format('%s is paused by %s since %s%s', concat_ws(' ', 'the', p.subject, nullif(p.name, '')), p.paused_by, p.paused_at,
                 coalesce(': ' || p.reason, '')), p.name
             FROM tenant.pause AS p
-            WHERE j.state = 'pending' AND (p.subject, p.name) IN (('tenant', ''), ('queue', j.queue), ('target', coalesce(j.target, '')))
+            WHERE j.state = 'pending' AND ((p.subject, p.name) IN (('tenant', ''), ('queue', j.queue), ('target', coalesce(j.target, '')))
+                OR (p.subject = 'pool' AND p.name = ANY (lane.pools)))
         UNION ALL SELECT 'pool', format('no slot of pool %s is free', p.pool), p.pool
             FROM unnest(lane.pools) AS p(pool)
             WHERE j.state = 'pending' AND NOT EXISTS (SELECT FROM tenant.slot AS s WHERE s.pool = p.pool AND s.job_id IS NULL)

@@ -27,6 +27,7 @@ BEGIN
           AND NOT EXISTS (SELECT FROM unnest(l.pools) AS p(pool) WHERE NOT EXISTS (
                 SELECT FROM tenant.slot AS s WHERE s.pool = p.pool AND s.job_id IS NULL))
           AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'queue' AND p.name = l.queue)
+          AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'pool' AND p.name = ANY (l.pools))
     LOOP
         upper := 32768;
         LOOP

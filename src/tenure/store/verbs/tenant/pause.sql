@@ -1,4 +1,4 @@
--- Pause a queue, a target or the whole tenant: nothing of it is started until it is unpaused.
+-- Pause a queue, a target, a pool or the whole tenant: nothing of it is started until it is unpaused.
 CREATE OR REPLACE FUNCTION tenant.pause(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
 ) RETURNS json
@@ -6,8 +6,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     actor CONSTANT text := tenure.actor(by);
 BEGIN
-    IF coalesce(subject, '') NOT IN ('queue', 'target', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue or a target with its name, or the tenant without one';
+    IF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue, a target or a pool with its name, or the tenant without one';
     END IF;
     IF subject = 'target' THEN
         -- Not beside a promote that has looked for a pause and found none.

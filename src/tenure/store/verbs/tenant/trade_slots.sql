@@ -21,6 +21,7 @@ BEGIN
         IF NOT FOUND THEN
             UPDATE tenant.slot AS s SET job_id = wish.job, held_at = moment
             WHERE (s.pool, s.name) = (SELECT f.pool, f.name FROM tenant.slot AS f WHERE f.pool = wish.pool AND f.job_id IS NULL
+                AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'pool' AND p.name = f.pool)
                 ORDER BY f.name LIMIT 1 FOR UPDATE SKIP LOCKED)
             RETURNING s.name INTO got;
         END IF;

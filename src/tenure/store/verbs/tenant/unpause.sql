@@ -1,4 +1,4 @@
--- Let a paused queue, target or tenant go on.
+-- Let a paused queue, target, pool or tenant go on.
 CREATE OR REPLACE FUNCTION tenant.unpause(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
 ) RETURNS json
