@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
+from tenure.config import MOST_ARGS_BYTES
 from tenure.domain.job import After, NewJob
 from tenure.errors import InputRefused
 
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-
-MOST_BYTES = 1 << 20  # of one job's arguments; the database holds to the same
 
 
 def as_json(value: Any) -> str:
@@ -53,10 +52,10 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
         if not 1 <= job.max_attempts < 1 << 15:
             raise InputRefused(f"max_attempts of {_name(job)} lies beyond 1 to 32767")
         refuse_not_json([job.args, job.options, job.budget])
-        if len(_encode_args(job)) > MOST_BYTES:
+        if len(_encode_args(job)) > MOST_ARGS_BYTES:
             raise InputRefused(
-                f"the arguments of {_name(job)} are larger than {MOST_BYTES} bytes; store large "
-                f"things elsewhere and pass their name"
+                f"the arguments of {_name(job)} are larger than {MOST_ARGS_BYTES} bytes; store "
+                f"large things elsewhere and pass their name"
             )
     return _in_order(jobs)
 
