@@ -11,7 +11,9 @@ TenureError
 ├── LeaseLost             the worker was declared dead; nothing it says counts any more
 ├── SchemaMismatch        the database is older or newer than this code
 ├── StoreUnavailable      the database cannot be reached, or went away
-└── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
+├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
+├── ResourceClosed        the resource is closed, or is being closed, and takes nothing new
+└── CloseFailed           the resource could not be closed
 """
 
 
@@ -61,3 +63,11 @@ class StoreUnavailable(TenureError):
 
 class EmbeddedUnavailable(TenureError):
     """The embedded PostgreSQL cannot be started here."""
+
+
+class ResourceClosed(TenureError):
+    """The resource is closed, or is being closed, and takes nothing new."""
+
+
+class CloseFailed(TenureError):
+    """The resource could not be closed."""
