@@ -1,38 +1,56 @@
-"""The entry: Tenure on your database, or on one of its own under ./.tenure."""
+"""The database behind an app: yours, or one of its own under ./.tenure."""
 
+import asyncio
+import logging
 import os
+import threading
+from collections.abc import MutableMapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 from tenure.config import Settings
+from tenure.control.steps import Steps, atake, take
 from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import StoreUnavailable
+from tenure.store.call import Call
+from tenure.store.connections import asend_on, send_on
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
 from tenure.store.store import AsyncStore, Store
 
+T = TypeVar("T")
 
-class Tenure:
+log = logging.getLogger("tenure")
+
+
+class Client:
     """Jobs in one PostgreSQL.
 
-    Without a URL, neither given nor in TENURE_DATABASE_URL, an embedded PostgreSQL is started under
-    ``./.tenure`` (shared by every process that uses that folder) and brought up to date.
+    Making one costs nothing: connections are opened at the first use. Without a URL, neither given
+    nor in TENURE_DATABASE_URL, the first use also starts an embedded PostgreSQL under ``./.tenure``
+    (shared by every process that uses that folder) and brings it up to date. What is closed is
+    opened again by the next use.
     """
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
         self.settings = settings or Settings.from_environment(os.environ)
+        self._url = url or self.settings.database_url
         self._embedded: Embedded | None = None
-        url = url or self.settings.database_url
-        if url is None:
-            self._embedded = Embedded.open(Path(self.settings.folder))
-            url = self._embedded.url
-            try:
-                Migrator(url).migrate(DEFAULT)
-            except BaseException:
-                self._embedded.close()
-                raise
-        self.url = url
+        self._opening = threading.RLock()
         self._stores: dict[Tenant, Store] = {}
+        self._of_loops: MutableMapping[asyncio.AbstractEventLoop, _LoopStores] = WeakKeyDictionary()
+
+    @property
+    def url(self) -> str:
+        """Where the jobs are; starts the embedded PostgreSQL if there is no other."""
+        if self._url is not None:
+            return self._url
+        with self._opening:
+            if self._embedded is None:
+                self._embedded = _migrated(Embedded.open(Path(self.settings.folder)))
+            return self._embedded.url
 
     @property
     def store(self) -> Store:
@@ -40,25 +58,80 @@ class Tenure:
         return self.store_of(DEFAULT)
 
     def store_of(self, tenant: Tenant | str) -> Store:
-        tenant = Tenant(tenant) if isinstance(tenant, str) else tenant
-        if tenant not in self._stores:
-            self._stores[tenant] = Store(self.url, tenant, self.settings)
-        return self._stores[tenant]
+        tenant = as_tenant(tenant)
+        with self._opening:
+            if tenant not in self._stores:
+                self._stores[tenant] = Store(self.url, tenant, self.settings)
+            return self._stores[tenant]
 
     def async_store(self, tenant: Tenant | str = DEFAULT) -> AsyncStore:
-        """A store for async code; open it with ``async with``."""
-        tenant = Tenant(tenant) if isinstance(tenant, str) else tenant
-        return AsyncStore(self.url, tenant, self.settings)
+        """A store of your own for async code; open it with ``async with``."""
+        return AsyncStore(self.url, as_tenant(tenant), self.settings)
+
+    async def astore_of(self, tenant: Tenant | str = DEFAULT) -> AsyncStore:
+        """The store of this event loop, already open; ``aclose`` closes it."""
+        loop = asyncio.get_running_loop()
+        with self._opening:
+            stores = self._of_loops.setdefault(loop, _LoopStores())
+        return await stores.opened(self, as_tenant(tenant))
 
     def migrate(self, tenant: Tenant | str = DEFAULT) -> None:
         """Bring the database to what this version needs."""
-        Migrator(self.url).migrate(Tenant(tenant) if isinstance(tenant, str) else tenant)
+        Migrator(self.url).migrate(as_tenant(tenant))
+
+    def take(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
+        """Take these steps as a tenant, inside the caller's own transaction if there is one."""
+
+        def send(call: Call[Any]) -> Any:
+            if connection is not None:
+                return send_on(connection, call.of(tenant))
+            return self.store_of(tenant).send(call)
+
+        return take(steps, send)
+
+    async def atake(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
+        async def send(call: Call[Any]) -> Any:
+            if connection is not None:
+                return await asend_on(connection, call.of(tenant))
+            return await (await self.astore_of(tenant)).send(call)
+
+        return await atake(steps, send)
+
+    def check_cancellation_requested(self, job: int, *, tenant: Tenant | str = DEFAULT) -> bool:
+        """Whether somebody asked this job to stop.
+
+        A database that is away is no answer: it is logged, and the job may go on. A job that does
+        not exist is an error.
+        """
+        try:
+            return self.store_of(tenant).show(job).cancel_requested
+        except StoreUnavailable as error:
+            return _unanswered(job, error)
+
+    async def acheck_cancellation_requested(
+        self, job: int, *, tenant: Tenant | str = DEFAULT
+    ) -> bool:
+        try:
+            return (await (await self.astore_of(tenant)).show(job)).cancel_requested
+        except StoreUnavailable as error:
+            return _unanswered(job, error)
 
     def close(self) -> None:
-        for store in self._stores.values():
-            store.close()
-        if self._embedded is not None:
-            self._embedded.close()
+        """Close what plain code opened; the embedded PostgreSQL stops with its last user."""
+        with self._opening:
+            while self._stores:
+                self._stores.popitem()[1].close()
+            if self._embedded is not None:
+                self._embedded.close()
+                self._embedded = None
+
+    async def aclose(self) -> None:
+        """Close what this event loop opened, and all that ``close`` closes."""
+        stores = self._of_loops.pop(asyncio.get_running_loop(), None)
+        if stores is not None:
+            await stores.close()
+        if self._stores or self._embedded is not None:
+            await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self
@@ -70,3 +143,59 @@ class Tenure:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+class _LoopStores:
+    """The stores of one event loop: connections of one loop are of no use in another."""
+
+    def __init__(self) -> None:
+        self._opening = asyncio.Lock()
+        self._stores: dict[Tenant, AsyncStore] = {}
+
+    async def opened(self, client: Client, tenant: Tenant) -> AsyncStore:
+        if tenant not in self._stores:
+            async with self._opening:
+                if tenant not in self._stores:
+                    # In a thread: to start PostgreSQL takes seconds.
+                    await asyncio.to_thread(lambda: client.url)
+                    store = client.async_store(tenant)
+                    await store.open()
+                    self._stores[tenant] = store
+        return self._stores[tenant]
+
+    async def close(self) -> None:
+        async with self._opening:
+            while self._stores:
+                await self._stores.popitem()[1].close()
+
+
+def as_tenant(tenant: Tenant | str) -> Tenant:
+    return Tenant(tenant) if isinstance(tenant, str) else tenant
+
+
+def _migrated(embedded: Embedded) -> Embedded:
+    try:
+        Migrator(embedded.url).migrate(DEFAULT)
+    except BaseException:
+        embedded.close()
+        raise
+    return embedded
+
+
+def _unanswered(job: int, error: StoreUnavailable) -> bool:
+    log.warning("nobody can say whether job %s is to stop: %s", job, error)
+    return False
+
+
+Tenure = Client

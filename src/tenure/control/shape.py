@@ -1,0 +1,136 @@
+"""Named values of given types: checked, written as JSON, and read back."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+import pydantic_core
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticUserError,
+    Secret,
+    SecretBytes,
+    SecretStr,
+    ValidationError,
+    create_model,
+)
+from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic_core import PydanticSerializationError
+
+from tenure.domain.job import JSON
+from tenure.errors import SettingInvalid
+
+_MASK = b"**********"  # what pydantic writes in the place of a secret
+
+
+class Mistakes(Exception):
+    """What is wrong with values, without showing any of them: they may be secrets."""
+
+    def __init__(self, mistakes: Collection[str]) -> None:
+        super().__init__("; ".join(mistakes))
+
+
+class Shape:
+    """The names and types of some values. A name may be any: the fields have names of their own."""
+
+    def __init__(self, types: Mapping[str, Any], optional: Collection[str] = ()) -> None:
+        self.names = tuple(types)
+        self._fields = {f"value_{place}": name for place, name in enumerate(types)}
+        made: dict[str, Any] = {
+            field: (types[name], Field(None if name in optional else ..., alias=name))
+            for field, name in self._fields.items()
+        }
+        try:
+            self._model: type[BaseModel] = create_model("Values", __config__=_CONFIG, **made)
+            # Built now, so that a type nobody can write is refused at import.
+            self._model.model_rebuild(force=True, raise_errors=True)
+        except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+            raise SettingInvalid(str(error).partition("\n")[0].rstrip(".")) from None
+
+    def write(self, values: Mapping[str, Any]) -> bytes:
+        """These values as a JSON object, after a look at whether it can be read back."""
+        try:
+            checked = self._model.model_validate(dict(values))
+        except ValidationError as error:
+            raise Mistakes(_mistakes(error)) from None
+        left_out = self._fields.keys() - checked.model_fields_set
+        try:
+            text = checked.model_dump_json(**_DUMP, exclude=left_out).encode()
+            if _MASK in text:
+                plain = checked.model_dump(**_DUMP, exclude=left_out)
+                text = msgspec.json.encode(_unmasked(plain, pydantic_core.from_json(text)))
+                self._refuse_other_secrets(checked, text)
+            else:
+                self._model.model_validate_json(text)
+        except ValidationError as error:
+            written = [f"{mistake} (when read back)" for mistake in _mistakes(error)]
+            raise Mistakes(written) from None
+        except (PydanticSerializationError, ValueError, TypeError) as error:
+            raise Mistakes([f"it cannot be written as JSON: {_without_prefix(error)}"]) from None
+        return text
+
+    def _refuse_other_secrets(self, checked: BaseModel, text: bytes) -> None:
+        # A SecretBytes inside a model of somebody else's may be read by other rules than ours.
+        if self._model.model_validate_json(text) != checked:
+            raise Mistakes(["a secret in it would not come back as it was given"])
+
+    def read(self, text: bytes) -> dict[str, Any]:
+        try:
+            read = self._model.model_validate_json(text)
+        except ValidationError as error:
+            raise Mistakes(_mistakes(error)) from None
+        values = read.__dict__
+        return {
+            name: values[field]
+            for field, name in self._fields.items()
+            if field in read.model_fields_set
+        }
+
+
+_CONFIG = ConfigDict(
+    extra="forbid",
+    ser_json_bytes="base64",
+    val_json_bytes="base64",
+    ser_json_inf_nan="constants",
+    validate_by_alias=True,
+)
+# Aliases and Json fields are written as they are read.
+_DUMP: Mapping[str, Any] = {"by_alias": True, "round_trip": True, "warnings": "error"}
+
+
+def _unmasked(plain: Any, written: JSON) -> JSON:
+    """What was written, with the secrets in their places; both were walked in the same order."""
+    match plain, written:
+        case ((SecretStr() | SecretBytes() | Secret()), _):
+            secret = plain.get_secret_value()
+            return pydantic_core.to_jsonable_python(secret, bytes_mode="base64")
+        case dict(), dict() if len(plain) == len(written):
+            pairs = zip(plain.values(), written.items(), strict=True)
+            return {key: _unmasked(value, below) for value, (key, below) in pairs}
+        case ((list() | tuple() | set() | frozenset()), list()) if len(plain) == len(written):
+            return [_unmasked(*both) for both in zip(plain, written, strict=True)]
+    return written
+
+
+def _mistakes(error: ValidationError) -> list[str]:
+    return [
+        _mistake(one["type"], one["loc"], one["msg"])
+        for one in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+
+
+def _mistake(kind: str, place: tuple[int | str, ...], message: str) -> str:
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)[1:]
+    match kind:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"there is no {where}"
+        case _:
+            return f"{where}: {message[:1].lower()}{message[1:]}"
+
+
+def _without_prefix(error: Exception) -> str:
+    return str(error).removeprefix("Error serializing to JSON: ")

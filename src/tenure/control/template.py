@@ -1,0 +1,69 @@
+"""Texts with the names of parameters in them: ``site:{site}``."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Self
+
+from tenure.domain.job import JSON
+from tenure.errors import InputRefused, SettingInvalid
+
+
+@dataclass(frozen=True)
+class Template:
+    """A text that is filled with arguments.
+
+    Only plain names stand in it. Attributes, indices and formats would let whoever writes the
+    text, or whoever gives an argument, reach into Python.
+    """
+
+    text: str
+    parts: tuple[tuple[str, str | None], ...]  # a text, and the parameter that follows it
+
+    @classmethod
+    def read(cls, text: object) -> Self:
+        if not isinstance(text, str) or not text:
+            raise SettingInvalid(f"it takes a text such as 'site:{{site}}', not {text!r}")
+        try:
+            parsed = list(Formatter().parse(text))
+        except ValueError as error:
+            raise SettingInvalid(
+                f"{text!r} is not a template ({error}); write '{{{{' for a brace"
+            ) from None
+        for _, field, form, conversion in parsed:
+            if field is not None and (not field.isidentifier() or form or conversion):
+                whole = field + (f"!{conversion}" if conversion else "") + (f":{form}" * bool(form))
+                raise SettingInvalid(
+                    f"'{{{whole}}}' in {text!r} is not the plain name of a parameter"
+                )
+        return cls(text, tuple((literal, field) for literal, field, _, _ in parsed))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(field for _, field in self.parts if field is not None))
+
+    def refuse_unknown(self, parameters: Collection[str]) -> None:
+        for field in self.fields:
+            if field not in parameters:
+                known = ", ".join(parameters) or "no parameters at all"
+                raise SettingInvalid(
+                    f"{self.text!r} names {field!r}, and the task function takes {known}"
+                )
+
+    def fill(self, values: Mapping[str, JSON]) -> str:
+        """The text with these JSON values in it; the sentence of a refusal shows none of them."""
+        return "".join(
+            literal + ("" if field is None else self._text(field, values.get(field)))
+            for literal, field in self.parts
+        )
+
+    def _text(self, field: str, value: JSON) -> str:
+        match value:
+            case bool():
+                return "true" if value else "false"
+            case str() | int() | float():
+                return str(value)
+        kind = "nothing" if value is None else "a list" if isinstance(value, list) else "an object"
+        raise InputRefused(
+            f"{self.text!r} takes a text or a number for {field!r}, and that is {kind}"
+        )
