@@ -1,0 +1,28 @@
+"""What a job holds, and how it is closed when the job ends."""
+
+from tenure.runtime.resources.adapters import (
+    ClosableResourceManager,
+    EnteredResourceManager,
+    HeldResourceManager,
+)
+from tenure.runtime.resources.browser import BrowserResourceManager
+from tenure.runtime.resources.choosing import resource_for
+from tenure.runtime.resources.coordinator import CleanupCoordinator
+from tenure.runtime.resources.http import HTTPResourceManager
+from tenure.runtime.resources.manager import ResourceManager
+from tenure.runtime.resources.process import ProcessResourceManager
+from tenure.runtime.resources.report import CleanupReport, Failure
+
+__all__ = [
+    "BrowserResourceManager",
+    "CleanupCoordinator",
+    "CleanupReport",
+    "ClosableResourceManager",
+    "EnteredResourceManager",
+    "Failure",
+    "HTTPResourceManager",
+    "HeldResourceManager",
+    "ProcessResourceManager",
+    "ResourceManager",
+    "resource_for",
+]

@@ -1,0 +1,142 @@
+"""The resources of one job, as they come and go while it runs."""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from tenure.domain.duration import duration
+from tenure.domain.job import JSON
+from tenure.errors import InputRefused, ResourceClosed
+from tenure.runtime.resources.adapters import EnteredResourceManager, HeldResourceManager
+from tenure.runtime.resources.choosing import resource_for
+from tenure.runtime.resources.closing import Entry
+from tenure.runtime.resources.manager import ResourceManager
+
+T = TypeVar("T")
+Seconds = float | str | timedelta  # a bare number is seconds
+Again = tuple[Any, Mapping[str, JSON]]  # a task or its name, and its arguments
+
+
+class Registry:
+    """What is to be closed at the end."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._lock = threading.Lock()
+        self._closing = False
+
+    @property
+    def resources(self) -> list[ResourceManager]:
+        return [entry.manager for entry in self._entries]
+
+    @property
+    def retries(self) -> list[tuple[str, Mapping[str, JSON]]]:
+        """The tasks, with arguments, that would have to clean up if this process died now."""
+        return [entry.again for entry in self._entries if entry.again is not None]
+
+    def register_resource(self, resource: ResourceManager) -> None:
+        self.add(resource)
+
+    def add(
+        self,
+        thing: T,
+        name: str | None = None,
+        timeout: Seconds | None = None,
+        again: Again | None = None,
+    ) -> T:
+        """Close it at the end; gives back what it was given.
+
+        A context manager must have been entered before. ``again`` names a task, with arguments,
+        that closes it if this process cannot.
+        """
+        self._refuse_if_closing()
+        if all(thing is not entry.thing for entry in self._entries):
+            self._register(thing, resource_for(thing), name, timeout, again)
+        return thing
+
+    def enter(
+        self,
+        context: AbstractContextManager[T],
+        name: str | None = None,
+        timeout: Seconds | None = None,
+        again: Again | None = None,
+    ) -> T:
+        """Enter it now and leave it at the end; gives back what entering it gave."""
+        self._refuse_if_closing()
+        value = context.__enter__()
+        try:
+            self._register(context, EnteredResourceManager(context), name, timeout, again)
+        except BaseException as error:
+            context.__exit__(type(error), error, error.__traceback__)
+            raise
+        return value
+
+    async def aenter(
+        self,
+        context: AbstractAsyncContextManager[T],
+        name: str | None = None,
+        timeout: Seconds | None = None,  # noqa: ASYNC109
+        again: Again | None = None,
+    ) -> T:
+        """Enter it now and leave it at the end, both in a task of its own."""
+        self._refuse_if_closing()
+        holder = HeldResourceManager(context)
+        value: T = await holder.enter()
+        try:
+            self._register(context, holder, name, timeout, again)
+        except BaseException as error:
+            holder.ended_by = error
+            await holder.close_gracefully()
+            raise
+        return value
+
+    def remove(self, thing: Any) -> None:
+        """Forget it: whoever removes it closes it."""
+        with self._lock:
+            self._entries = [
+                entry
+                for entry in self._entries
+                if thing is not entry.thing and thing is not entry.manager
+            ]
+
+    def _register(
+        self,
+        thing: Any,
+        manager: ResourceManager,
+        name: str | None,
+        timeout: Seconds | None,
+        again: Again | None,
+    ) -> None:
+        entry = Entry(
+            thing=thing,
+            manager=manager,
+            name=name or manager.name or type(manager).__name__,
+            timeout=None if timeout is None else duration(timeout).total_seconds(),
+            again=None if again is None else _task_and_arguments(again),
+            loop=_running_loop(),
+        )
+        with self._lock:
+            self._refuse_if_closing()
+            self._entries.append(entry)
+
+    def _refuse_if_closing(self) -> None:
+        if self._closing:
+            raise ResourceClosed("the resources are being closed, and nothing can be added to them")
+
+
+def _task_and_arguments(again: Again) -> tuple[str, Mapping[str, JSON]]:
+    task, args = again
+    name = task if isinstance(task, str) else getattr(task, "name", None)
+    if not isinstance(name, str):
+        raise InputRefused(f"again: {task!r} is neither a task nor the name of one")
+    return name, args
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
