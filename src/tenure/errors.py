@@ -12,9 +12,14 @@ TenureError
 ├── SchemaMismatch        the database is older or newer than this code
 ├── StoreUnavailable      the database cannot be reached, or went away
 ├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
+├── JobFailed             the job whose result was asked for failed
+├── JobCancelled          the job whose result was asked for was cancelled
+├── JobNotEnded           the job had not ended when the time to wait for it was over
 ├── ResourceClosed        the resource is closed, or is being closed, and takes nothing new
 └── CloseFailed           the resource could not be closed
 """
+
+from typing import Any, Self
 
 
 class TenureError(Exception):
@@ -71,3 +76,42 @@ class ResourceClosed(TenureError):
 
 class CloseFailed(TenureError):
     """The resource could not be closed."""
+
+
+class GuardUnavailable(TenureError):
+    """The guard of the runners is gone, or refuses for want of trust."""
+
+
+class JobFailed(TenureError):
+    """The job whose result was asked for failed; here is the error of its last attempt."""
+
+    def __init__(
+        self, job_id: int, error_type: str, error_message: str, error_traceback: str | None = None
+    ) -> None:
+        super().__init__(f"job {job_id} failed: {error_type}: {error_message}")
+        self.job_id = job_id
+        self.error_type = error_type
+        self.error_message = error_message
+        self.error_traceback = error_traceback  # as text
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        told = (self.job_id, self.error_type, self.error_message, self.error_traceback)
+        return type(self), told
+
+
+class JobCancelled(TenureError):
+    """The job whose result was asked for was cancelled."""
+
+    def __init__(self, job_id: int, reason: str | None = None, by: str | None = None) -> None:
+        who, why = f" by {by}" if by else "", f": {reason}" if reason else ""
+        super().__init__(f"job {job_id} was cancelled{who}{why}")
+        self.job_id = job_id
+        self.reason = reason
+        self.by = by
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), (self.job_id, self.reason, self.by)
+
+
+class JobNotEnded(TenureError, TimeoutError):
+    """The job had not ended when the time to wait for it was over."""

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from tenure.config import Settings
 from tenure.control.steps import Steps, atake, take
+from tenure.domain.job import Job
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import StoreUnavailable
 from tenure.store.call import Call
@@ -96,6 +97,10 @@ class Client:
             return await (await self.astore_of(tenant)).send(call)
 
         return await atake(steps, send)
+
+    def read_result(self, job: Job) -> Any:
+        """The result of a completed job; an app that knows its task reads it as its type."""
+        return job.result
 
     def check_cancellation_requested(self, job: int, *, tenant: Tenant | str = DEFAULT) -> bool:
         """Whether somebody asked this job to stop.
