@@ -1,0 +1,157 @@
+"""A job from the outside: look at it, wait for it, stop it."""
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar, Unpack
+
+import msgspec
+
+from tenure.control.client import Client
+from tenure.control.following import StopOptions, children, ended, failure, partials, stop
+from tenure.control.steps import Steps, one
+from tenure.domain.job import JSON, Job
+from tenure.domain.lifecycle import Intent, State, Status
+from tenure.domain.task import Length
+from tenure.domain.tenant import Tenant
+from tenure.errors import JobCancelled, JobNotEnded
+from tenure.store.calls import controlling, looking
+from tenure.store.results import Cancellation, Explanation
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Handle(Generic[R]):
+    """One job of one tenant, whether it exists or not; nothing is asked until you ask.
+
+    Every method comes twice: plain, and with a leading ``a`` for async code. The twin of ``wait``
+    is ``await_end``.
+    """
+
+    def __init__(self, client: Client, job: int, tenant: Tenant) -> None:
+        self.id = job
+        self._client = client
+        self._tenant = tenant
+
+    @property
+    def tenant(self) -> str:
+        return self._tenant.name
+
+    def status(self) -> Status:
+        return self.job().status
+
+    async def astatus(self) -> Status:
+        return (await self.ajob()).status
+
+    def job(self) -> Job:
+        """All that is known of it."""
+        return self._take(one(looking.show(self.id)))
+
+    async def ajob(self) -> Job:
+        return await self._atake(one(looking.show(self.id)))
+
+    def explain(self) -> Explanation:
+        """Why it is not running, or not stopping."""
+        return self._take(one(looking.explain(self.id)))
+
+    async def aexplain(self) -> Explanation:
+        return await self._atake(one(looking.explain(self.id)))
+
+    def wait(self, timeout: Length | None = None) -> Job:
+        """The job once it is completed, failed or cancelled; a paused one may still go on."""
+        return self._take(ended(self.id, timeout))
+
+    async def await_end(self, timeout: Length | None = None) -> Job:
+        return await self._atake(ended(self.id, timeout))
+
+    def result(self, timeout: Length | None = None) -> R:
+        """What it returned, once it has: JobFailed or JobCancelled if it ended otherwise."""
+        return self.read(self.wait(timeout))
+
+    async def aresult(self, timeout: Length | None = None) -> R:
+        return self.read(await self.await_end(timeout))
+
+    def read(self, job: Job | Mapping[str, JSON]) -> R:
+        """The result in a job that was looked at before."""
+        job = job if isinstance(job, Job) else msgspec.convert(job, Job)
+        if job.state is State.COMPLETED:
+            result: R = self._client.read_result(job)
+            return result
+        if job.state is State.FAILED:
+            raise failure(job)
+        if job.state is State.CANCELLED:
+            raise JobCancelled(job.id, job.cancellation_reason, job.cancelled_by)
+        raise JobNotEnded(f"job {job.id} has not ended; it is {job.status}")
+
+    def cancel(
+        self, reason: str | None = None, *, cascade: bool = True, **how: Unpack[StopOptions]
+    ) -> Cancellation:
+        """End it early, and its children with it; ``cascade``: also what comes after it.
+
+        With ``wait`` the record is that of the end, when everything has stopped.
+        """
+        return self._take(stop(self.id, Intent.CANCEL, reason, cascade=cascade, **how))
+
+    async def acancel(
+        self, reason: str | None = None, *, cascade: bool = True, **how: Unpack[StopOptions]
+    ) -> Cancellation:
+        return await self._atake(stop(self.id, Intent.CANCEL, reason, cascade=cascade, **how))
+
+    def pause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> Cancellation:
+        """Stop it so that it can go on later, from its checkpoint."""
+        return self._take(stop(self.id, Intent.PAUSE, reason, **how))
+
+    async def apause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> Cancellation:
+        return await self._atake(stop(self.id, Intent.PAUSE, reason, **how))
+
+    def resume(
+        self, reason: str | None = None, *, fresh: bool = False, by: str | None = None
+    ) -> Job:
+        """Let a paused or failed job go on; ``fresh``: without its checkpoint."""
+        return self._take(one(controlling.resume(self.id, reason=reason, fresh=fresh, by=by)))
+
+    async def aresume(
+        self, reason: str | None = None, *, fresh: bool = False, by: str | None = None
+    ) -> Job:
+        resume = controlling.resume(self.id, reason=reason, fresh=fresh, by=by)
+        return await self._atake(one(resume))
+
+    def partials(self) -> list[JSON]:
+        """Its partial results, oldest first; they outlive every kind of end."""
+        return self._take(partials(self.id))
+
+    async def apartials(self) -> list[JSON]:
+        return await self._atake(partials(self.id))
+
+    def artifacts(self) -> tuple[Mapping[str, JSON], ...]:
+        """The files it kept: name, url and size of each."""
+        return self.job().artifacts
+
+    async def aartifacts(self) -> tuple[Mapping[str, JSON], ...]:
+        return (await self.ajob()).artifacts
+
+    def children(self) -> list["Handle[Any]"]:
+        """The jobs whose parent it is, oldest first."""
+        return [self._child(job) for job in self._take(children(self.id))]
+
+    async def achildren(self) -> list["Handle[Any]"]:
+        return [self._child(job) for job in await self._atake(children(self.id))]
+
+    def _child(self, job: int) -> "Handle[Any]":
+        return Handle(self._client, job, self._tenant)
+
+    def _take(self, steps: Steps[T]) -> T:
+        return self._client.take(steps, self._tenant)
+
+    async def _atake(self, steps: Steps[T]) -> T:
+        return await self._client.atake(steps, self._tenant)
+
+    def __repr__(self) -> str:
+        return f"<handle of job {self.id} of tenant {self.tenant}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Handle):
+            return NotImplemented
+        return (self.id, self._tenant) == (other.id, other._tenant)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self._tenant))
