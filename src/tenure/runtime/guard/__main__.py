@@ -1,0 +1,9 @@
+"""Run the guard: `python -I -S <this folder> ...`, as the keeper does."""
+
+import importlib
+import sys
+
+here = sys.path.pop(0)
+# Last, not first: nothing beside this folder may stand in for a standard module.
+sys.path.append(here.rpartition("/")[0])
+importlib.import_module("guard.program").main(sys.argv[1:])

@@ -1,0 +1,62 @@
+"""The page of memory that keeper and guard share: no message can be late or stuck in it."""
+
+import mmap
+import os
+import time
+
+SIZE = mmap.PAGESIZE
+_DEADLINE, _STAMP, _FROZEN = range(3)
+
+
+def boottime() -> float:
+    """Seconds on the clock that also counts while the machine is suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Page:
+    """Three numbers; each is written by one side only, in a single store."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._memory = mmap.mmap(fd, SIZE)
+        self._bytes = memoryview(self._memory)
+        self._numbers = self._bytes.cast("d")
+
+    @classmethod
+    def create(cls) -> "Page":
+        fd = os.memfd_create("tenure-guard")
+        os.ftruncate(fd, SIZE)
+        return cls(fd)
+
+    def close(self) -> None:
+        self._numbers.release()
+        self._bytes.release()
+        self._memory.close()
+        os.close(self.fd)
+
+    @property
+    def deadline(self) -> float:
+        """Until when the keeper is trusted; 0 before it first said so."""
+        return float(self._numbers[_DEADLINE])
+
+    @deadline.setter
+    def deadline(self, when: float) -> None:
+        self._numbers[_DEADLINE] = when  # type: ignore[call-overload,unused-ignore]
+
+    @property
+    def stamp(self) -> float:
+        """When the guard last came round."""
+        return float(self._numbers[_STAMP])
+
+    @stamp.setter
+    def stamp(self, when: float) -> None:
+        self._numbers[_STAMP] = when  # type: ignore[call-overload,unused-ignore]
+
+    @property
+    def frozen(self) -> bool:
+        """There are runners, and none of them can move."""
+        return bool(self._numbers[_FROZEN])
+
+    @frozen.setter
+    def frozen(self, frozen: bool) -> None:
+        self._numbers[_FROZEN] = float(frozen)  # type: ignore[call-overload,unused-ignore]

@@ -1,0 +1,178 @@
+"""Looking at processes and signalling them, by /proc alone."""
+# pathlib would make the guard larger.
+# ruff: noqa: PTH
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+WORKER = "TENURE_WORKER"
+GUARD = "TENURE_GUARD"
+RUNNER = "TENURE_RUNNER"
+
+STANDING = frozenset("TtZXD")  # cannot run a line of their own code
+DEAD = frozenset("ZX")
+
+_SET_PDEATHSIG = 1
+_SET_CHILD_SUBREAPER = 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def inherit_orphans() -> None:
+    """Become the parent of every descendant whose own parent dies. Survives exec, not fork."""
+    _prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with_parent() -> None:
+    """Be killed when the parent's thread ends. Survives exec, not fork."""
+    _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, value, 0, 0, 0):
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def read(path: str) -> bytes:
+    """A file of /proc, empty if it is gone or not ours to read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        whole = b""
+        while chunk := os.read(fd, 1 << 16):
+            whole += chunk
+    except OSError:
+        return b""
+    else:
+        return whole
+    finally:
+        os.close(fd)
+
+
+class Stat(NamedTuple):
+    """What /proc/<pid>/stat tells of a process."""
+
+    name: str
+    state: str
+    parent: int
+    session: int
+
+
+def stat(pid: int) -> Stat | None:
+    # The name is in brackets and may hold brackets and spaces itself.
+    name, bracket, rest = read(f"/proc/{pid}/stat").rpartition(b")")
+    if not bracket:
+        return None
+    fields = rest.split()
+    return Stat(
+        name.partition(b"(")[2].decode(errors="replace"),
+        fields[0].decode(),
+        int(fields[1]),
+        int(fields[3]),
+    )
+
+
+def state(pid: int) -> str:
+    """One letter as in /proc; X if it is gone."""
+    seen = stat(pid)
+    return seen.state if seen else "X"
+
+
+def all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _listed_children(pid: int) -> list[int]:
+    found: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return found
+    for thread in threads:
+        found.extend(map(int, read(f"/proc/{pid}/task/{thread}/children").split()))
+    return found
+
+
+def _scanned_children() -> Callable[[int], list[int]]:
+    below: dict[int, list[int]] = {}
+    for pid in all_pids():
+        if seen := stat(pid):
+            below.setdefault(seen.parent, []).append(pid)
+    return lambda pid: below.get(pid, [])
+
+
+# Not every kernel lists children; where it does, a walk costs no more than the tree is large.
+_KERNEL_LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+
+
+def children_of(pid: int) -> list[int]:
+    """Its children, the dead among them that it has not reaped included."""
+    return _listed_children(pid) if _KERNEL_LISTS_CHILDREN else _scanned_children()(pid)
+
+
+def family(root: int) -> Iterator[int]:
+    """A process, then its descendants, each after its own parent.
+
+    One walk may miss what is born or handed to another parent meanwhile: walk again until
+    nothing new is found.
+    """
+    children = _listed_children if _KERNEL_LISTS_CHILDREN else _scanned_children()
+    found = {root}
+    ahead = [root]
+    while ahead:
+        pid = ahead.pop()
+        # Before it is handed out: the caller may kill it, and its children would move away.
+        below = [child for child in children(pid) if child not in found]
+        found.update(below)
+        ahead.extend(below)
+        yield pid
+
+
+def send(pid: int, what: int) -> bool:
+    """Signal a process; say whether it could be reached."""
+    try:
+        os.kill(pid, what)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def environment(pid: int) -> dict[str, str]:
+    """What it was started with, empty if that cannot be known."""
+    # Never asked of a process in uninterruptible sleep: who asks may be made to wait with it.
+    if state(pid) in "DZX":
+        return {}
+    pairs = (entry.partition(b"=") for entry in read(f"/proc/{pid}/environ").split(b"\0"))
+    return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def carries(pid: int, name: str, value: str) -> bool:
+    if state(pid) in "DZX":
+        return False
+    return f"\0{name}={value}\0".encode() in b"\0%b\0" % read(f"/proc/{pid}/environ")
+
+
+def command(pid: int) -> str:
+    """What it calls itself, for people to read."""
+    seen = stat(pid)
+    if seen is None:
+        return ""
+    words = b"" if seen.state == "D" else read(f"/proc/{pid}/cmdline")
+    return words.replace(b"\0", b" ").decode(errors="replace").strip()[:200] or f"[{seen.name}]"
+
+
+def why_alive(pid: int) -> str:
+    """Why a process that was sent SIGKILL is still there."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return "not permitted"
+    except ProcessLookupError:
+        return "gone"
+    return "uninterruptible" if state(pid) == "D" else "still dying"

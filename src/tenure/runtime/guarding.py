@@ -1,0 +1,362 @@
+"""The keeper's side of the guard: starting it, asking it, and noticing when it fails."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tenure.errors import GuardUnavailable
+from tenure.runtime.guard import cgroups, processes, wire
+from tenure.runtime.guard.page import Page, boottime
+from tenure.runtime.leftovers import Survivor, Swept, kill_marked
+
+PROGRAM = Path(__file__).with_name("guard")
+START_PATIENCE = 20.0
+CLOSE_PATIENCE = 15.0
+STALE = 3.0  # the guard leaves a new stamp at least once a second
+SECOND_LOOK = 1.0
+
+Ask = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """A tree was killed; what is named here could not be, and the guard goes on trying."""
+
+    left: tuple[Survivor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a runner ended, by exit code or by signal. Nothing of its tree is left but `left`."""
+
+    code: int | None
+    signal: int | None
+    left: tuple[Survivor, ...] = ()
+
+    def __str__(self) -> str:
+        if self.signal is None:
+            return f"exit code {self.code}"
+        with suppress(ValueError):
+            return f"signal {self.signal} ({signal.Signals(self.signal).name})"
+        return f"signal {self.signal}"
+
+
+class Guard:
+    """The guard of this keeper.
+
+    `on_exit(pid, ended)` is called once for every runner that `spawn` gave, also when the guard
+    itself dies. `on_frozen()` is called when all runners have been stopped. `died` is done when
+    the guard ended without being asked to, and all its runners were killed.
+    """
+
+    def __init__(self, marker: str, process: subprocess.Popen[bytes], page: Page) -> None:
+        self.marker = marker
+        self.kills_by = ""
+        self.on_exit: Callable[[int, Ended], None] = lambda _pid, _ended: None
+        self.on_frozen: Callable[[], None] = lambda: None
+        self._loop = asyncio.get_running_loop()
+        self.died: asyncio.Future[Swept] = self._loop.create_future()
+        self._process = process
+        self._process_fd = os.pidfd_open(process.pid)
+        self._page = page
+        self._runners: set[int] = set()
+        self._numbers = count(1)
+        self._requests: dict[int, asyncio.Future[Ask]] = {}
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self._ended: asyncio.Future[None] = self._loop.create_future()
+        self._is_closing = False
+        self._suspicion: tuple[float, float] | None = None
+        self._sweep: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(
+        cls, *, marker: str, freeze_max: timedelta, use_cgroups: bool = True
+    ) -> "Guard":
+        """Start a guard for the worker run of this marker; nothing is trusted yet."""
+        here, there = wire.pair()
+        here.setblocking(False)
+        page = Page.create()
+        page.stamp = boottime()
+        how = "cgroups" if use_cgroups else "walk"
+        process = _launch(there, page, marker, [str(freeze_max.total_seconds()), how])
+        guard = cls(marker, process, page)
+        guard._listen(here)
+        try:
+            async with asyncio.timeout(START_PATIENCE):
+                await guard._ready
+        except BaseException as error:
+            process.kill()
+            await asyncio.shield(guard._ended)
+            guard._let_go()
+            if isinstance(error, TimeoutError):
+                raise GuardUnavailable("the guard did not start in time") from error
+            raise
+        return guard
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def runners(self) -> frozenset[int]:
+        """The runners whose end has not been told yet."""
+        return frozenset(self._runners)
+
+    @property
+    def is_frozen(self) -> bool:
+        """All runners stand still, and stay so until `thaw` or their death."""
+        return self._page.frozen
+
+    def trust_until(self, deadline: float) -> None:
+        """Let the runners run until this moment of `boottime()`; they are frozen after it."""
+        self._page.deadline = deadline
+
+    def seems_stuck(self, now: float) -> bool:
+        """Whether the guard has stopped coming round; ask about once a second.
+
+        It takes two looks: a keeper that was itself frozen finds an old stamp and must give the
+        guard, frozen with it perhaps, the time to leave a new one.
+        """
+        stamp = self._page.stamp
+        if now - stamp < STALE:
+            self._suspicion = None
+        elif self._suspicion is None or self._suspicion[0] != stamp:
+            self._suspicion = (stamp, now)
+        else:
+            return now - self._suspicion[1] >= SECOND_LOOK
+        return False
+
+    async def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        fds: Sequence[int] = (),
+        stdout: int | None = None,
+        stderr: int | None = None,
+    ) -> int:
+        """Start a runner and give its pid; `fds` become its descriptors 3, 4, and so on.
+
+        It gets exactly this environment and the markers, a session of its own, nothing to read
+        on stdin, and /dev/null for an output that is not given. OSError if it cannot be started.
+        """
+        plan = wire.write_apart({"argv": list(argv), "env": dict(env)})
+        null = os.open(os.devnull, os.O_RDWR)
+        try:
+            outputs = [null if fd is None else fd for fd in (stdout, stderr)]
+            answer = await self._ask("spawn", [plan, *outputs, *fds])
+        finally:
+            os.close(plan)
+            os.close(null)
+        if "errno" in answer:
+            raise OSError(answer["errno"], os.strerror(answer["errno"]), argv[0] if argv else "")
+        return int(answer["pid"])
+
+    async def kill(self, pid: int) -> Killed:
+        """Kill a runner and all that came from it; back when it is gone, or after 2 seconds."""
+        return _killed(await self._ask("kill", pid=pid))
+
+    async def kill_all(self) -> Killed:
+        return _killed(await self._ask("kill_all"))
+
+    async def terminate(self, pid: int) -> int:
+        """Send SIGTERM to all that came from a runner, not to itself; say to how many."""
+        return int((await self._ask("terminate", pid=pid))["count"])
+
+    async def freeze(self) -> None:
+        """Stop all runners now; back when they stand still."""
+        await self._ask("freeze")
+
+    async def thaw(self) -> bool:
+        """Let them go on; false if the deadline is past, and they are as they were."""
+        return bool((await self._ask("thaw"))["thawed"])
+
+    async def end_it(self) -> None:
+        """Kill a guard that is stuck, its runners first; `died` follows."""
+        await asyncio.to_thread(kill_marked, self.marker, self._runners.copy())
+        await asyncio.shield(self._ended)
+
+    async def close(self) -> None:
+        """Kill all runners and end the guard."""
+        self._is_closing = True
+        if not self._ended.done():
+            with suppress(GuardUnavailable):
+                self._send({"id": 0, "do": "close"})
+            try:
+                async with asyncio.timeout(CLOSE_PATIENCE):
+                    await asyncio.shield(self._ended)
+            except TimeoutError:
+                await self.end_it()
+        if self._sweep is not None:
+            await self._sweep
+        self._let_go()
+
+    async def __aenter__(self) -> "Guard":
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    async def _ask(self, what: str, fds: Sequence[int] = (), **content: object) -> Ask:
+        number = next(self._numbers)
+        answer = self._requests[number] = self._loop.create_future()
+        try:
+            self._send({"id": number, "do": what, **content}, fds)
+            reply: Ask = await answer
+        except asyncio.CancelledError:
+            if what == "spawn" and not answer.done():
+                # Nobody will know the runner that may yet be born.
+                self._requests[number] = self._unwanted()
+            raise
+        finally:
+            if self._requests.get(number) is answer:
+                del self._requests[number]
+        if "refused" in reply:
+            raise GuardUnavailable(reply["refused"])
+        return reply
+
+    def _unwanted(self) -> asyncio.Future[Ask]:
+        answer: asyncio.Future[Ask] = self._loop.create_future()
+
+        def undo(answer: asyncio.Future[Ask]) -> None:
+            if not answer.cancelled() and answer.exception() is None:
+                with suppress(GuardUnavailable):
+                    self._send({"id": 0, "do": "kill", "pid": answer.result().get("pid", 0)})
+
+        answer.add_done_callback(undo)
+        return answer
+
+    def _listen(self, end: socket.socket) -> None:
+        self._end = end
+        self._outbox: deque[tuple[wire.Message, list[int]]] = deque()
+        self._loop.add_reader(end.fileno(), self._hear)
+        self._loop.add_reader(self._process_fd, self._see_end)
+
+    def _send(self, message: wire.Message, fds: Sequence[int] = ()) -> None:
+        if self._ended.done():
+            raise GuardUnavailable("the guard is gone, and all runners with it")
+        # Copies: the caller may close its own before a guard that is slow takes them.
+        self._outbox.append((message, [os.dup(fd) for fd in fds]))
+        if len(self._outbox) == 1:
+            self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        self._loop.remove_writer(self._end.fileno())
+        while self._outbox:
+            message, fds = self._outbox[0]
+            try:
+                wire.send(self._end, message, fds)
+            except BlockingIOError:
+                self._loop.add_writer(self._end.fileno(), self._send_waiting)
+                return
+            except ConnectionError:
+                pass  # its end is seen by its pidfd
+            self._outbox.popleft()
+            for fd in fds:
+                os.close(fd)
+
+    def _hear(self) -> None:
+        while True:
+            try:
+                message, _ = wire.receive(self._end)
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                message = None
+            if message is None:
+                self._loop.remove_reader(self._end.fileno())
+                return
+            self._take(message)
+
+    def _take(self, message: wire.Message) -> None:
+        match message:
+            case {"tell": "ready", "kills_by": kills_by}:
+                self.kills_by = kills_by
+                self._ready.set_result(None)
+            case {"tell": "frozen"}:
+                self.on_frozen()
+            case {"tell": "exited", "pid": pid}:
+                if pid in self._runners:
+                    self._runners.remove(pid)
+                    self.on_exit(pid, Ended(message["code"], message["signal"], _left(message)))
+            case {"id": number}:
+                answer = self._requests.pop(number, None)
+                if answer is not None and not answer.done():
+                    # At once, not when the answer is read: its exit may be the next message.
+                    if "pid" in message:
+                        self._runners.add(message["pid"])
+                    answer.set_result(message)
+
+    def _see_end(self) -> None:
+        """The guard's process is gone."""
+        self._hear()
+        self._loop.remove_reader(self._process_fd)
+        self._loop.remove_reader(self._end.fileno())
+        self._loop.remove_writer(self._end.fileno())
+        self._process.wait()
+        self._ended.set_result(None)
+        for _, fds in self._outbox:
+            for fd in fds:
+                os.close(fd)
+        self._outbox.clear()
+        self._sweep = self._loop.create_task(self._clear_up())
+
+    async def _clear_up(self) -> None:
+        """Kill what a dead guard could not, and tell everybody."""
+        swept = await asyncio.to_thread(kill_marked, self.marker, self._runners.copy())
+        await asyncio.to_thread(cgroups.clear, self.marker)
+        gone = GuardUnavailable("the guard is gone, and all runners with it")
+        if not self._ready.done():
+            self._ready.set_exception(gone)
+        for request in self._requests.values():
+            if not request.done():
+                request.set_exception(gone)
+        self._requests.clear()
+        while self._runners:
+            self.on_exit(self._runners.pop(), Ended(None, signal.SIGKILL, swept.left))
+        if not self._is_closing and not self.died.done():
+            self.died.set_result(swept)
+
+    def _let_go(self) -> None:
+        self._end.close()
+        os.close(self._process_fd)
+        self._page.close()
+
+
+def _launch(
+    control: socket.socket, page: Page, marker: str, options: list[str]
+) -> subprocess.Popen[bytes]:
+    """Start the guard's program, apart from the keeper's terminal and from its signals."""
+    keeper = os.pidfd_open(os.getpid())
+    handed = (control.fileno(), keeper, page.fd)
+    try:
+        return subprocess.Popen(  # noqa: S603
+            [sys.executable, "-I", "-S", PROGRAM, *map(str, handed), marker, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=handed,
+            env={**os.environ, processes.GUARD: marker},
+            start_new_session=True,
+        )
+    finally:
+        control.close()
+        os.close(keeper)
+
+
+def _left(message: wire.Message) -> tuple[Survivor, ...]:
+    return tuple(Survivor(**each) for each in message["left"])
+
+
+def _killed(answer: Ask) -> Killed:
+    return Killed(_left(answer))

@@ -1,0 +1,231 @@
+"""What a killed worker leaves on its host, and how the next one clears it away.
+
+Every worker run has a folder of its own below `/tmp/tenure-<uid>`, named by its marker, with a
+lock in it that it holds for as long as it lives. A folder whose lock can be taken belonged to a
+worker that is dead: what carries its marker is killed, then the folder is removed.
+"""
+
+import fcntl
+import os
+import re
+import signal
+import stat
+import tempfile
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from tenure.errors import InputRefused, SettingInvalid
+from tenure.runtime.guard import cgroups, processes
+from tenure.runtime.temporary import Removed, remove, temp_dir
+
+PATIENCE = 5.0
+
+_MARKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_LOCK = "lock"
+_TURN = ".turn"
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """A process that could not be killed, and why."""
+
+    pid: int
+    command: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What became of the processes of a worker."""
+
+    killed: tuple[int, ...]
+    left: tuple[Survivor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """What was left of one dead worker."""
+
+    marker: str
+    folder: Path
+    processes: Swept
+    files: Removed
+
+
+def kill_marked(marker: str, sessions: Collection[int] = (), patience: float = PATIENCE) -> Swept:
+    """Kill all that carries a worker's marker, with its descendants, until nothing is left.
+
+    Its guard comes last: while it is there, alive or frozen, whatever loses its parent becomes
+    a child of the guard and can be found even without the marker. What belongs to one of the
+    sessions is taken too, marker or not. Nobody can lend a marker to a stranger's process: only
+    its own user and root can read it.
+    """
+    killed: set[int] = set()
+    until = time.monotonic() + patience
+    while True:
+        guards, others = _find(marker, sessions)
+        found = others or guards
+        if not found or time.monotonic() > until:
+            break
+        killed.update(pid for pid in found if processes.send(pid, signal.SIGKILL))
+        time.sleep(0.002)
+    return Swept(tuple(sorted(killed)), tuple(map(_survivor, sorted(found))))
+
+
+def _find(marker: str, sessions: Collection[int]) -> tuple[set[int], set[int]]:
+    """The guard of a worker, and all its other processes."""
+    guards: set[int] = set()
+    roots: set[int] = set()
+    for pid in processes.all_pids():
+        if processes.carries(pid, processes.GUARD, marker):
+            guards.add(pid)
+        elif processes.carries(pid, processes.WORKER, marker) or _session(pid) in sessions:
+            roots.add(pid)
+    found = {pid for root in guards | roots for pid in processes.family(root)}
+    living = {pid for pid in found - _ourselves() if processes.state(pid) not in processes.DEAD}
+    return living & guards, living - guards
+
+
+def _session(pid: int) -> int:
+    seen = processes.stat(pid)
+    return seen.session if seen else 0
+
+
+def _ourselves() -> set[int]:
+    """This process and those above it."""
+    above = {os.getpid()}
+    pid = os.getppid()
+    while pid and pid not in above:
+        above.add(pid)
+        seen = processes.stat(pid)
+        pid = seen.parent if seen else 0
+    return above
+
+
+def _survivor(pid: int) -> Survivor:
+    return Survivor(pid, processes.command(pid), processes.why_alive(pid))
+
+
+class Place:
+    """The folder of this worker run, ours for as long as the lock is held."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self.folder = folder
+        self.temp = folder / "temp"
+        self._lock = lock
+
+    @classmethod
+    def claim(cls, marker: str, root: Path | None = None) -> "Place":
+        """Make the folder for a new worker run."""
+        if not _MARKER.fullmatch(marker):
+            raise InputRefused(f"{marker!r} cannot be the marker of a worker")
+        root = _open_root(root)
+        # Under the turn: a folder that has no lock yet looks like that of a dead worker.
+        with _turn(root):
+            folder = root / marker
+            folder.mkdir(mode=0o700)
+            lock = _try_lock(folder)
+            if lock is None:
+                raise BlockingIOError(f"{folder} is held by someone else")
+        place = cls(folder, lock)
+        place.temp.mkdir(mode=0o700)
+        return place
+
+    def temp_dir(self, sensitive: bool = False) -> Path:
+        """A new directory for a job, removed with the place at the latest."""
+        return temp_dir(self.temp, sensitive)
+
+    def release(self) -> Removed:
+        """Remove the folder with all that is in it, and let go of the lock."""
+        return _clear_folder(self.folder, self._lock)
+
+    def __enter__(self) -> "Place":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def reap(root: Path | None = None) -> list[Reaped]:
+    """Clear away what dead workers left on this host; any number may do so at once."""
+    root = _open_root(root)
+    with _turn(root):
+        dead = [
+            (folder, lock)
+            for folder in sorted(root.iterdir())
+            if _MARKER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
+            if (lock := _try_lock(folder)) is not None
+        ]
+    return [_reap_one(folder, lock) for folder, lock in dead]
+
+
+def _reap_one(folder: Path, lock: int) -> Reaped:
+    swept = kill_marked(folder.name)
+    cgroups.clear(folder.name)
+    return Reaped(folder.name, folder, swept, _clear_folder(folder, lock))
+
+
+def _clear_folder(folder: Path, lock: int) -> Removed:
+    """The lock goes last, so that a folder half cleared is still seen as one."""
+    try:
+        removed = remove(folder, keep={_LOCK})
+        with suppress(OSError):
+            (folder / _LOCK).unlink()
+            folder.rmdir()
+    finally:
+        os.close(lock)
+    return removed
+
+
+def _open_root(root: Path | None) -> Path:
+    """The folder of all workers of this user on this host; nobody else may look into it."""
+    root = root or Path(tempfile.gettempdir()) / f"tenure-{os.getuid()}"
+    with suppress(FileExistsError):
+        root.mkdir(mode=0o700)
+    seen = root.lstat()
+    if not stat.S_ISDIR(seen.st_mode):
+        raise SettingInvalid(f"{root} is not a directory; remove it or set TMPDIR")
+    if seen.st_uid != os.getuid():
+        raise SettingInvalid(f"{root} belongs to user {seen.st_uid}; remove it or set TMPDIR")
+    if seen.st_mode & 0o077:
+        root.chmod(0o700)
+    return root
+
+
+@contextmanager
+def _turn(root: Path) -> Iterator[None]:
+    """Nobody else claims or chooses folders meanwhile."""
+    fd = os.open(root / _TURN, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _try_lock(folder: Path) -> int | None:
+    """Take the lock of a folder if nobody holds it and the folder is still there."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        fd = os.open(folder / _LOCK, flags, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    if os.fstat(fd).st_nlink == 0:
+        # Another reaper was done with it between our opening and our locking.
+        os.close(fd)
+        return None
+    return fd
