@@ -62,8 +62,8 @@ class ProcessResourceManager(ResourceManager):
     async def _reaped(self) -> None:
         """Wait until the object that stands for the process knows that it has ended."""
         deadline = time.monotonic() + REAP_PATIENCE
-        while not self._reap() and time.monotonic() < deadline:
-            await asyncio.sleep(POLL)  # noqa: ASYNC110
+        while not self._reap() and time.monotonic() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(POLL)
 
     def _reap(self) -> bool:
         if callable(poll := getattr(self.process, "poll", None)):

@@ -1,0 +1,77 @@
+"""What a job has kept: how much, and under which names."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from tenure.errors import InputRefused
+from tenure.runtime.artifact_names import folded, folders_of
+from tenure.store.outcomes import Artifact
+
+
+class Ledger:
+    """The sizes of a job's artifacts; read once, since one worker at a time has the job."""
+
+    def __init__(self, read: Callable[[], Iterable[Artifact]], limit: int | None) -> None:
+        self._read = read
+        self._limit = limit
+        self._lock = threading.Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        self._is_read = False
+        self._total = 0
+        self._sizes: dict[str, int] = {}
+        self._names: dict[str, str] = {}  # by what they are where case does not matter
+        self._folders: Counter[str] = Counter()
+
+    def reserve(self, name: str, size: int) -> int | None:
+        """Count it in, or refuse it; the size of what it replaces, if there is something."""
+        with self._lock:
+            if not self._is_read:
+                for kept in self._read():
+                    self._enter(kept.name, kept.size)
+                self._is_read = True
+            self._refuse_beside_others(name)
+            before = self._sizes.get(name)
+            total = self._total - (before or 0) + size
+            if self._limit is not None and total > self._limit:
+                raise InputRefused(
+                    f"with artifact {name!r} those of the job would take {total} bytes, and "
+                    f"{self._limit} are the most"
+                )
+            self._enter(name, size)
+            return before
+
+    def take_back(self, name: str, before: int | None) -> None:
+        """It was not kept after all."""
+        with self._lock:
+            if before is not None:
+                self._enter(name, before)
+            elif name in self._sizes:
+                self._total -= self._sizes.pop(name)
+                del self._names[folded(name)]
+                self._folders.subtract(folders_of(folded(name)))
+
+    def _enter(self, name: str, size: int) -> None:
+        if name not in self._sizes:
+            self._names[folded(name)] = name
+            self._folders.update(folders_of(folded(name)))
+        self._total += size - self._sizes.get(name, 0)
+        self._sizes[name] = size
+
+    def _refuse_beside_others(self, name: str) -> None:
+        """Names that some file system takes for the same, and a file where a folder is."""
+        mine = folded(name)
+        same = self._names.get(mine, name)
+        if same != name:
+            raise InputRefused(
+                f"artifact {name!r} would be the same as {same!r} where case does not matter"
+            )
+        if self._folders[mine] > 0:
+            raise InputRefused(f"artifact {name!r} is a folder of other artifacts")
+        for folder in folders_of(mine):
+            if folder in self._names:
+                raise InputRefused(
+                    f"artifact {name!r} cannot be below {self._names[folder]!r}, which is a file"
+                )

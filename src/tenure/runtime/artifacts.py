@@ -1,0 +1,204 @@
+"""Files that a job leaves behind, in a folder or in any store that fsspec knows."""
+
+import asyncio
+import io
+import json
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import fsspec  # type: ignore[import-untyped]
+
+from tenure.config import Settings
+from tenure.domain.tenant import Tenant
+from tenure.errors import InputRefused, NotFound
+from tenure.runtime.artifact_ledger import Ledger
+from tenure.runtime.artifact_names import PART, checked
+from tenure.store.outcomes import Artifact
+
+if TYPE_CHECKING:
+    from tenure.runtime.runner.attempt import Attempt
+
+CHUNK = 1 << 20
+IN_MEMORY = 4 << 20  # bytes that wait for their upload in memory; more of them wait on disk
+# Stores in which an object appears whole or not at all.
+_WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
+
+
+class Artifacts:
+    """The artifacts of one job, at ``<url>/<tenant>/<job id>/<name>``.
+
+    ``limit_bytes`` is for all of them together, ``one_limit_bytes`` for each. An artifact is there
+    whole or not at all, and a second one of the same name replaces the first.
+    """
+
+    def __init__(
+        self,
+        url: str | Path,
+        tenant: Tenant | str,
+        job_id: int,
+        limit_bytes: int | None = None,
+        *,
+        one_limit_bytes: int | None = None,
+    ) -> None:
+        name = tenant.name if isinstance(tenant, Tenant) else Tenant(tenant).name
+        self._fs, base = fsspec.core.url_to_fs(str(url))
+        protocols = (
+            {self._fs.protocol} if isinstance(self._fs.protocol, str) else {*self._fs.protocol}
+        )
+        self._is_local = "file" in protocols
+        self._writes_whole = bool(protocols & _WHOLE)
+        self._root = f"{base.rstrip('/')}/{name}/{int(job_id)}"
+        self._limits = [limit for limit in (one_limit_bytes, limit_bytes) if limit is not None]
+        self._ledger = Ledger(self.list, limit_bytes)
+
+    def put(self, name: str, data: Any) -> Artifact:
+        """Keep bytes, a text, the file at a Path, what is left of an open file, or JSON."""
+        path = self._path(name)
+        with _source(name, data) as source, self._staged(name, source) as (staged, size):
+            before = self._ledger.reserve(name, size)
+            try:
+                staged(path)
+            except BaseException:
+                self._ledger.take_back(name, before)
+                raise
+        return Artifact(name, self._fs.unstrip_protocol(path), size)
+
+    async def aput(self, name: str, data: Any) -> Artifact:
+        """The same in a thread, for async code; it is finished even if the caller is cancelled."""
+        return await asyncio.to_thread(self.put, name, data)
+
+    def open(self, name: str) -> IO[bytes]:
+        try:
+            opened: IO[bytes] = self._fs.open(self._path(name), "rb")
+        except (FileNotFoundError, IsADirectoryError):
+            raise NotFound(f"there is no artifact {name!r}") from None
+        return opened
+
+    def list(self) -> list[Artifact]:
+        """What is there, by name."""
+        if self._is_local and Path(self._root).is_symlink():
+            return []
+        self._fs.invalidate_cache()
+        found = self._fs.find(self._root, detail=True)
+        names = {path[len(self._root) + 1 :]: info for path, info in found.items()}
+        return [
+            Artifact(name, self._fs.unstrip_protocol(info["name"]), int(info["size"] or 0))
+            for name, info in sorted(names.items())
+            if info["type"] == "file" and not info.get("islink") and not name.startswith(PART)
+        ]
+
+    def delete_all(self) -> None:
+        with suppress(FileNotFoundError):
+            self._fs.rm(self._root, recursive=True)
+        self._ledger.forget()
+
+    def _path(self, name: str) -> str:
+        path = f"{self._root}/{checked(name)}"
+        if self._is_local:
+            step = Path(self._root)
+            for part in ("", *name.split("/")):
+                step = step / part
+                if step.is_symlink():
+                    raise InputRefused(f"artifact {name!r}: {part or 'its folder'} is a link")
+        return path
+
+    @contextmanager
+    def _staged(self, name: str, source: IO[bytes]) -> Iterator[tuple[Any, int]]:
+        """What publishes the data under its name, and how much it is; a failure leaves nothing."""
+        if self._is_local:
+            Path(self._root).mkdir(parents=True, exist_ok=True)
+            part = Path(self._root) / f"{PART}{uuid.uuid4().hex}"
+            try:
+                with part.open("xb") as target:
+                    size = self._copy(name, source, target)
+                yield lambda path: _rename(part, Path(path)), size
+            finally:
+                part.unlink(missing_ok=True)
+        else:
+            with tempfile.SpooledTemporaryFile(IN_MEMORY) as waiting:
+                size = self._copy(name, source, waiting)
+                waiting.seek(0)
+                yield lambda path: self._upload(waiting, path), size
+
+    def _copy(self, name: str, source: IO[bytes], target: Any) -> int:
+        size = 0
+        while chunk := source.read(CHUNK):
+            chunk = chunk.encode() if isinstance(chunk, str) else chunk
+            size += len(chunk)
+            if self._limits and size > min(self._limits):
+                raise InputRefused(
+                    f"artifact {name!r} takes more than the {min(self._limits)} bytes that it may"
+                )
+            target.write(chunk)
+        return size
+
+    def _upload(self, waiting: Any, path: str) -> None:
+        self._fs.makedirs(path.rpartition("/")[0], exist_ok=True)
+        target = path if self._writes_whole else f"{self._root}/{PART}{uuid.uuid4().hex}"
+        try:
+            with self._fs.open(target, "wb") as upload:
+                while chunk := waiting.read(CHUNK):
+                    upload.write(chunk)
+            if target != path:
+                self._fs.mv(target, path)
+        except BaseException:
+            with suppress(Exception):
+                self._fs.rm_file(target)
+            raise
+
+
+def artifacts_url(settings: Settings) -> str:
+    """Where artifacts are kept, in a form that means the same in every working directory."""
+    return settings.artifacts or str(settings.folder.absolute() / "artifacts")
+
+
+_of_attempts: "WeakKeyDictionary[Attempt, Artifacts]" = WeakKeyDictionary()
+
+
+def artifacts_of(attempt: "Attempt") -> Artifacts:
+    """Those of the job that this attempt is for."""
+    if attempt not in _of_attempts:
+        link = attempt.link
+        limit = int(link.settings["max_artifact_bytes"])
+        made = Artifacts(str(link.settings["artifacts"]), link.tenant, attempt.work.id, limit)
+        _of_attempts.setdefault(attempt, made)
+    return _of_attempts[attempt]
+
+
+@contextmanager
+def _source(name: str, data: Any) -> Iterator[IO[bytes]]:
+    """What was given, as something to read from."""
+    if isinstance(data, Path):
+        if not data.is_file():
+            raise InputRefused(f"artifact {name!r}: {data} is not a file")
+        with data.open("rb") as file:
+            yield file
+    elif callable(getattr(data, "read", None)):
+        yield data
+    elif isinstance(data, (bytes, bytearray, memoryview)):
+        yield io.BytesIO(data)
+    else:
+        yield io.BytesIO(_text(name, data))
+
+
+def _text(name: str, data: Any) -> bytes:
+    try:
+        text = data if isinstance(data, str) else json.dumps(data, allow_nan=False)
+        return text.encode()
+    except UnicodeError:
+        raise InputRefused(f"artifact {name!r}: the text cannot be written as UTF-8") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputRefused(
+            f"artifact {name!r}: it takes bytes, a text, a Path, an open file or JSON, and "
+            f"{type(data).__name__} is none of them: {error}"
+        ) from None
+
+
+def _rename(part: Path, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part.replace(path)
