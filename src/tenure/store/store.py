@@ -5,26 +5,23 @@ here it is only said who sends it.
 """
 
 import asyncio
-import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from itertools import repeat
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, StoreUnavailable, TenureError
+from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store.call import Call
 from tenure.store.calls import controlling, enqueueing, keeping, looking, working
-from tenure.store.faults import fault, is_contention, is_outage
+from tenure.store.faults import is_contention, is_outage
+from tenure.store.sending import connect_timeout, explained, options, pauses, read, statement
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_TRIES = 5
 
 
 def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate["Store", P], T]:
@@ -50,14 +47,14 @@ class Store:
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        timeout = (settings or Settings()).connect_timeout.total_seconds()
+        timeout = connect_timeout(settings)
         self._pool = ConnectionPool(
             url,
             min_size=0,
             max_size=8,
             timeout=timeout,
             reconnect_timeout=timeout,
-            kwargs=_options(timeout),
+            kwargs=options(timeout),
             check=ConnectionPool.check_connection,
             open=True,
         )
@@ -74,13 +71,11 @@ class Store:
     def send(self, call: Call[T]) -> T:
         """Carry out a call; again where that is safe."""
         call = call.of(self.tenant)
-        for pause in _pauses():
+        for pause in pauses():
             try:
                 with self._pool.connection() as connection:
-                    row = connection.execute(
-                        call.sql(_PLACEHOLDERS).encode(), call.values
-                    ).fetchone()
-                return _read(call, row)
+                    row = connection.execute(statement(call), call.values).fetchone()
+                return read(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except (psycopg.Error, PoolTimeout) as error:
@@ -139,14 +134,14 @@ class AsyncStore:
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        timeout = (settings or Settings()).connect_timeout.total_seconds()
+        timeout = connect_timeout(settings)
         self._pool = AsyncConnectionPool(
             url,
             min_size=0,
             max_size=8,
             timeout=timeout,
             reconnect_timeout=timeout,
-            kwargs=_options(timeout),
+            kwargs=options(timeout),
             check=AsyncConnectionPool.check_connection,
             open=False,
         )
@@ -167,12 +162,12 @@ class AsyncStore:
     async def send(self, call: Call[T]) -> T:
         """Carry out a call; again where that is safe."""
         call = call.of(self.tenant)
-        for pause in _pauses():
+        for pause in pauses():
             try:
                 async with self._pool.connection() as connection:
-                    cursor = await connection.execute(call.sql(_PLACEHOLDERS).encode(), call.values)
+                    cursor = await connection.execute(statement(call), call.values)
                     row = await cursor.fetchone()
-                return _read(call, row)
+                return read(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except (psycopg.Error, PoolTimeout) as error:
@@ -224,13 +219,6 @@ class AsyncStore:
     pools = _awaited(looking.pools)
 
 
-def _pauses() -> Iterator[float | None]:
-    """How long to wait before each further try; none is left after the last."""
-    for again in range(_TRIES - 1):
-        yield 0.02 * 3**again * (0.5 + random.random())  # noqa: S311
-    yield None
-
-
 def _raise_unless_worth_another_try(
     call: Call[T], error: psycopg.Error | PoolTimeout, pause: float | None
 ) -> None:
@@ -238,36 +226,4 @@ def _raise_unless_worth_another_try(
         raise StoreUnavailable(f"the database cannot be reached: {error}") from error
     again = is_contention(error) or (call.safe and is_outage(error))
     if pause is None or not again:
-        raise _explained(call, error) from error
-
-
-def _explained(call: Call[T], error: psycopg.Error) -> TenureError:
-    if is_outage(error) and not call.safe:
-        hint = "; give it an idempotency key, and asking again is safe"
-        return StoreUnavailable(
-            f"the connection was lost during {call.verb}, and nobody knows whether it was carried "
-            f"out{hint if call.verb == 'enqueue' else ''}"
-        )
-    return fault(error)
-
-
-def _read(call: Call[T], row: tuple[str] | None) -> T:
-    assert row is not None
-    return call.read(row[0])
-
-
-def _options(timeout: float) -> dict[str, Any]:
-    """How to connect. No prepared statements: a pooler may give every call another backend."""
-    return {
-        "autocommit": True,
-        "prepare_threshold": None,
-        "connect_timeout": max(2, round(timeout)),
-    }
-
-
-class _Placeholders:
-    def __iter__(self) -> Iterator[str]:
-        return repeat("%s")
-
-
-_PLACEHOLDERS = _Placeholders()
+        raise explained(call, error) from error

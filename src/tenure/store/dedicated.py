@@ -1,0 +1,64 @@
+"""A connection that one side of a worker has to itself.
+
+It is either in a known state or closed: a call that is given up in the middle takes its connection
+with it, at once and without asking the server, which may not be there to answer. A peer that went
+away without a word is noticed by TCP itself, well within a lease.
+"""
+
+import asyncio
+import os
+import socket
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, waiting
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict
+
+from tenure.config import Settings
+from tenure.store.sending import connect_timeout, options
+
+R = TypeVar("R")
+
+_NOTICED_WITHIN = 10.0  # seconds, at most
+_WAKE_EVERY = 60.0  # seconds; nothing but input ends a wait
+
+
+class Dedicated(AsyncConnection[tuple[Any, ...]]):
+    async def wait(self, gen: PQGen[R], *_: Any, **__: Any) -> R:
+        try:
+            return await waiting.wait_async(gen, self.pgconn.socket, interval=_WAKE_EVERY)
+        except asyncio.CancelledError:
+            # Not the driver's way, which asks the server to cancel and waits for its answer.
+            self.pgconn.finish()
+            raise
+
+    def cut(self) -> None:
+        """End what is being waited for; whoever waits finds the connection lost."""
+        if not self.closed:
+            with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as end:
+                end.shutdown(socket.SHUT_RDWR)
+
+
+async def dedicated(url: str, settings: Settings | None, name: str) -> Dedicated:
+    """Connect in autocommit. What the URL says for itself is left as it is."""
+    settings = settings or Settings()
+    said = conninfo_to_dict(url)
+    ours: dict[str, Any] = {"application_name": name, **_alive(settings)}
+    return await Dedicated.connect(
+        url,
+        **options(connect_timeout(settings)),
+        **{option: value for option, value in ours.items() if option not in said},
+    )
+
+
+def _alive(settings: Settings) -> dict[str, int]:
+    """Notice a peer that is gone, while we wait for it and while we do not; only TCP needs it."""
+    within = min(settings.lease.total_seconds() / 3, _NOTICED_WITHIN)
+    return {
+        "keepalives": 1,
+        "keepalives_idle": max(1, round(within / 2)),
+        "keepalives_interval": max(1, round(within / 6)),
+        "keepalives_count": 3,
+        "tcp_user_timeout": max(1000, round(within * 1000)),
+    }

@@ -1,0 +1,64 @@
+"""What all who send a call do alike: its words, its tries, and what they make of an error."""
+
+import random
+from collections.abc import Iterator
+from itertools import repeat
+from typing import Any, TypeVar
+
+import psycopg
+
+from tenure.config import Settings
+from tenure.errors import StoreUnavailable, TenureError
+from tenure.store.call import Call
+from tenure.store.faults import fault, is_outage
+
+T = TypeVar("T")
+
+_TRIES = 5
+
+
+def statement(call: Call[Any]) -> bytes:
+    return call.sql(_PLACEHOLDERS).encode()
+
+
+def read(call: Call[T], row: tuple[Any, ...] | None) -> T:
+    assert row is not None
+    return call.read(row[0])
+
+
+def pauses() -> Iterator[float | None]:
+    """How long to wait before each further try; none is left after the last."""
+    for again in range(_TRIES - 1):
+        yield 0.02 * 3**again * (0.5 + random.random())  # noqa: S311
+    yield None
+
+
+def explained(call: Call[Any], error: psycopg.Error) -> TenureError:
+    if is_outage(error) and not call.safe:
+        hint = "; give it an idempotency key, and asking again is safe"
+        return StoreUnavailable(
+            f"the connection was lost during {call.verb}, and nobody knows whether it was carried "
+            f"out{hint if call.verb == 'enqueue' else ''}"
+        )
+    return fault(error)
+
+
+def connect_timeout(settings: Settings | None) -> float:
+    return (settings or Settings()).connect_timeout.total_seconds()
+
+
+def options(timeout: float) -> dict[str, Any]:
+    """How to connect. No prepared statements: a pooler may give every call another backend."""
+    return {
+        "autocommit": True,
+        "prepare_threshold": None,
+        "connect_timeout": max(2, round(timeout)),
+    }
+
+
+class _Placeholders:
+    def __iter__(self) -> Iterator[str]:
+        return repeat("%s")
+
+
+_PLACEHOLDERS = _Placeholders()
