@@ -27,8 +27,11 @@ class Handle(Generic[R]):
     is ``await_end``.
     """
 
-    def __init__(self, client: Client, job: int, tenant: Tenant) -> None:
+    def __init__(
+        self, client: Client, job: int, tenant: Tenant, *, created: bool | None = None
+    ) -> None:
         self.id = job
+        self.created = created  # false: its key was taken, and this job was there before
         self._client = client
         self._tenant = tenant
 
@@ -60,14 +63,14 @@ class Handle(Generic[R]):
         """The job once it is completed, failed or cancelled; a paused one may still go on."""
         return self._take(ended(self.id, timeout))
 
-    async def await_end(self, timeout: Length | None = None) -> Job:
+    async def await_end(self, timeout: Length | None = None) -> Job:  # noqa: ASYNC109
         return await self._atake(ended(self.id, timeout))
 
     def result(self, timeout: Length | None = None) -> R:
         """What it returned, once it has: JobFailed or JobCancelled if it ended otherwise."""
         return self.read(self.wait(timeout))
 
-    async def aresult(self, timeout: Length | None = None) -> R:
+    async def aresult(self, timeout: Length | None = None) -> R:  # noqa: ASYNC109
         return self.read(await self.await_end(timeout))
 
     def read(self, job: Job | Mapping[str, JSON]) -> R:

@@ -1,0 +1,113 @@
+"""A job of a task, from the arguments of a call to what is enqueued."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol, cast
+
+from tenure.control.client import Client
+from tenure.control.placing import Placing
+from tenure.control.signature import Signature
+from tenure.control.template import Template
+from tenure.domain.job import JSON, NewJob
+from tenure.domain.task import JobOptions
+from tenure.errors import InputRefused
+
+
+class Draftable(Protocol):
+    """A task, as far as its jobs depend on it."""
+
+    client: Client
+    name: str
+    signature: Signature
+    options: JobOptions
+    placing: Placing
+    target: Template | None
+    unique: Template | None
+
+
+def drafted(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> NewJob:
+    """The job of one call."""
+    settings, options, placing = task.client.settings, task.options, task.placing
+    arguments = _arguments(task, args, kwargs)
+    told = options.for_the_worker()
+    if options.deadline is not None:
+        told["deadline"] = (datetime.now(UTC) + options.deadline).isoformat()
+    return NewJob(
+        task=task.name,
+        args=arguments,
+        queue=options.queue,
+        key=placing.key,
+        priority=options.priority,
+        run_at=placing.run_at,
+        delay=placing.delay,
+        owner=placing.owner,
+        unique=placing.unique or _filled(task, "unique", task.unique, arguments),
+        when_taken=placing.when_taken,
+        idempotency=placing.idempotency,
+        target=placing.target or _filled(task, "target", task.target, arguments),
+        block_on=cast("Any", options.block_on),
+        parent=placing.parent,
+        after=placing.after,
+        max_attempts=(options.retry or settings.retry).attempts,
+        orphan=cast("Any", options.orphan or settings.on_orphan),
+        options=told or None,
+        budget=options.budget,
+        pools=options.pools,
+        tags=options.tags or None,
+    )
+
+
+def drafted_many(
+    task: Draftable, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
+) -> list[NewJob]:
+    """A job for each call: a dict has arguments by name, a tuple or a list by position."""
+    if len(calls) > 1 and (task.placing.unique or task.placing.idempotency):
+        raise InputRefused(
+            f"task {task.name!r}: a unique or idempotency key stands for one job, and these are "
+            f"{len(calls)}"
+        )
+    jobs = []
+    for place, given in enumerate(calls, 1):
+        try:
+            match given:
+                case Mapping():
+                    jobs.append(drafted(task, (), given))
+                case list() | tuple():
+                    jobs.append(drafted(task, given, {}))
+                case _:
+                    raise InputRefused("they are neither a dict nor a tuple or a list")  # noqa: TRY301
+        except InputRefused as why:
+            raise InputRefused(f"arguments number {place}: {why}") from None
+    return jobs
+
+
+def _arguments(
+    task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Mapping[str, JSON]:
+    try:
+        text = task.signature.write_arguments(args, kwargs)
+    except InputRefused as why:
+        raise InputRefused(f"task {task.name!r} cannot take these arguments: {why}") from None
+    most = task.client.settings.max_args_bytes
+    if len(text) > most:
+        raise InputRefused(
+            f"the arguments of task {task.name!r} are {len(text)} bytes and {most} are the most; "
+            f"store large things elsewhere and pass their name"
+        )
+    return cast("Mapping[str, JSON]", json.loads(text))
+
+
+def _filled(
+    task: Draftable, option: str, template: Template | None, arguments: Mapping[str, JSON]
+) -> str | None:
+    if template is None:
+        return None
+    values = {
+        name: arguments[name] if name in arguments else task.signature.default_of(name)
+        for name in template.fields
+    }
+    try:
+        return template.fill(values)
+    except InputRefused as why:
+        raise InputRefused(f"task {task.name!r}: {option}: {why}") from None

@@ -1,0 +1,88 @@
+"""When a task is enqueued by itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+import msgspec
+from cronsim import CronSim, CronSimError
+
+from tenure.domain.duration import duration, in_words
+from tenure.domain.job import JSON, NewJob
+from tenure.domain.task import Length, read_length
+from tenure.errors import SettingInvalid
+
+Overlap = Literal["skip", "queue", "replace"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A task and its times. Checked when it is made."""
+
+    name: str
+    task: str
+    cron: str  # five fields, or six with the seconds first
+    tz: str
+    overlap: Overlap  # when the job of the time before has not ended
+    catch_up: timedelta  # how long after a time its job may still be enqueued
+    args: Mapping[str, JSON]
+    job: NewJob  # what is enqueued each time
+    deadline: timedelta | None  # of each job, from its enqueue on
+
+    def next_after(self, moment: datetime) -> datetime:
+        """The first of its times after this moment."""
+        return next(CronSim(self.cron, moment.astimezone(ZoneInfo(self.tz)))).astimezone(UTC)
+
+    def announcement(self) -> dict[str, JSON]:
+        return {
+            "name": self.name,
+            "task": self.task,
+            "cron": self.cron,
+            "tz": self.tz,
+            "overlap": self.overlap,
+            "catch_up": in_words(self.catch_up),
+            "args": dict(self.args),
+            "job": msgspec.to_builtins(self.job),
+            "deadline": None if self.deadline is None else in_words(self.deadline),
+        }
+
+    @classmethod
+    def from_announcement(cls, told: Mapping[str, Any]) -> Self:
+        known = dict(told)
+        known["catch_up"] = duration(told["catch_up"])
+        known["job"] = msgspec.convert(told["job"], NewJob)
+        known["deadline"] = None if told["deadline"] is None else duration(told["deadline"])
+        return cls(**known)
+
+
+def read_cron(cron: Any, tz: Any) -> None:
+    """Refuse what is no schedule."""
+    try:
+        zone = ZoneInfo(tz)
+    except (ValueError, TypeError, OSError, KeyError):
+        raise SettingInvalid(
+            f"tz: there is no time zone {tz!r}; it takes a name such as 'Europe/Berlin'"
+        ) from None
+    if not isinstance(cron, str):
+        raise SettingInvalid(f"cron: it takes a text such as '0 3 * * *', not {cron!r}")
+    try:
+        next(CronSim(cron, datetime.now(zone)))
+    except CronSimError as error:
+        raise SettingInvalid(f"cron: {cron!r} is no schedule: {str(error).lower()}") from None
+    except StopIteration:
+        raise SettingInvalid(f"cron: {cron!r} never comes") from None
+
+
+def read_overlap(overlap: Any) -> Overlap:
+    if overlap not in ("skip", "queue", "replace"):
+        raise SettingInvalid(f"overlap: it takes 'skip', 'queue' or 'replace', not {overlap!r}")
+    return overlap  # type: ignore[no-any-return]
+
+
+def read_catch_up(catch_up: Length) -> timedelta:
+    length = read_length("catch_up", catch_up)
+    if length is None:
+        raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
+    return length

@@ -1,0 +1,211 @@
+"""A task function, and how its jobs are enqueued."""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast
+
+import msgspec
+
+from tenure.control.client import Client, as_tenant
+from tenure.control.declaring import digest, hooked
+from tenure.control.drafting import drafted, drafted_many
+from tenure.control.handle import Handle
+from tenure.control.placing import READERS, Placing, WrittenPlacing
+from tenure.control.signature import Signature
+from tenure.control.steps import Steps
+from tenure.control.template import Template
+from tenure.domain.job import JSON, NewJob
+from tenure.domain.task import Executor, JobOptions
+from tenure.domain.tenant import Tenant
+from tenure.errors import InputRefused, SettingInvalid
+from tenure.store.calls import enqueueing
+from tenure.store.results import Enqueued
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+class Task(Generic[P, R]):
+    """What ``@app.task`` makes of a function.
+
+    ``enqueue`` makes a job of it. Called like a function it is the plain function, here and now,
+    context included: that is for tests, and so is ``task.function``.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        function: Callable[..., Any],
+        signature: Signature,
+        executor: Executor,
+        options: JobOptions,
+        *,
+        target: Template | None = None,
+        unique: Template | None = None,
+        compensate: "Task[..., Any] | None" = None,
+    ) -> None:
+        self.client = client
+        self.name = name
+        self.function = function
+        self.signature = signature
+        self.executor: Executor = executor
+        self.options = options
+        self.target = target
+        self.unique = unique
+        self.compensate = compensate
+        self.placing = Placing()
+        self.hooks: dict[str, Callable[..., Any]] = {}
+        self.__name__ = getattr(function, "__name__", name)
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    @property
+    def takes_context(self) -> bool:
+        return self.signature.takes_context
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    # Enqueueing.
+
+    def using(self, **said: Unpack[WrittenPlacing]) -> Self:
+        """The same task for jobs that differ: another queue, a time, a parent, your transaction."""
+        placing = {name: value for name, value in said.items() if name in READERS}
+        options = {name: value for name, value in said.items() if name not in READERS}
+        bound = copy.copy(self)
+        try:
+            bound.placing = self.placing.changed(placing)
+            bound.options = self.options.changed(options)
+        except (InputRefused, SettingInvalid) as refusal:
+            raise InputRefused(f"task {self.name!r}: {refusal}") from None
+        return bound
+
+    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Make a job of it, in the caller's transaction if ``using(connection=...)`` gave one."""
+        [handle] = self._take(self._enqueued([self.new_job(*args, **kwargs)]))
+        return handle
+
+    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        [handle] = await self._atake(self._enqueued([self.new_job(*args, **kwargs)]))
+        return handle
+
+    def enqueue_many(
+        self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
+    ) -> list[Handle[R]]:
+        """A job for each of these: ``{"site": "a"}`` by name, or ``("a",)`` by position."""
+        return self._take(self._enqueued(drafted_many(self, arguments)))
+
+    async def aenqueue_many(
+        self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
+    ) -> list[Handle[R]]:
+        return await self._atake(self._enqueued(drafted_many(self, arguments)))
+
+    def new_job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
+        """The job as it would be enqueued; keys that stand for other jobs are still keys."""
+        return drafted(self, args, kwargs)
+
+    def child_draft(
+        self, parent: int, turn: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> dict[str, JSON]:
+        """A child of a job as JSON. Said again for the same turn it is the same child."""
+        if self.placing.connection is not None or self.placing.parent is not None:
+            raise InputRefused("a job that is spawned takes neither a connection nor a parent")
+        job = drafted(self, args, kwargs)
+        again = job.idempotency or f"spawn:{parent}:{turn}"
+        draft = msgspec.structs.replace(job, parent=parent, idempotency=again)
+        return cast("dict[str, JSON]", msgspec.to_builtins(draft))
+
+    def handle(self, job: int, tenant: Tenant | str) -> Handle[R]:
+        """A job of this task."""
+        return Handle(self.client, job, as_tenant(tenant))
+
+    # For the worker.
+
+    def read_arguments(self, args: Mapping[str, JSON] | bytes) -> dict[str, Any]:
+        """Arguments as the function takes them, from JSON."""
+        try:
+            return self.signature.read_arguments(args)
+        except InputRefused as why:
+            raise InputRefused(
+                f"the arguments of this job do not fit task {self.name!r} as it is now: {why}"
+            ) from None
+
+    def write_result(self, value: Any) -> JSON:
+        try:
+            return self.signature.write_result(value)
+        except InputRefused as why:
+            raise InputRefused(f"what task {self.name!r} returned cannot be kept: {why}") from None
+
+    def read_result(self, value: JSON) -> R:
+        try:
+            return cast("R", self.signature.read_result(value))
+        except InputRefused as why:
+            raise InputRefused(
+                f"the result is not what task {self.name!r} returns as it is now: {why}"
+            ) from None
+
+    def on_cancel(self, hook: Hook) -> Hook:
+        """Call this with the context when a job was stopped."""
+        return self._hooked("on_cancel", hook)
+
+    def on_failure(self, hook: Hook) -> Hook:
+        """Call this with the context and the error when a job failed for good."""
+        return self._hooked("on_failure", hook)
+
+    @property
+    def cancel_hook(self) -> Callable[..., Any] | None:
+        return self.hooks.get("on_cancel")
+
+    @property
+    def failure_hook(self) -> Callable[..., Any] | None:
+        return self.hooks.get("on_failure")
+
+    def announcement(self) -> dict[str, JSON]:
+        """What others have to know of it, as JSON."""
+        told: dict[str, JSON] = {
+            "name": self.name,
+            "executor": self.executor,
+            "queue": self.options.queue,
+            "takes_context": self.takes_context,
+            "signature": str(self.signature),
+            "options": self.options.described(),
+            "target": self.target.text if self.target else None,
+            "unique": self.unique.text if self.unique else None,
+            "compensate": self.compensate.name if self.compensate else None,
+            "hooks": sorted(self.hooks),
+        }
+        return {**told, "digest": digest(told, self.function)}
+
+    # How it is done.
+
+    def _hooked(self, kind: str, hook: Hook) -> Hook:
+        try:
+            return hooked(self.hooks, kind, hook)
+        except SettingInvalid as why:
+            raise SettingInvalid(f"task {self.name!r}: {why}") from None
+
+    def _enqueued(self, jobs: Sequence[NewJob]) -> Steps[list[Handle[R]]]:
+        if not jobs:
+            return []
+        placing = yield from self.placing.found()
+        jobs = [
+            msgspec.structs.replace(job, parent=placing.parent, after=placing.after) for job in jobs
+        ]
+        first = jobs[0]
+        if len(jobs) > 1 and all((job.target, job.unique) == (None, None) for job in jobs):
+            shared = msgspec.structs.replace(first, args={})
+            ids: tuple[int, ...] = yield enqueueing.enqueue_many(shared, [j.args for j in jobs])
+            return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
+        answers: tuple[Enqueued, ...] = yield enqueueing.enqueue(jobs)
+        return [Handle(self.client, a.id, placing.tenant, created=a.created) for a in answers]
+
+    def _take(self, steps: Steps[list[Handle[R]]]) -> list[Handle[R]]:
+        return self.client.take(steps, self.placing.tenant, self.placing.connection)
+
+    async def _atake(self, steps: Steps[list[Handle[R]]]) -> list[Handle[R]]:
+        return await self.client.atake(steps, self.placing.tenant, self.placing.connection)
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}>"
