@@ -3,14 +3,15 @@
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from tenure.control.signature import Signature
 from tenure.control.template import Template
 from tenure.domain.job import JSON
 from tenure.domain.task import Executor
-from tenure.errors import SettingInvalid
+from tenure.errors import InputRefused, SettingInvalid
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,6 +60,35 @@ def read_template(option: str, text: Any, signature: Signature) -> Template | No
         if signature.hides(field):
             raise SettingInvalid(f"{option}: {text!r} would show {field!r}, which is a secret")
     return template
+
+
+def read_argv(name: Any, argv: Any) -> tuple[list[Template], dict[str, Any]]:
+    """The words of a command, and the types of the parameters in them."""
+    with refusals_of(name):
+        if isinstance(argv, str) or not isinstance(argv, Sequence) or not argv:
+            raise SettingInvalid(f"argv: it takes a list of texts, the program first, not {argv!r}")
+        words = []
+        for word in argv:
+            if not isinstance(word, str) or "\0" in word:
+                raise SettingInvalid(f"argv: {word!r} cannot be the argument of a program")
+            try:
+                words.append(Template.read(word) if word else Template("", ()))
+            except SettingInvalid as why:
+                raise SettingInvalid(f"argv: {why}") from None
+        if words[0].fields or not words[0].text:
+            raise SettingInvalid(
+                f"argv: {argv[0]!r} is to be the program, which cannot be empty or a parameter"
+            )
+        return words, {field: str | int | float for word in words for field in word.fields}
+
+
+@contextmanager
+def refusals_of(name: Any, kind: str = "task") -> Iterator[None]:
+    """Say of what a refusal speaks."""
+    try:
+        yield
+    except (SettingInvalid, InputRefused) as why:
+        raise SettingInvalid(f"{kind} {name!r}: {why}") from None
 
 
 def hooked(hooks: dict[str, Callable[..., Any]], kind: str, hook: F) -> F:

@@ -9,6 +9,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
+from tenure.control.declaring import refusals_of
+from tenure.control.placing import Placing
+from tenure.control.task import Task
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.task import Length, read_length
@@ -30,6 +33,7 @@ class Schedule:
     args: Mapping[str, JSON]
     job: NewJob  # what is enqueued each time
     deadline: timedelta | None  # of each job, from its enqueue on
+    tenant: str = "default"
 
     def next_after(self, moment: datetime) -> datetime:
         """The first of its times after this moment."""
@@ -44,6 +48,7 @@ class Schedule:
             "overlap": self.overlap,
             "catch_up": in_words(self.catch_up),
             "args": dict(self.args),
+            "tenant": self.tenant,
             "job": msgspec.to_builtins(self.job),
             "deadline": None if self.deadline is None else in_words(self.deadline),
         }
@@ -57,11 +62,53 @@ class Schedule:
         return cls(**known)
 
 
-def read_cron(cron: Any, tz: Any) -> None:
-    """Refuse what is no schedule."""
+def make_schedule(
+    task: Task[..., Any],
+    cron: str,
+    name: str | None = None,
+    *,
+    tz: str = "UTC",
+    overlap: Overlap = "skip",
+    catch_up: Length = "60s",
+    args: Mapping[str, Any] | None = None,
+) -> Schedule:
+    """A schedule of a task; refused with a sentence where it is none."""
+    if not isinstance(task, Task):
+        raise SettingInvalid(
+            f"a schedule takes a task, not {task!r}; put @app.schedule above @app.task"
+        )
+    name = task.name if name is None else name
+    with refusals_of(name, "schedule"):
+        _refuse_never(cron, tz)
+        if overlap not in ("skip", "queue", "replace"):
+            raise SettingInvalid(f"overlap: it takes 'skip', 'queue' or 'replace', not {overlap!r}")
+        length = read_length("catch_up", catch_up)
+        if length is None:
+            raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
+        if task.placing != Placing(tenant=task.placing.tenant):
+            raise SettingInvalid("its task may be for another queue or tenant, and nothing else")
+        if not isinstance(name, str) or not name:
+            raise SettingInvalid(f"name: it takes a text that is not empty, not {name!r}")
+        # A deadline is counted from each enqueue; it must not be written down now.
+        job = task.using(deadline=None).new_job(**(args or {}))
+    return Schedule(
+        name,
+        task.name,
+        cron,
+        tz,
+        overlap,
+        length,
+        job.args,
+        job,
+        task.options.deadline,
+        task.placing.tenant.name,
+    )
+
+
+def _refuse_never(cron: Any, tz: Any) -> None:
     try:
         zone = ZoneInfo(tz)
-    except (ValueError, TypeError, OSError, KeyError):
+    except (ValueError, TypeError, OSError, KeyError, AttributeError):
         raise SettingInvalid(
             f"tz: there is no time zone {tz!r}; it takes a name such as 'Europe/Berlin'"
         ) from None
@@ -73,16 +120,3 @@ def read_cron(cron: Any, tz: Any) -> None:
         raise SettingInvalid(f"cron: {cron!r} is no schedule: {str(error).lower()}") from None
     except StopIteration:
         raise SettingInvalid(f"cron: {cron!r} never comes") from None
-
-
-def read_overlap(overlap: Any) -> Overlap:
-    if overlap not in ("skip", "queue", "replace"):
-        raise SettingInvalid(f"overlap: it takes 'skip', 'queue' or 'replace', not {overlap!r}")
-    return overlap  # type: ignore[no-any-return]
-
-
-def read_catch_up(catch_up: Length) -> timedelta:
-    length = read_length("catch_up", catch_up)
-    if length is None:
-        raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
-    return length

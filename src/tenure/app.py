@@ -1,0 +1,240 @@
+"""An app: its task functions and schedules, and the jobs it makes of them."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from types import MappingProxyType
+from typing import (
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    overload,
+)
+
+from typing_extensions import TypedDict
+
+from tenure.config import Settings
+from tenure.control.client import Client, as_tenant
+from tenure.control.declaring import (
+    read_argv,
+    read_executor,
+    read_name,
+    read_template,
+    refusals_of,
+)
+from tenure.control.following import job_with_key
+from tenure.control.handle import Handle
+from tenure.control.schedule import Overlap, Schedule, make_schedule
+from tenure.control.signature import Signature, name_of
+from tenure.control.task import Task
+from tenure.domain.job import JSON, Job
+from tenure.domain.task import Executor, JobOptions, Length, WrittenOptions, refuse_unknown
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import SettingInvalid
+from tenure.runtime.context import Context
+
+P = ParamSpec("P")
+R = TypeVar("R")
+AnyTask = TypeVar("AnyTask", bound=Task[..., Any])
+
+
+class CommonOptions(WrittenOptions, total=False):
+    target: str | None  # a template: "site:{site}"
+    unique: str | None  # likewise
+    compensate: Task[..., Any] | None
+
+
+class TaskOptions(CommonOptions, total=False):
+    name: str
+    executor: Literal["async", "process", "thread"]
+
+
+class CommandResult(TypedDict):
+    exit_code: int
+
+
+class Declares(Protocol):
+    """``@app.task(...)``: makes a task of a function, without the context in its signature."""
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
+    ) -> Task[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
+
+
+class Tenure(Client):
+    """Jobs in one PostgreSQL, and the task functions they run."""
+
+    def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
+        super().__init__(url, settings=settings)
+        self._tasks: dict[str, Task[..., Any]] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self.tasks: Mapping[str, Task[..., Any]] = MappingProxyType(self._tasks)
+        self.schedules: Mapping[str, Schedule] = MappingProxyType(self._schedules)
+
+    @overload
+    def task(
+        self, function: Callable[Concatenate[Context, P], Coroutine[Any, Any, R]], /
+    ) -> Task[P, R]: ...
+    @overload
+    def task(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...
+    @overload
+    def task(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Task[P, R]: ...
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    @overload
+    def task(self, /, **options: Unpack[TaskOptions]) -> Declares: ...
+    def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+        """Make a task of a function: ``@app.task`` or ``@app.task(queue="crawl", ...)``."""
+
+        def declare(function: Callable[..., Any]) -> Task[..., Any]:
+            return self._declared(function, options)
+
+        return declare if function is None else declare(function)
+
+    def command(
+        self, name: str, argv: Sequence[str], **options: Unpack[CommonOptions]
+    ) -> Task[..., CommandResult]:
+        """A task that runs a program: ``app.command("resize", ["convert", "{source}", "{to}"])``.
+
+        The names in braces are its parameters, texts or numbers; each stays one argument, whatever
+        is in it. The program itself is no parameter.
+        """
+        templates, types = read_argv(name, argv)
+
+        def run(ctx: Context, **arguments: JSON) -> Any:
+            # Here and not above: who only enqueues needs nothing of the executors.
+            from tenure.runtime.executors.command import run
+
+            return run(ctx, [template.fill(arguments) for template in templates])
+
+        signature = Signature(types, takes_context=True, returns=CommandResult)
+        return self._added(name, run, signature, "command", dict(options))
+
+    @overload
+    def schedule(
+        self,
+        cron: str,
+        *,
+        tz: str = "UTC",
+        overlap: Overlap = "skip",
+        name: str | None = None,
+        catch_up: Length = "60s",
+        args: Mapping[str, Any] | None = None,
+    ) -> Callable[[AnyTask], AnyTask]: ...
+    @overload
+    def schedule(
+        self,
+        cron: str,
+        *,
+        task: Task[..., Any],
+        tz: str = "UTC",
+        overlap: Overlap = "skip",
+        name: str | None = None,
+        catch_up: Length = "60s",
+        args: Mapping[str, Any] | None = None,
+    ) -> Schedule: ...
+    def schedule(
+        self, cron: str, *, task: Task[..., Any] | None = None, name: str | None = None, **how: Any
+    ) -> Any:
+        """Enqueue a task at these times: ``@app.schedule("0 3 * * *", tz="Europe/Berlin")``.
+
+        It stands above ``@app.task``, or is given the task. ``overlap`` says what happens when the
+        job of the time before has not ended, ``catch_up`` how late a job may still be enqueued.
+        """
+
+        def declare(task: Task[..., Any]) -> Task[..., Any]:
+            made = make_schedule(task, cron, name, **how)
+            if made.name in self._schedules:
+                raise SettingInvalid(
+                    f"there are two schedules named {made.name!r}; give one of them another name="
+                )
+            self._schedules[made.name] = made
+            return task
+
+        if task is None:
+            return declare
+        before = set(self._schedules)
+        declare(task)
+        return next(made for made in self._schedules.values() if made.name not in before)
+
+    # app.worker(...) stands here.
+
+    def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
+        """A job by its id, without asking whether it exists; or by its key, which is looked up."""
+        if isinstance(job, str):
+            job = self.take(job_with_key(job), as_tenant(tenant))
+        return Handle(self, job, as_tenant(tenant))
+
+    async def ahandle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
+        if isinstance(job, str):
+            job = await self.atake(job_with_key(job), as_tenant(tenant))
+        return Handle(self, job, as_tenant(tenant))
+
+    def read_result(self, job: Job) -> Any:
+        task = self._tasks.get(job.task or "")
+        return job.result if task is None else task.read_result(job.result)
+
+    def announcement(self) -> dict[str, JSON]:
+        """What a worker has to know of this app, as JSON."""
+        return {
+            "tasks": [task.announcement() for task in self._tasks.values()],
+            "schedules": [schedule.announcement() for schedule in self._schedules.values()],
+        }
+
+    def _declared(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[..., Any]:
+        name = options.pop("name", None)
+        executor = options.pop("executor", None)
+        label = name or getattr(function, "__qualname__", function)
+        with refusals_of(label):
+            signature = Signature.of(function)
+            name = name_of(function) if name is None else name
+            executor = read_executor(executor, function)
+        return self._added(name, function, signature, executor, options)
+
+    def _added(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        signature: Signature,
+        executor: Executor,
+        written: dict[str, Any],
+    ) -> Task[..., Any]:
+        with refusals_of(name):
+            refuse_unknown(written, TaskOptions.__annotations__)
+            task: Task[..., Any] = Task(
+                self,
+                read_name(name),
+                function,
+                signature,
+                executor,
+                target=read_template("target", written.pop("target", None), signature),
+                unique=read_template("unique", written.pop("unique", None), signature),
+                compensate=written.pop("compensate", None),
+                options=JobOptions().changed(written),
+            )
+            task.options.argue(task.options.grace or self.settings.stop_grace)
+            _refuse_compensation(task)
+        if name in self._tasks:
+            raise SettingInvalid(
+                f"there are two tasks named {name!r}; give one of them another name="
+            )
+        self._tasks[name] = task
+        return task
+
+
+def _refuse_compensation(task: Task[..., Any]) -> None:
+    if task.compensate is None:
+        return
+    if not isinstance(task.compensate, Task):
+        raise SettingInvalid(f"compensate: it takes a task, not {task.compensate!r}")
+    if task.compensate.client is not task.client:
+        raise SettingInvalid(f"compensate: {task.compensate.name!r} is a task of another app")
