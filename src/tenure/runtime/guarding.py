@@ -18,11 +18,11 @@ from typing import Any
 from tenure.errors import GuardUnavailable
 from tenure.runtime.guard import cgroups, processes, wire
 from tenure.runtime.guard.page import Page, boottime
-from tenure.runtime.leftovers import Survivor, Swept, kill_marked
+from tenure.runtime.leftovers import Survivor, Swept, check_marker, kill_marked
 
 PROGRAM = Path(__file__).with_name("guard")
 START_PATIENCE = 20.0
-CLOSE_PATIENCE = 15.0
+CLOSE_PATIENCE = 10.0
 STALE = 3.0  # the guard leaves a new stamp at least once a second
 SECOND_LOOK = 1.0
 
@@ -84,6 +84,7 @@ class Guard:
         cls, *, marker: str, freeze_max: timedelta, use_cgroups: bool = True
     ) -> "Guard":
         """Start a guard for the worker run of this marker; nothing is trusted yet."""
+        check_marker(marker)
         here, there = wire.pair()
         here.setblocking(False)
         page = Page.create()
@@ -97,8 +98,7 @@ class Guard:
                 await guard._ready
         except BaseException as error:
             process.kill()
-            await asyncio.shield(guard._ended)
-            guard._let_go()
+            await guard.close()
             if isinstance(error, TimeoutError):
                 raise GuardUnavailable("the guard did not start in time") from error
             raise
@@ -215,9 +215,8 @@ class Guard:
             self._send({"id": number, "do": what, **content}, fds)
             reply: Ask = await answer
         except asyncio.CancelledError:
-            if what == "spawn" and not answer.done():
-                # Nobody will know the runner that may yet be born.
-                self._requests[number] = self._unwanted()
+            if what == "spawn":
+                self._forsake(number, answer)
             raise
         finally:
             if self._requests.get(number) is answer:
@@ -226,16 +225,17 @@ class Guard:
             raise GuardUnavailable(reply["refused"])
         return reply
 
-    def _unwanted(self) -> asyncio.Future[Ask]:
-        answer: asyncio.Future[Ask] = self._loop.create_future()
+    def _forsake(self, number: int, answer: asyncio.Future[Ask]) -> None:
+        """Kill a runner that nobody waits for any more, now or when it is born."""
 
-        def undo(answer: asyncio.Future[Ask]) -> None:
+        def kill(answer: asyncio.Future[Ask]) -> None:
             if not answer.cancelled() and answer.exception() is None:
                 with suppress(GuardUnavailable):
                     self._send({"id": 0, "do": "kill", "pid": answer.result().get("pid", 0)})
 
-        answer.add_done_callback(undo)
-        return answer
+        if answer.cancelled():
+            answer = self._requests[number] = self._loop.create_future()
+        answer.add_done_callback(kill)
 
     def _listen(self, end: socket.socket) -> None:
         self._end = end

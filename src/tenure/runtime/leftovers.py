@@ -56,6 +56,12 @@ class Reaped:
     files: Removed
 
 
+def check_marker(marker: str) -> None:
+    """A marker names folders and stands in environments."""
+    if not _MARKER.fullmatch(marker):
+        raise InputRefused(f"{marker!r} cannot be the marker of a worker")
+
+
 def kill_marked(marker: str, sessions: Collection[int] = (), patience: float = PATIENCE) -> Swept:
     """Kill all that carries a worker's marker, with its descendants, until nothing is left.
 
@@ -121,8 +127,7 @@ class Place:
     @classmethod
     def claim(cls, marker: str, root: Path | None = None) -> "Place":
         """Make the folder for a new worker run."""
-        if not _MARKER.fullmatch(marker):
-            raise InputRefused(f"{marker!r} cannot be the marker of a worker")
+        check_marker(marker)
         root = _open_root(root)
         # Under the turn: a folder that has no lock yet looks like that of a dead worker.
         with _turn(root):

@@ -1,6 +1,4 @@
 """How a runner is born: a fork of the guard that makes itself clean and becomes the program."""
-# pathlib would make the guard larger.
-# ruff: noqa: PTH
 
 import errno
 import fcntl

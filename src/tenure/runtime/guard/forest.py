@@ -60,8 +60,8 @@ class Forest:
                     tree.doom(time.monotonic())
                 continue
             if pid not in self._strays:
-                # Asked while it lives: the dead have no environment.
-                self._strays[pid] = environment(pid).get(RUNNER)
+                # Asked before it is killed: the dead tell nothing.
+                self._strays[pid] = self._origin(pid)
                 send(pid, signal.SIGKILL)
             if os.waitpid(pid, os.WNOHANG)[0]:
                 del self._strays[pid]
@@ -111,6 +111,12 @@ class Forest:
             and not self._strays_of(tree)
             and (tree.group is None or tree.group.is_empty())
         )
+
+    def _origin(self, stray: int) -> str | None:
+        """The mark of the tree that a process comes from, if that can be known."""
+        mark = environment(stray).get(RUNNER)
+        kin = (tree.mark for tree in self.trees.values() if tree.is_kin(stray))
+        return mark or next(kin, None)
 
     def _strays_of(self, tree: Tree) -> list[int]:
         """Its orphans; one of unknown origin counts for every tree."""

@@ -1,6 +1,6 @@
 """Looking at processes and signalling them, by /proc alone."""
 # pathlib would make the guard larger.
-# ruff: noqa: PTH
+# ruff: noqa: PTH110, PTH208
 
 import ctypes
 import os

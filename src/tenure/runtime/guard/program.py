@@ -17,7 +17,7 @@ from .processes import RUNNER, WORKER, inherit_orphans
 from .tree import MOST_NAMED, Tree
 
 LONGEST_SLEEP = 0.5
-GIVE_UP = 10.0  # what still lives then has its SIGKILL, and nobody is left to tell
+GIVE_UP = 5.0  # what still lives then has its SIGKILL, and nobody is left to tell
 _IGNORED = (
     signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM,
     signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU,

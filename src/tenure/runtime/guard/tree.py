@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .cgroups import Group
-from .processes import DEAD, STANDING, command, family, send, state, why_alive
+from .processes import DEAD, STANDING, command, family, send, stat, state, why_alive
 
 MOST_NAMED = 50
 
@@ -31,6 +31,7 @@ class Tree:
         self.never_ran = False
         self.was_told = False
         self.was_swept = False
+        self._known: set[int] = set()
         self._stopped: set[int] = set()
 
     @property
@@ -41,9 +42,6 @@ class Tree:
         """From now on it is killed, until nothing of it is left."""
         if self.doomed_at is None:
             self.doomed_at = now
-            if self.group is not None:
-                self.group.kill()
-            self._send_to_runner(signal.SIGKILL)
 
     def look_for_death(self) -> None:
         """See whether the runner has ended, and leave it unreaped: its pid stays its own."""
@@ -64,8 +62,11 @@ class Tree:
     def kill_pass(self) -> Iterator[None]:
         """Send SIGKILL to all that is found now, a piece at a time."""
         if self.group is not None:
+            # Remembered first: the dead lose their parents, and the stuck are hard to ask.
+            self._known.update(self.group.pids())
             self.group.kill()
         for pid in family(self.pid):
+            self._known.add(pid)
             send(pid, signal.SIGKILL)
             yield
 
@@ -96,9 +97,12 @@ class Tree:
             known.update(self.group.pids())
         return [pid for pid in known if state(pid) not in DEAD]
 
-    def _send_to_runner(self, what: int) -> None:
-        if self.death is None:
-            send(self.pid, what)
+    def is_kin(self, pid: int) -> bool:
+        """Whether a process is known to come from here."""
+        if pid in self._known:
+            return True
+        seen = stat(pid)
+        return seen is not None and seen.session == self.pid
 
 
 def named(pids: list[int]) -> list[dict[str, object]]:
