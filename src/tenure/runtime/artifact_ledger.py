@@ -16,9 +16,13 @@ class Ledger:
         self._read = read
         self._limit = limit
         self._lock = threading.Lock()
-        self.forget()
+        self._start()
 
     def forget(self) -> None:
+        with self._lock:
+            self._start()
+
+    def _start(self) -> None:
         self._is_read = False
         self._total = 0
         self._sizes: dict[str, int] = {}
