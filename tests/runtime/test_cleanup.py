@@ -46,7 +46,7 @@ class Polite(ResourceManager):
 
 
 class Stubborn(Polite):
-    async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+    async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
         return False
 
 
@@ -81,7 +81,7 @@ def test_the_report_has_its_keys_and_is_json() -> None:
     assert report["failed"] == []
     assert report["job_status_updated"] is False
     for key in ("cleanup_started_at", "cleanup_completed_at"):
-        at = str(report[key])  # type: ignore[literal-required]
+        at = str(report[key])
         assert at.endswith("Z")
         assert datetime.fromisoformat(at).utcoffset() == timedelta(0)
     assert 0 <= report["cleanup_duration_seconds"] < 60
@@ -140,7 +140,7 @@ def test_all_resources_are_closed_at_once() -> None:
         all_here = asyncio.Barrier(50)
 
         class Meeting(Polite):
-            async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+            async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
                 await all_here.wait()
                 return True
 
@@ -157,7 +157,7 @@ def test_one_that_hangs_delays_no_other_and_is_forced() -> None:
     log: list[str] = []
 
     class Hanging(Polite):
-        async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+        async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
             await asyncio.Event().wait()
             return True
 
@@ -198,7 +198,7 @@ def test_a_clean_up_goes_on_when_who_asked_for_it_is_cancelled() -> None:
         started, go_on = asyncio.Event(), asyncio.Event()
 
         class Slow(Polite):
-            async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+            async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
                 started.set()
                 await go_on.wait()
                 return True

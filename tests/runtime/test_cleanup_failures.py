@@ -19,7 +19,7 @@ class Broken(ResourceManager):
         self.left = forced_failures
         self.forced = 0
 
-    async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+    async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
         raise self.error
 
     async def force_close(self) -> None:

@@ -81,7 +81,7 @@ def test_a_coroutine_that_blocks_its_loop_is_left_behind_too(release: threading.
     class Rude(ResourceManager):
         forced = False
 
-        async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+        async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
             return release.wait(PATIENCE)
 
         async def force_close(self) -> None:

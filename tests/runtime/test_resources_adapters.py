@@ -88,7 +88,7 @@ def test_a_block_that_was_entered_can_be_added() -> None:
         resources.add(async_block)
         assert (await resources.aclose())["failed"] == []
         with pytest.raises(StopIteration):
-            next(block.gen)  # type: ignore[attr-defined]
+            next(block.gen)
 
     asyncio.run(run())
 

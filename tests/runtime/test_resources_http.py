@@ -243,7 +243,7 @@ def in_a_thread(function: Callable[[], Any]) -> tuple[threading.Thread, list[Any
     def run() -> None:
         try:
             ends.append(function())
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             ends.append(error)
 
     thread = threading.Thread(target=run)

@@ -140,7 +140,7 @@ def test_a_stopped_process_hears_the_request(folder: Path) -> None:
 def test_a_process_of_asyncio(folder: Path) -> None:
     async def run() -> None:
         process = await asyncio.create_subprocess_exec(*command(folder, 1, deaf=False))
-        while len(pids_in(folder)) < 2:
+        while len(pids_in(folder)) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.005)
         assert await ProcessResourceManager(process).close_gracefully(PATIENCE)
         assert await process.wait() == -signal.SIGTERM

@@ -1,0 +1,143 @@
+"""Names of artifacts cannot leave their folder."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tenure.errors import InputRefused
+from tenure.runtime.artifact_names import checked
+from tenure.runtime.artifacts import Artifacts
+
+REFUSED = {
+    "": "it is empty",
+    "/etc/passwd": "it is absolute",
+    "../secret": "it has a .. in it",
+    "pages/../../secret": "it has a .. in it",
+    "..": "it has a .. in it",
+    ".": "it has a . in it",
+    "./x": "it has a . in it",
+    "a//b": "it has an empty part",
+    "a/": "it has an empty part",
+    "..\\secret": "it has a backslash in it",
+    "C:\\x": "it has a backslash in it",
+    "a\0b": "it has a control character or an invisible one in it",
+    "a\nb": "it has a control character or an invisible one in it",
+    "a\u202eb": "it has a control character or an invisible one in it",
+    "a\ud800": "it has a control character or an invisible one in it",
+    "\uff0e\uff0e/secret": "it has a .. in it",
+    "\u2025/secret": "it has a .. in it",
+    "\uff0fetc": "it is absolute",
+    "a\uff3cb": "it has a backslash in it",
+    "a::b": "it has a :: in it, which has a meaning in URLs of stores",
+    "x" * 201: "it is longer than 200 characters",
+    "ü" * 101: "a part of it takes more than 200 bytes",
+    " a": "a part of it begins or ends with a space, or ends with a dot",
+    "a ": "a part of it begins or ends with a space, or ends with a dot",
+    "a./b": "a part of it begins or ends with a space, or ends with a dot",
+    "...": "a part of it begins or ends with a space, or ends with a dot",
+    "nul": "nul is reserved",
+    "pages/NUL.txt": "NUL.txt is reserved",
+    "Com1": "Com1 is reserved",
+    ".tenure-x": ".tenure-x is reserved",
+    "a/.TENURE-x": ".TENURE-x is reserved",
+    ".\uff54enure-x": ".\uff54enure-x is reserved",
+}
+
+
+@pytest.mark.parametrize(("name", "why"), REFUSED.items(), ids=map(ascii, REFUSED))
+def test_a_name_that_could_lead_elsewhere_is_refused(name: str, why: str, tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path, "acme", 42)
+    for use in (lambda: artifacts.put(name, b"x"), lambda: artifacts.open(name)):
+        with pytest.raises(InputRefused) as refusal:
+            use()
+        assert str(refusal.value).endswith(f" cannot be the name of an artifact: {why}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [None, 7, b"bytes", Path("x")])
+def test_a_name_is_a_text(name: object, tmp_path: Path) -> None:
+    with pytest.raises(InputRefused, match="the name of an artifact is a text, not"):
+        Artifacts(tmp_path, "acme", 42).put(name, b"")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a", "pages/1.html", "a..b", ".hidden", "12:30.json", "käse", "a b", "x" * 200, "a.b.c"],
+)
+def test_ordinary_names_are_fine(name: str, tmp_path: Path) -> None:
+    artifacts = Artifacts(tmp_path, "acme", 42)
+    artifacts.put(name, b"x")
+    assert [kept.name for kept in artifacts.list()] == [name]
+
+
+@given(
+    st.text(max_size=30)
+    | st.lists(st.sampled_from(["..", ".", "/", "a", "\\", "\uff0e", " "])).map("".join)
+)
+def test_no_name_that_is_taken_leaves_the_folder(name: str) -> None:
+    try:
+        checked(name)
+    except InputRefused:
+        return
+    root = "/root/of/the/job"
+    assert os.path.normpath(f"{root}/{name}") == f"{root}/{name}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sentence"),
+    [
+        ("Page.html", "page.html", "would be the same as 'Page.html' where case does not matter"),
+        ("straße", "STRASSE", "would be the same as 'straße' where case does not matter"),
+        ("é", "e\u0301", "would be the same as 'é' where case does not matter"),
+        ("Pages/1", "pages", "is a folder of other artifacts"),
+        ("pages", "Pages/1", "cannot be below 'pages', which is a file"),
+    ],
+)
+@pytest.mark.parametrize("again", [False, True])
+def test_two_names_that_are_one_elsewhere_cannot_both_be_kept(
+    first: str, second: str, sentence: str, again: bool, tmp_path: Path
+) -> None:
+    artifacts = Artifacts(tmp_path, "acme", 42)
+    artifacts.put(first, b"first")
+    if again:
+        artifacts = Artifacts(tmp_path, "acme", 42)
+    with pytest.raises(InputRefused, match=sentence):
+        artifacts.put(second, b"second")
+    assert [kept.name for kept in artifacts.list()] == [first]
+
+
+def test_a_link_inside_the_folder_leads_nowhere(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_bytes(b"secret")
+    artifacts = Artifacts(tmp_path / "kept", "acme", 42)
+    artifacts.put("own", b"x")
+    folder = tmp_path / "kept" / "acme" / "42"
+    (folder / "folder").symlink_to(outside)
+    (folder / "file").symlink_to(outside / "secret")
+    for name in ("folder/secret", "folder/new", "file"):
+        with pytest.raises(InputRefused, match="is a link"):
+            artifacts.put(name, b"overwritten")
+        with pytest.raises(InputRefused, match="is a link"):
+            artifacts.open(name)
+    assert [kept.name for kept in artifacts.list()] == ["own"]
+    artifacts.delete_all()
+    assert (outside / "secret").read_bytes() == b"secret"
+    assert not folder.exists()
+
+
+def test_a_link_in_place_of_the_folder_leads_nowhere(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_bytes(b"secret")
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "42").symlink_to(outside)
+    artifacts = Artifacts(tmp_path, "acme", 42)
+    with pytest.raises(InputRefused, match="its folder is a link"):
+        artifacts.put("secret", b"overwritten")
+    assert artifacts.list() == []
+    artifacts.delete_all()
+    assert [file.name for file in outside.iterdir()] == ["secret"]
