@@ -14,7 +14,7 @@ GROUPS = {
     "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
     "What workers say": (
         *("register", "renew", "drain", "leave", "claim", "held"),
-        *("finish", "report", "crash", "release"),
+        *("finish", "exchange", "report", "crash", "release"),
     ),
     "What people do": (
         *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),

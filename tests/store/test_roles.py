@@ -37,7 +37,7 @@ MAY: dict[Kind, set[str]] = {
     | {"stop", "resume", "clear", "rerun", "queue", "pause", "unpause"}
     | {"create_pool", "change_slots", "release_slot", "recover", "drain"},
     "worker": {"register", "renew", "leave", "claim", "held", "finish", "crash", "release"}
-    | {"report", "promote", "recover", "prune", "stop", "step", "close_record", "show"},
+    | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"},
 }
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
 
@@ -53,6 +53,7 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "claim": lambda s, _: s.claim(uuid4(), 1),
     "held": lambda s, _: s.held(uuid4()),
     "finish": lambda s, _: s.finish(uuid4(), []),
+    "exchange": lambda s, _: s.exchange(uuid4()),
     "crash": lambda s, _: s.crash(uuid4(), []),
     "release": lambda s, _: s.release(uuid4(), []),
     "report": lambda s, _: s.report(uuid4(), []),

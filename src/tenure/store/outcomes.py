@@ -16,7 +16,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     job: int
     token: int
     outcome: Literal["completed", "failed", "retry", "stopped", "released"] | None = None
-    value: JSON = None
+    value: JSON | msgspec.Raw = None
     error: Mapping[str, JSON] | None = None
     run_at: datetime | None = None  # of a retry
     intent: Intent | None = None  # of a stop that the job itself asked for
@@ -25,6 +25,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     runner: str | None = None
     cleanup: Mapping[str, JSON] | None = None
     until: Literal["children"] | None = None  # released until its children have ended
+    suspect: bool = False  # released because its runner died, and nobody knows whose fault it was
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -45,8 +46,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     job: int
     token: int
     progress: Mapping[str, JSON] | None = None
-    checkpoint: JSON = None
-    partials: Sequence[JSON] = ()
+    checkpoint: JSON | msgspec.Raw = None
+    partials: Sequence[JSON | msgspec.Raw] = ()
     spent: Mapping[str, float] | None = None
     logs: Sequence[LogLine] = ()
     artifacts: Sequence[Artifact] = ()

@@ -25,7 +25,7 @@ class Claimed(msgspec.Struct, frozen=True):
     token: int
     task: str
     queue: str
-    args: Mapping[str, JSON]
+    raw_args: bytes  # as JSON: most who claim only pass them on
     attempt: int
     max_attempts: int
     crashes: int
@@ -37,8 +37,20 @@ class Claimed(msgspec.Struct, frozen=True):
     target: str | None
     options: Mapping[str, JSON] | None
     budget: Mapping[str, float] | None
-    checkpoint: JSON
+    raw_checkpoint: bytes | None
     slots: Mapping[str, str] | None
+
+    @property
+    def args(self) -> Mapping[str, JSON]:
+        args: Mapping[str, JSON] = msgspec.json.decode(self.raw_args)
+        return args
+
+    @property
+    def checkpoint(self) -> JSON:
+        if self.raw_checkpoint is None:
+            return None
+        checkpoint: JSON = msgspec.json.decode(self.raw_checkpoint)
+        return checkpoint
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -99,6 +111,17 @@ class Promoted(msgspec.Struct, frozen=True):
     targets: int
     closed: int
     more: bool
+    next_due: float | None = None  # seconds until the next job that waits for its time
+
+
+class Exchanged(msgspec.Struct, frozen=True):
+    alive: bool
+    finished: Finished
+    claims: tuple[Claim, ...]  # one for each want
+    promoted: Promoted | None  # none: nobody promoted, or it failed
+    promote_error: str | None
+    next_due: float | None  # seconds; none also when nobody looked, because there is enough to do
+    idled: bool  # only from here on it is told of new jobs: look once more
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -12,7 +12,17 @@ from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, as_list, of_worker
 from tenure.store.new_jobs import as_json, refuse_not_json
 from tenure.store.outcomes import Ending, Report
-from tenure.store.results import Claim, Claimed, Finished, Held, Holding, Renewal, Reported
+from tenure.store.results import (
+    Claim,
+    Claimed,
+    Exchanged,
+    Finished,
+    Held,
+    Holding,
+    Promoted,
+    Renewal,
+    Reported,
+)
 
 
 def register(
@@ -92,6 +102,47 @@ def finish(worker: UUID, endings: Sequence[Ending]) -> Call[Finished]:
     )
 
 
+class Want(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What claim takes, as a part of an exchange."""
+
+    n: int
+    queues: Sequence[str] | None = None
+    tasks: Sequence[str] | None = None
+    floors: str | None = None
+
+
+def exchange(
+    worker: UUID,
+    endings: Sequence[Ending] = (),
+    wants: Sequence[Want] = (),
+    *,
+    promoting: bool = False,
+    hungry: bool = False,
+) -> Call[Exchanged]:
+    for ending in endings:
+        refuse_not_json(ending.value)
+    asked = [
+        {
+            "n": want.n,
+            "queues": want.queues,
+            "tasks": want.tasks,
+            "floors": None if want.floors is None else msgspec.Raw(want.floors.encode()),
+        }
+        for want in wants
+    ]
+    return Call(
+        "exchange",
+        {
+            **of_worker(worker),
+            "outcomes": Argument(as_json(endings), "jsonb"),
+            "wants": Argument(as_json(asked), "jsonb"),
+            "promoting": Argument(promoting, "bool"),
+            "hungry": Argument(hungry, "bool"),
+        },
+        _read_exchanged,
+    )
+
+
 def crash(worker: UUID, jobs: Sequence[Ending]) -> Call[Finished]:
     return Call(
         "crash", {**of_worker(worker), "jobs": Argument(as_json(jobs), "jsonb")}, _read_finished
@@ -114,31 +165,73 @@ def report(worker: UUID, reports: Sequence[Report]) -> Call[Reported]:
     )
 
 
+class _JobColumns(msgspec.Struct):
+    """A column is left out where nothing stands in it."""
+
+    id: list[int] = []
+    lane: list[int] = []
+    args: list[msgspec.Raw] = []
+    attempt: list[int] = []
+    max_attempts: list[int] = []
+    crashes: list[int] = []
+    priority: list[int] = []
+    owner: list[str] = []
+    root_id: list[int] = []
+    parent_id: list[int | None] | None = None
+    key: list[str | None] | None = None
+    target: list[str | None] | None = None
+    options: list[dict[str, Any] | None] | None = None
+    budget: list[dict[str, float] | None] | None = None
+    checkpoint: list[msgspec.Raw] | None = None
+    slots: list[dict[str, str] | None] | None = None
+
+
 class _ClaimColumns(msgspec.Struct):
     alive: bool
     floors: msgspec.Raw
     token: int = 0
-    jobs: dict[str, list[Any] | None] = {}
+    jobs: _JobColumns = msgspec.field(default_factory=_JobColumns)
     lanes: dict[str, tuple[str, str]] = {}
 
 
 _claim_columns = answer(_ClaimColumns)
-_rest = ("parent_id", "key", "target", "options", "budget", "checkpoint", "slots")
-_first = ("args", "attempt", "max_attempts", "crashes", "priority", "owner", "root_id")
 
 
 def _read_claim(text: bytes | str) -> Claim:
-    claim = _claim_columns(text)
+    return _claim(_claim_columns(text))
+
+
+def _claim(claim: _ClaimColumns) -> Claim:
     columns = claim.jobs
-    ids = columns.get("id") or []
-    nothing = [None] * len(ids)
-    lanes = [claim.lanes[str(lane)] for lane in columns.get("lane") or []]
-    rows = zip(*(columns.get(name) or nothing for name in (*_first, *_rest)), strict=True)
-    jobs = tuple(
-        Claimed(job, claim.token, *lane, *row)
-        for job, lane, row in zip(ids, lanes, rows, strict=True)
+    nothing = [None] * len(columns.id)
+    lanes = {int(lane): names for lane, names in claim.lanes.items()}
+    rows = zip(
+        columns.id,
+        (lanes[lane] for lane in columns.lane),
+        # Copies: a part of the answer would keep all of it in memory, as long as the job runs.
+        map(bytes, columns.args),
+        columns.attempt,
+        columns.max_attempts,
+        columns.crashes,
+        columns.priority,
+        columns.owner,
+        columns.root_id,
+        columns.parent_id or nothing,
+        columns.key or nothing,
+        columns.target or nothing,
+        columns.options or nothing,
+        columns.budget or nothing,
+        map(_unless_null, columns.checkpoint) if columns.checkpoint else nothing,
+        columns.slots or nothing,
+        strict=True,
     )
+    jobs = tuple(Claimed(job, claim.token, *names, *rest) for job, names, *rest in rows)
     return Claim(jobs, bytes(claim.floors).decode(), claim.alive)
+
+
+def _unless_null(raw: msgspec.Raw) -> bytes | None:
+    text = bytes(raw)
+    return None if text == b"null" else text
 
 
 class _FinishedByState(msgspec.Struct):
@@ -152,6 +245,35 @@ _finished_by_state = answer(_FinishedByState)
 
 
 def _read_finished(text: bytes | str) -> Finished:
-    told = _finished_by_state(text)
+    return _finished(_finished_by_state(text))
+
+
+def _finished(told: _FinishedByState) -> Finished:
     accepted = {job: state for state, jobs in told.accepted.items() for job in jobs}
     return Finished(accepted, told.refused, told.busy, told.wakes)
+
+
+class _ExchangedColumns(msgspec.Struct):
+    alive: bool
+    finished: _FinishedByState
+    claims: list[_ClaimColumns]
+    promoted: Promoted | None
+    promote_error: str | None
+    next_due: float | None
+    idled: bool
+
+
+_exchanged_columns = answer(_ExchangedColumns)
+
+
+def _read_exchanged(text: bytes | str) -> Exchanged:
+    told = _exchanged_columns(text)
+    return Exchanged(
+        told.alive,
+        _finished(told.finished),
+        tuple(map(_claim, told.claims)),
+        told.promoted,
+        told.promote_error,
+        told.next_due,
+        told.idled,
+    )

@@ -11,7 +11,7 @@ DECLARE
         WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'explain', 'kept']
         WHEN 'operator' THEN looking || ARRAY['stop', 'resume', 'clear', 'rerun', 'queue', 'pause', 'unpause', 'create_pool',
             'change_slots', 'release_slot', 'recover', 'drain']
-        WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'claim', 'held', 'finish', 'crash', 'release', 'report',
+        WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
             'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show']
     END;
     verb    regprocedure;

@@ -2,7 +2,7 @@
 --
 -- Runs after the commit of whatever left a wake, with fresh snapshots and without ever waiting: what
 -- somebody has locked keeps its wake and is looked at again. Any number of callers may run it at
--- once. "more" says that a batch was full.
+-- once. "more" says that a batch was full, "next_due" in how many seconds the next job's time comes.
 CREATE OR REPLACE FUNCTION tenant.promote(n integer DEFAULT 500) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -12,5 +12,5 @@ DECLARE
     closed  integer := tenant.close_complete(n);
 BEGIN
     RETURN json_build_object('linked', linked, 'due', due, 'targets', lined, 'closed', closed,
-        'more', greatest(linked, due, lined, closed) >= n);
+        'more', greatest(linked, due, lined, closed) >= n, 'next_due', tenant.next_due());
 END $$;

@@ -1,0 +1,69 @@
+"""Exchanges at the same time: what each promotes before its commit is not lost for the other."""
+
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import State
+from tenure.store.calls.working import Want, exchange
+from tenure.store.store import Store
+from tests.factories import ending, make_job, make_jobs, make_worker
+from tests.store.races.stage import Stage
+
+
+def test_two_ends_of_one_family_that_are_promoted_by_those_who_end_them(
+    stage: Stage, store: Store
+) -> None:
+    """Each promotes before the other has committed; whoever is last sees both."""
+    ids = make_jobs(
+        store,
+        [
+            NewJob(key="root"),
+            NewJob(key="a", task="work", parent="root"),
+            NewJob(key="b", task="work", parent="root"),
+        ],
+    )
+    worker = make_worker(store)
+    a, b = worker.claim(2)
+    first, second = stage.session(), stage.session()
+    first(exchange(worker.id, [ending(a)], [Want(n=5)]))
+    second(exchange(worker.id, [ending(b)], [Want(n=5)]))
+    first.commit()
+    second.commit()
+    store.exchange(worker.id, promoting=True)
+    assert store.show(ids["root"]).state is State.COMPLETED
+
+
+def test_what_another_promotes_is_busy_and_ends_when_it_is_said_again(
+    stage: Stage, store: Store
+) -> None:
+    ids = make_jobs(
+        store,
+        [
+            NewJob(key="a", task="work"),
+            NewJob(key="b", task="work"),
+            NewJob(key="last", task="work", after=["a", "b"]),
+        ],
+    )
+    worker = make_worker(store)
+    a, b = worker.claim(2)
+    first = stage.session()
+    first(exchange(worker.id, [ending(a)]))
+    assert store.exchange(worker.id, [ending(b)]).finished.busy == (b.id,)
+    first.commit()
+    (claim,) = store.exchange(worker.id, [ending(b)], [Want(n=1)]).claims
+    assert [job.id for job in claim.jobs] == [ids["last"]]
+
+
+def test_a_target_that_is_freed_and_lined_up_for_at_once_is_not_forgotten(
+    stage: Stage, store: Store
+) -> None:
+    make_job(store, target="x")
+    store.promote()
+    worker = make_worker(store)
+    job = worker.claim_one()
+    freeing, lining = stage.session(), stage.session()
+    (late,) = lining.enqueue(NewJob(task="work", target="x"))
+    assert freeing(exchange(worker.id, [ending(job)], [Want(n=1)])).claims[0].jobs == ()
+    lining.commit()
+    store.promote()  # finds the target locked by the one who frees it
+    freeing.commit()
+    (got,) = store.exchange(worker.id, [], [Want(n=1)], promoting=True).claims[0].jobs
+    assert got.id == late.id
