@@ -114,6 +114,11 @@ class Guard:
         return frozenset(self._runners)
 
     @property
+    def is_gone(self) -> bool:
+        """The guard has ended, and all runners with it."""
+        return self._ended.done()
+
+    @property
     def is_frozen(self) -> bool:
         """All runners stand still, and stay so until `thaw` or their death."""
         return self._page.frozen
@@ -230,8 +235,10 @@ class Guard:
 
         def kill(answer: asyncio.Future[Ask]) -> None:
             if not answer.cancelled() and answer.exception() is None:
+                pid = answer.result().get("pid", 0)
+                self._runners.discard(pid)
                 with suppress(GuardUnavailable):
-                    self._send({"id": 0, "do": "kill", "pid": answer.result().get("pid", 0)})
+                    self._send({"id": 0, "do": "kill", "pid": pid})
 
         if answer.cancelled():
             answer = self._requests[number] = self._loop.create_future()

@@ -180,10 +180,10 @@ def _reap_one(folder: Path, lock: int) -> Reaped:
 
 
 def _clear_folder(folder: Path, lock: int) -> Removed:
-    """The lock goes last, so that a folder half cleared is still seen as one."""
+    """Remove what is in it, then the lock: a folder half cleared is still seen as one."""
     try:
         removed = remove(folder, keep={_LOCK})
-        with suppress(OSError):
+        with _turn(folder.parent), suppress(OSError):
             (folder / _LOCK).unlink()
             folder.rmdir()
     finally:
@@ -218,7 +218,7 @@ def _turn(root: Path) -> Iterator[None]:
 
 
 def _try_lock(folder: Path) -> int | None:
-    """Take the lock of a folder if nobody holds it and the folder is still there."""
+    """Take the lock of a folder if nobody holds it. Needs the turn."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         fd = os.open(folder / _LOCK, flags, 0o600)
@@ -227,10 +227,6 @@ def _try_lock(folder: Path) -> int | None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(fd)
-        return None
-    if os.fstat(fd).st_nlink == 0:
-        # Another reaper was done with it between our opening and our locking.
         os.close(fd)
         return None
     return fd

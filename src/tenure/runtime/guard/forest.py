@@ -132,7 +132,7 @@ class Forest:
                 tree.bury()
                 del self.trees[tree.pid]
             elif now - tree.doomed_at > PATIENCE:
-                self._tell(tree, named([*tree.alive(), *self._strays_of(tree)]))
+                self._tell(tree, named({*tree.members(), *self._strays_of(tree)}))
 
     def _tell(self, tree: Tree, left: Left) -> None:
         if tree.death is not None and not tree.was_told:

@@ -90,12 +90,9 @@ class Tree:
             send(pid, signal.SIGCONT)
         self._stopped.clear()
 
-    def alive(self) -> list[int]:
-        """What still lives of it below the runner, and in its group."""
-        known = set(family(self.pid))
-        if self.group is not None:
-            known.update(self.group.pids())
-        return [pid for pid in known if state(pid) not in DEAD]
+    def members(self) -> set[int]:
+        """The runner, what is below it, and what is in its group."""
+        return {*family(self.pid), *(self.group.pids() if self.group is not None else ())}
 
     def is_kin(self, pid: int) -> bool:
         """Whether a process is known to come from here."""
@@ -105,9 +102,9 @@ class Tree:
         return seen is not None and seen.session == self.pid
 
 
-def named(pids: list[int]) -> list[dict[str, object]]:
+def named(pids: set[int]) -> list[dict[str, object]]:
     """Processes that could not be killed, as the keeper is told of them."""
+    alive = sorted(pid for pid in pids if state(pid) not in DEAD)
     return [
-        {"pid": pid, "command": command(pid), "why": why_alive(pid)}
-        for pid in sorted(pids)[:MOST_NAMED]
+        {"pid": pid, "command": command(pid), "why": why_alive(pid)} for pid in alive[:MOST_NAMED]
     ]

@@ -1,0 +1,264 @@
+"""What a killed worker leaves behind is cleared away by the next, once."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tenure.errors import InputRefused, SettingInvalid
+from tenure.runtime import leftovers
+from tenure.runtime.guard import processes
+from tenure.runtime.leftovers import Place, kill_marked, reap
+from tests.runtime.guarded import PARENT, SLEEPER, Ground, Tree, python, until
+
+CLAIM = """
+import sys, time
+from pathlib import Path
+from tenure.runtime.leftovers import Place
+place = Place.claim(sys.argv[1], Path(sys.argv[2]))
+secret = place.temp_dir(sensitive=True) / "secret"
+secret.write_text("secret")
+print(secret, flush=True)
+time.sleep(600)
+"""
+
+REAP = """
+import sys
+from pathlib import Path
+from tenure.runtime.leftovers import reap
+print("ready", flush=True)
+sys.stdin.readline()
+for one in reap(Path(sys.argv[1])):
+    print(one.marker, *one.processes.killed, flush=True)
+"""
+
+REAP_ON = """
+import sys
+from pathlib import Path
+from tenure.runtime.leftovers import reap
+print("ready", flush=True)
+sys.stdin.readline()
+while True:
+    for one in reap(Path(sys.argv[1])):
+        print(one.marker, flush=True)
+"""
+
+
+@contextmanager
+def reaper(root: Path, code: str) -> Iterator["subprocess.Popen[str]"]:
+    """A process that reaps when it is told to go."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def say_go(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "host"
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    ground = Ground(tmp_path, "walk")
+    yield ground
+    ground.leave()
+
+
+def dead_worker(marker: str, root: Path) -> Path:
+    """Have a worker killed; give the path of a secret it left."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLAIM, marker, str(root)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    secret = Path(process.stdout.readline().strip())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    return secret
+
+
+def orphan(ground: Ground, code: str) -> tuple[Tree, "subprocess.Popen[bytes]"]:
+    tree = ground.tree()
+    env = {**tree.env, processes.WORKER: ground.marker}
+    process = subprocess.Popen(python(code), env=env, start_new_session=True)
+    until(lambda: tree.is_ready or (code is SLEEPER and tree.pids))
+    return tree, process
+
+
+def test_a_place_is_private_and_removed_with_all_that_is_in_it(root: Path) -> None:
+    with Place.claim("mine", root) as place:
+        assert stat.S_IMODE(root.stat().st_mode) == 0o700
+        assert stat.S_IMODE(place.folder.stat().st_mode) == 0o700
+        (place.temp_dir() / "file").write_text("")
+        assert reap(root) == []
+        assert place.folder.exists()
+    assert not place.folder.exists()
+    with Place.claim("mine", root):
+        pass
+
+
+def test_a_dead_workers_processes_and_folders_are_reaped(ground: Ground, root: Path) -> None:
+    secret = dead_worker(ground.marker, root)
+    tree, process = orphan(ground, PARENT)
+    watched = os.open(secret, os.O_RDONLY)
+    with Place.claim("living", root) as living:
+        (one,) = reap(root)
+        assert living.folder.exists()
+    process.wait()
+    assert one.marker == ground.marker
+    assert set(one.processes.killed) == set(tree.pids)
+    assert one.processes.left == ()
+    assert one.files.overwritten == 1
+    assert one.files.failed == ()
+    assert not one.folder.exists()
+    assert os.pread(watched, 6, 0) == bytes(6)
+    os.close(watched)
+    assert reap(root) == []
+
+
+def test_a_frozen_guard_is_killed_after_all_that_it_holds(ground: Ground, root: Path) -> None:
+    tree = ground.tree()
+    with ground.keeper(PARENT, tree) as keeper:
+        until(lambda: tree.is_ready)
+        os.kill(keeper.guard, signal.SIGSTOP)
+        keeper.send(signal.SIGKILL)
+        dead_worker(ground.marker, root)
+        (one,) = reap(root)
+        assert {keeper.guard, *tree.pids} <= set(one.processes.killed)
+        until(lambda: not ground.living())
+
+
+def test_several_reapers_at_once_share_the_work(ground: Ground, root: Path) -> None:
+    markers = {ground.marker, *(f"dead-{uuid4().hex[:8]}" for _ in range(20))}
+    dead_worker(ground.marker, root)
+    for marker in markers - {ground.marker}:
+        os.close(Place.claim(marker, root)._lock)
+    _, process = orphan(ground, PARENT)
+    with ExitStack() as stack:
+        reapers = [stack.enter_context(reaper(root, REAP)) for _ in range(4)]
+        for each in reapers:
+            say_go(each)
+        reaped = [line.split()[0] for each in reapers for line in each.stdout or ()]
+        assert [each.wait() for each in reapers] == [0, 0, 0, 0]
+    process.wait()
+    assert sorted(reaped) == sorted(markers)
+    assert [path for path in root.iterdir() if path.is_dir()] == []
+
+
+def test_a_worker_that_starts_while_others_reap_keeps_its_place(root: Path) -> None:
+    with reaper(root, REAP_ON) as one, reaper(root, REAP_ON) as two:
+        for each in (one, two):
+            say_go(each)
+        for number in range(200):
+            with Place.claim(f"w{number}", root) as place:
+                place.temp_dir()
+                assert (place.folder / "lock").exists()
+        assert one.poll() is two.poll() is None
+        for each in (one, two):
+            each.kill()
+            assert each.stdout is not None
+            assert each.stdout.read() == "", "something that was held has been reaped"
+
+
+def test_a_folder_without_lock_is_reaped_too(root: Path) -> None:
+    Place.claim("whole", root).release()
+    (root / "half").mkdir()
+    (root / "not-a-folder").write_text("")
+    assert [one.marker for one in reap(root)] == ["half"]
+    assert (root / "not-a-folder").exists()
+
+
+def test_nothing_that_has_another_marker_is_killed(ground: Ground) -> None:
+    tree, process = orphan(ground, SLEEPER)
+    assert kill_marked(ground.marker[:-1]).killed == ()
+    assert kill_marked(ground.marker + "x").killed == ()
+    assert tree.alive == [process.pid]
+    assert kill_marked(ground.marker).killed == (process.pid,)
+    process.wait()
+
+
+def test_a_reaper_that_carries_the_marker_spares_itself_and_its_parents(
+    ground: Ground,
+) -> None:
+    code = """
+import subprocess, sys
+from tenure.runtime.leftovers import kill_marked
+print(*kill_marked(sys.argv[1]).killed)
+"""
+    nested = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}, sys.argv[1]])"
+    )
+    tree, process = orphan(ground, SLEEPER)
+    output = subprocess.run(
+        [sys.executable, "-c", nested, ground.marker],
+        env={**os.environ, processes.WORKER: ground.marker},
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    process.wait()
+    assert output.split() == [str(process.pid).encode()]
+    assert not tree.alive
+
+
+@pytest.mark.parametrize("marker", ["", "../up", ".hidden", "a/b", "x" * 101])
+def test_a_marker_that_is_no_name_is_refused(root: Path, marker: str) -> None:
+    with pytest.raises(InputRefused, match="cannot be the marker"):
+        Place.claim(marker, root)
+
+
+def test_a_folder_of_someone_else_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.mkdir()
+    uid = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: uid + 1)
+    with pytest.raises(SettingInvalid, match=f"belongs to user {uid}"):
+        reap(root)
+
+
+def test_a_link_or_a_file_in_place_of_the_folder_is_refused(root: Path, tmp_path: Path) -> None:
+    root.symlink_to(tmp_path)
+    with pytest.raises(SettingInvalid, match="is not a directory"):
+        reap(root)
+    root.unlink()
+    root.write_text("")
+    with pytest.raises(SettingInvalid, match="is not a directory"):
+        Place.claim("mine", root)
+
+
+def test_a_folder_that_others_can_open_is_closed_to_them(root: Path) -> None:
+    root.mkdir()
+    root.chmod(0o755)
+    assert reap(root) == []
+    assert stat.S_IMODE(root.stat().st_mode) == 0o700
+
+
+def test_without_a_root_it_is_the_users_own_below_the_temporary_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Place.claim("mine") as place:
+        assert place.folder == tmp_path / f"tenure-{os.getuid()}" / "mine"
+        assert leftovers.reap() == []
