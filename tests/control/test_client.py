@@ -6,18 +6,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
 
-from tenure import Tenure
+from tenure.app import Tenure
 from tenure.config import Settings
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.errors import InputRefused, SchemaMismatch, SettingInvalid
 from tenure.store.embedded import binaries
+from tenure.store.store import AsyncStore
 from tests.factories import make_job, make_worker
 
 WITHOUT_WHEEL = os.environ.get("TENURE_TEST_BINARIES") == "system"
@@ -139,6 +141,45 @@ def test_without_a_url_a_database_of_its_own_is_started_migrated_and_stopped(
     assert is_stopped(folder)
     with Tenure(settings=Settings(folder=folder)) as again:
         assert again.store.show(job).state is State.COMPLETED
+    assert is_stopped(folder)
+
+
+def test_making_one_costs_nothing_and_touches_nothing(folder: Path) -> None:
+    app = Tenure(settings=Settings(folder=folder))
+    assert not folder.exists()
+    app.close()
+    assert not folder.exists()
+    Tenure("postgresql:///elsewhere?host=/nowhere").close()
+
+
+def test_what_was_closed_is_opened_again_by_the_next_use(
+    folder: Path,
+) -> None:
+    app = Tenure(settings=Settings(folder=folder))
+    for _ in range(2):
+        app.store.statistics()
+        assert not is_stopped(folder)
+        app.close()
+        assert is_stopped(folder)
+
+
+def test_threads_that_come_first_at_once_share_one_store(database: str) -> None:
+    with Tenure(database) as app, ThreadPoolExecutor(8) as threads:
+        stores = set(threads.map(lambda _: app.store, range(32)))
+        assert len(stores) == 1
+
+
+def test_an_event_loop_has_one_open_store_for_each_tenant(database: str, folder: Path) -> None:
+    async def use(app: Tenure) -> AsyncStore:
+        async with app:
+            stores = await asyncio.gather(*(app.astore_of() for _ in range(10)))
+            assert len(set(stores)) == 1
+            assert (await stores[0].statistics()).total == 0
+            return stores[0]
+
+    app = Tenure(database)
+    assert asyncio.run(use(app)) is not asyncio.run(use(app))
+    asyncio.run(use(Tenure(settings=Settings(folder=folder))))
     assert is_stopped(folder)
 
 

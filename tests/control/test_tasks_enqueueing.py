@@ -62,6 +62,7 @@ def test_using_says_it_for_these_jobs_alone(crawl: Task[..., int]) -> None:
         timeout=None, grace="20s", ask_for="5s", last_rung="interrupted", budget={"tokens": 5},
         target="site:a", pools=["trees"], memory="1GB", cancel_pauses=True,
     )  # fmt: skip
+    crawl.client.store.create_pool("trees", ["oak"])
     before = datetime.now(UTC)
     job = bound.enqueue("a").job()
     assert (job.queue, job.priority, job.owner, job.key) == ("fast", 7, "ann", "k")
@@ -70,9 +71,13 @@ def test_using_says_it_for_these_jobs_alone(crawl: Task[..., int]) -> None:
     deadline = datetime.fromisoformat(job.options.pop("deadline"))
     assert timedelta(days=1) <= deadline - before < timedelta(days=1, minutes=1)
     assert job.options == {
-        "retry": Retry(max=0).as_options(), "grace": "20s", "ask_for": "5s", "memory": 1_000_000_000,
-        "last_rung": "interrupted", "cancel_pauses": True,
-    }  # fmt: skip
+        "retry": Retry(max=0).as_options(),
+        "grace": "20s",
+        "ask_for": "5s",
+        "last_rung": "interrupted",
+        "memory": 1_000_000_000,
+        "cancel_pauses": True,
+    }
     assert crawl.enqueue("a").job().queue == "crawl"
     assert bound.using(priority=8).new_job("a").queue == "fast"
 

@@ -54,6 +54,11 @@ class Client:
             return self._embedded.url
 
     @property
+    def known_url(self) -> str | None:
+        """Where the jobs are, if that is said anywhere; nothing is started for it."""
+        return self._url
+
+    @property
     def store(self) -> Store:
         """The verbs for the default tenant."""
         return self.store_of(DEFAULT)

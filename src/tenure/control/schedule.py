@@ -39,6 +39,20 @@ class Schedule:
         """The first of its times after this moment."""
         return next(CronSim(self.cron, moment.astimezone(ZoneInfo(self.tz)))).astimezone(UTC)
 
+    def due(self, moment: datetime) -> NewJob:
+        """The job for one of its times; the key of that time lets it be enqueued once."""
+        options = dict(self.job.options or {})
+        if self.deadline is not None:
+            options["deadline"] = (moment + self.deadline).isoformat()
+        unique = self.job.unique if self.overlap == "queue" else f"schedule:{self.name}"
+        return msgspec.structs.replace(
+            self.job,
+            idempotency=f"schedule:{self.name}:{moment.isoformat()}",
+            unique=unique,
+            when_taken="replace" if self.overlap == "replace" else "return",
+            options=options or None,
+        )
+
     def announcement(self) -> dict[str, JSON]:
         return {
             "name": self.name,
@@ -89,6 +103,8 @@ def make_schedule(
             raise SettingInvalid("its task may be for another queue or tenant, and nothing else")
         if not isinstance(name, str) or not name:
             raise SettingInvalid(f"name: it takes a text that is not empty, not {name!r}")
+        if not isinstance(args, Mapping | None):
+            raise SettingInvalid(f"args: it takes arguments by name, not {args!r}")
         # A deadline is counted from each enqueue; it must not be written down now.
         job = task.using(deadline=None).new_job(**(args or {}))
     return Schedule(
