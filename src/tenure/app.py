@@ -151,20 +151,11 @@ class Tenure(Client):
         job of the time before has not ended, ``catch_up`` how late a job may still be enqueued.
         """
 
-        def declare(task: Task[..., Any]) -> Task[..., Any]:
-            made = make_schedule(task, cron, name, **how)
-            if made.name in self._schedules:
-                raise SettingInvalid(
-                    f"there are two schedules named {made.name!r}; give one of them another name="
-                )
-            self._schedules[made.name] = made
+        def declare(task: AnyTask) -> AnyTask:
+            self._scheduled(task, cron, name, how)
             return task
 
-        if task is None:
-            return declare
-        before = set(self._schedules)
-        declare(task)
-        return next(made for made in self._schedules.values() if made.name not in before)
+        return declare if task is None else self._scheduled(task, cron, name, how)
 
     # app.worker(...) stands here.
 
@@ -229,6 +220,17 @@ class Tenure(Client):
             )
         self._tasks[name] = task
         return task
+
+    def _scheduled(
+        self, task: Task[..., Any], cron: str, name: str | None, how: Mapping[str, Any]
+    ) -> Schedule:
+        made = make_schedule(task, cron, name, **how)
+        if made.name in self._schedules:
+            raise SettingInvalid(
+                f"there are two schedules named {made.name!r}; give one of them another name="
+            )
+        self._schedules[made.name] = made
+        return made
 
 
 def _refuse_compensation(task: Task[..., Any]) -> None:

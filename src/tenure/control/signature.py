@@ -40,6 +40,7 @@ class Signature:
         self.defaults = defaults or {}
         self.positional = positional
         self.takes_context = takes_context
+        self._returns = returns
         self._arguments = _shape(types, self.defaults)
         self._result = _shape({_RESULT: returns}, {})
 
@@ -66,6 +67,8 @@ class Signature:
 
     def write_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
         """The arguments of a call as JSON by name."""
+        if not (self.types or args or kwargs):
+            return b"{}"
         mistakes = []
         if len(args) > len(self.positional):
             mistakes.append(
@@ -90,6 +93,8 @@ class Signature:
 
     def read_arguments(self, args: Mapping[str, JSON] | bytes) -> dict[str, Any]:
         """The arguments as the function takes them."""
+        if not self.types and args in ({}, b"{}"):
+            return {}
         text = args if isinstance(args, bytes) else msgspec.json.encode(args)
         try:
             return self._arguments.read(text)
@@ -115,6 +120,8 @@ class Signature:
 
     def write_result(self, value: Any) -> JSON:
         """What the function returned, as JSON."""
+        if value is None and self._returns in (None, Any):
+            return None
         try:
             return msgspec.json.decode(self._result.write({_RESULT: value}))[_RESULT]
         except Mistakes as wrong:
