@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from psycopg import AsyncConnection, waiting
-from psycopg.abc import PQGen
+from psycopg.abc import Buffer, PQGen
+from psycopg.adapt import Loader
 from psycopg.conninfo import conninfo_to_dict
 
 from tenure.config import Settings
@@ -45,11 +46,20 @@ async def dedicated(url: str, settings: Settings | None, name: str) -> Dedicated
     settings = settings or Settings()
     said = conninfo_to_dict(url)
     ours: dict[str, Any] = {"application_name": name, **_alive(settings)}
-    return await Dedicated.connect(
+    connection = await Dedicated.connect(
         url,
         **options(connect_timeout(settings)),
         **{option: value for option, value in ours.items() if option not in said},
     )
+    connection.adapters.register_loader("text", _Bytes)
+    return connection
+
+
+class _Bytes(Loader):
+    """Answers as they come: they are JSON, and whoever decodes it wants bytes."""
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
 
 
 def _alive(settings: Settings) -> dict[str, int]:
