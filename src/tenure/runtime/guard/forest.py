@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 
-from .processes import RUNNER, all_pids, children_of, environment, family, send
+from .processes import RUNNER, all_pids, children_of, environment, family, send, stat
 from .tree import Tree, named
 
 PATIENCE = 2.0  # then it is said what could not be killed
@@ -59,12 +59,12 @@ class Forest:
                 if tree.death is not None:
                     tree.doom(time.monotonic())
                 continue
-            if pid not in self._strays:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                self._strays.pop(pid, None)
+            elif pid not in self._strays:
                 # Asked before it is killed: the dead tell nothing.
                 self._strays[pid] = self._origin(pid)
                 send(pid, signal.SIGKILL)
-            if os.waitpid(pid, os.WNOHANG)[0]:
-                del self._strays[pid]
 
     def kill_on(self) -> None:
         """Go on killing for a while, and tell of what has ended."""
@@ -114,9 +114,11 @@ class Forest:
 
     def _origin(self, stray: int) -> str | None:
         """The mark of the tree that a process comes from, if that can be known."""
-        mark = environment(stray).get(RUNNER)
-        kin = (tree.mark for tree in self.trees.values() if tree.is_kin(stray))
-        return mark or next(kin, None)
+        mark, seen = environment(stray).get(RUNNER), stat(stray)
+        for tree in self.trees.values():
+            if stray in tree.known or mark == tree.mark or (seen and seen.session == tree.pid):
+                return tree.mark
+        return None
 
     def _strays_of(self, tree: Tree) -> list[int]:
         """Its orphans; one of unknown origin counts for every tree."""

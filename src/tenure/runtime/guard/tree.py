@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .cgroups import Group
-from .processes import DEAD, STANDING, command, family, send, stat, state, why_alive
+from .processes import DEAD, STANDING, command, family, send, state, why_alive
 
 MOST_NAMED = 50
 
@@ -31,7 +31,7 @@ class Tree:
         self.never_ran = False
         self.was_told = False
         self.was_swept = False
-        self._known: set[int] = set()
+        self.known: set[int] = set()  # what was seen of it while it was being killed
         self._stopped: set[int] = set()
 
     @property
@@ -63,10 +63,10 @@ class Tree:
         """Send SIGKILL to all that is found now, a piece at a time."""
         if self.group is not None:
             # Remembered first: the dead lose their parents, and the stuck are hard to ask.
-            self._known.update(self.group.pids())
+            self.known.update(self.group.pids())
             self.group.kill()
         for pid in family(self.pid):
-            self._known.add(pid)
+            self.known.add(pid)
             send(pid, signal.SIGKILL)
             yield
 
@@ -93,13 +93,6 @@ class Tree:
     def members(self) -> set[int]:
         """The runner, what is below it, and what is in its group."""
         return {*family(self.pid), *(self.group.pids() if self.group is not None else ())}
-
-    def is_kin(self, pid: int) -> bool:
-        """Whether a process is known to come from here."""
-        if pid in self._known:
-            return True
-        seen = stat(pid)
-        return seen is not None and seen.session == self.pid
 
 
 def named(pids: set[int]) -> list[dict[str, object]]:
