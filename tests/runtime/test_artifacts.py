@@ -179,6 +179,21 @@ def test_a_store_that_fails_leaves_nothing_counted(
     assert len(everything_in(str(tmp_path))) == 2
 
 
+def test_an_upload_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("no connection")
+
+    monkeypatch.setattr("tenure.runtime.artifacts._WHOLE", set())
+    artifacts = Artifacts("memory://failing", "acme", 42, 10)
+    monkeypatch.setattr(artifacts._fs, "mv", fail)
+    with pytest.raises(OSError, match="no connection"):
+        artifacts.put("new", b"x" * 10)
+    monkeypatch.undo()
+    assert everything_in("memory://failing") == []
+    artifacts.put("other", b"x" * 10)
+    artifacts.delete_all()
+
+
 def test_many_threads_never_go_over_the_limit_together(url: str) -> None:
     artifacts = Artifacts(url, "acme", 42, 50)
     start, refused = threading.Barrier(10), list[str]()

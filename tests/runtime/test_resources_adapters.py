@@ -174,6 +174,21 @@ def test_a_stream_of_asyncio_is_closed_in_its_own_loop() -> None:
     asyncio.run(run())
 
 
+def test_what_belongs_to_a_loop_is_closed_in_its_thread() -> None:
+    class Server:
+        calls: list[tuple[str, threading.Thread]] = []
+
+        def close(self) -> None:
+            self.calls.append(("close", threading.current_thread()))
+
+        async def wait_closed(self) -> None:
+            self.calls.append(("wait_closed", threading.current_thread()))
+
+    assert asyncio.run(resource_for(Server()).close_gracefully())
+    here = threading.current_thread()
+    assert Server.calls == [("close", here), ("wait_closed", here)]
+
+
 def test_by_force_a_stream_of_asyncio_is_aborted() -> None:
     async def run() -> None:
         ours, theirs = socket.socketpair()
@@ -208,6 +223,31 @@ def test_a_block_hears_of_the_error_that_ended_the_job() -> None:
         assert resources.close(error=why)["failed"] == []
     assert failed.left == [error]
     assert fine.left == [None]
+
+
+class Raising(Session):
+    """Hands on what it hears by raising it, in place of letting it through."""
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        super().__exit__(kind, error, traceback)
+        if error:
+            raise error
+
+
+class RaisingAsync(Raising):
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        super().__exit__(kind, error, traceback)
+
+
+@pytest.mark.parametrize("kind", [Raising, RaisingAsync])
+@pytest.mark.parametrize("error", [ValueError("the job failed"), asyncio.CancelledError()])
+def test_a_block_that_raises_the_error_of_the_job_again_was_left(
+    kind: type[Raising], error: BaseException
+) -> None:
+    resources = CleanupCoordinator()
+    session = resources.add(kind())
+    assert resources.close(error=error)["failed"] == []
+    assert session.left == [error]
 
 
 def test_an_async_block_is_left_by_the_task_that_entered_it() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvloop
 
 from tenure.errors import ResourceClosed
 from tenure.runtime.resources import HTTPResourceManager
@@ -60,7 +61,9 @@ def with_server(test: Callable[[SlowServer, HTTPResourceManager], Awaitable[None
             async with asyncio.timeout(PATIENCE):
                 await test(server, HTTPResourceManager(client))
 
-    asyncio.run(run())
+    for make_loop in (asyncio.new_event_loop, uvloop.new_event_loop):
+        with asyncio.Runner(loop_factory=make_loop) as runner:
+            runner.run(run())
 
 
 def test_requests_through_the_manager_and_through_the_client_are_both_tracked() -> None:
@@ -216,7 +219,7 @@ class PlainHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.set()
-        self.server.answer.wait(PATIENCE)
+        self.server.answer.wait()
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"hello")

@@ -1,12 +1,13 @@
 """Managers for everything that closes: by a method, by leaving a block, or in its own way."""
 
 import asyncio
+import inspect
 import socket
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 from tenure.errors import CloseFailed
-from tenure.runtime.resources.calling import TookTooLong, call, within
+from tenure.runtime.resources.calling import TookTooLong, call, cut, in_thread, within
 from tenure.runtime.resources.manager import ResourceManager
 
 _BY_FORCE = ("abort", "terminate", "kill")
@@ -38,8 +39,8 @@ class ClosableResourceManager(ResourceManager):
 
     async def force_close(self) -> None:
         if isinstance(self.thing, socket.socket):
-            with suppress(OSError):  # wakes a thread that reads from it; closing would not
-                self.thing.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):
+                cut(self.thing.fileno())
         transport = getattr(self.thing, "transport", None)  # of a StreamWriter
         for holder in (self.thing, transport):
             for method in _BY_FORCE:
@@ -56,9 +57,10 @@ class ClosableResourceManager(ResourceManager):
             await wait()
 
     async def _call(self, method: Any) -> None:
-        if isinstance(self.thing, asyncio.BaseTransport) or hasattr(self.thing, "wait_closed"):
-            answer = method()  # asyncio's own things belong to the loop, and do not block it
-            await answer if asyncio.iscoroutine(answer) else None
+        # Transports, streams and servers belong to their loop, and closing them does not block.
+        if hasattr(self.thing, "get_extra_info") or hasattr(self.thing, "wait_closed"):
+            answer = method()
+            await answer if inspect.isawaitable(answer) else None
         else:
             await call(method)
 
@@ -91,9 +93,20 @@ class EnteredResourceManager(ResourceManager):
 
     async def _leave(self) -> None:
         error = self.ended_by
-        leave = getattr(self.context, "__aexit__", None) or self.context.__exit__
+        if not hasattr(self.context, "__aexit__"):
+            await in_thread(self._leave_plainly)
+            return
         try:
-            await call(leave, type(error) if error else None, error, None)
+            await self.context.__aexit__(type(error) if error else None, error, None)
+        except BaseException as raised:
+            if raised is not error:
+                raise
+        self._left = True
+
+    def _leave_plainly(self) -> None:
+        error = self.ended_by
+        try:
+            self.context.__exit__(type(error) if error else None, error, None)
         except BaseException as raised:
             if raised is not error:
                 raise

@@ -3,6 +3,8 @@
 import asyncio
 import contextvars
 import inspect
+import os
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
@@ -62,6 +64,13 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
         return end.value  # type: ignore[no-any-return]
     work.close()
     raise RuntimeError("it has to be closed in its own thread and waits for an event loop there")
+
+
+def cut(descriptor: int) -> None:
+    """End the connection of a socket; unlike closing it, this wakes a thread that reads from it."""
+    # Through a copy: the sockets of event loops offer no shutdown, or refuse it.
+    with socket.socket(fileno=os.dup(descriptor)) as copy:
+        copy.shutdown(socket.SHUT_RDWR)
 
 
 async def within(seconds: float, work: Awaitable[T]) -> T:

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from tenure.errors import CloseFailed, ResourceClosed
-from tenure.runtime.resources.calling import TookTooLong, call, within
+from tenure.runtime.resources.calling import TookTooLong, call, cut, within
 from tenure.runtime.resources.manager import ResourceManager
 
 POLL = 0.005
@@ -66,9 +65,9 @@ class HTTPResourceManager(ResourceManager):
         self._closing = True
         for request in list(self._tracked):
             request.abort()
-        for open_socket in list(_sockets(self.client)):
-            with suppress(OSError):  # wakes a thread that reads from it; closing would not
-                open_socket.shutdown(socket.SHUT_RDWR)
+        for descriptor in list(_sockets(self.client)):
+            with suppress(OSError):
+                cut(descriptor)
         try:
             await within(ABORT_PATIENCE, self._close())
         except Exception as error:
@@ -162,11 +161,11 @@ class TrackedRequest:
         return self._task.uncancel() if self._task is not None else 0
 
 
-def _sockets(client: Any) -> Iterator[Any]:
+def _sockets(client: Any) -> Iterator[int]:
     """The open sockets of an httpx client, as far as they can be found."""
     pool = getattr(getattr(client, "_transport", None), "_pool", None)
     for connection in getattr(pool, "connections", ()):
         stream = getattr(getattr(connection, "_connection", None), "_network_stream", None)
         found = stream.get_extra_info("socket") if stream is not None else None
         if found is not None:
-            yield found
+            yield found.fileno()
