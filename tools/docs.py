@@ -14,7 +14,7 @@ GROUPS = {
     "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
     "What workers say": (
         *("register", "renew", "drain", "leave", "claim", "held"),
-        *("finish", "exchange", "report", "crash", "release"),
+        *("finish", "exchange", "report", "crash", "release", "waiting_priority", "end_session"),
     ),
     "What people do": (
         *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
@@ -23,7 +23,7 @@ GROUPS = {
     "Keeping house": ("recover", "bury", "prune", "prune_records", "admit"),
     "Looking": (
         *("show", "list_jobs", "explain", "statistics", "cancellation", "cancellations"),
-        *("trail", "kept", "pools"),
+        *("trail", "kept", "pools", "workers"),
     ),
 }
 

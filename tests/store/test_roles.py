@@ -29,6 +29,7 @@ LOOKING = {
     "trail",
     "kept",
     "pools",
+    "workers",
 }
 MAY: dict[Kind, set[str]] = {
     "producer": {"enqueue", "enqueue_many", "queue", "show", "explain", "kept"},
@@ -37,7 +38,8 @@ MAY: dict[Kind, set[str]] = {
     | {"stop", "resume", "clear", "rerun", "queue", "pause", "unpause"}
     | {"create_pool", "change_slots", "release_slot", "recover", "drain"},
     "worker": {"register", "renew", "leave", "claim", "held", "finish", "crash", "release"}
-    | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"},
+    | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"}
+    | {"waiting_priority", "end_session"},
 }
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
 
@@ -54,6 +56,9 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "held": lambda s, _: s.held(uuid4()),
     "finish": lambda s, _: s.finish(uuid4(), []),
     "exchange": lambda s, _: s.exchange(uuid4()),
+    "waiting_priority": lambda s, _: s.waiting_priority(uuid4()),
+    "end_session": lambda s, job: s.end_session(uuid4(), job, 1),
+    "workers": lambda s, _: s.workers(),
     "crash": lambda s, _: s.crash(uuid4(), []),
     "release": lambda s, _: s.release(uuid4(), []),
     "report": lambda s, _: s.report(uuid4(), []),

@@ -199,7 +199,9 @@ def test_the_signal_comes_with_every_renewal_until_the_attempt_ends(store: Store
             "by": "ann",
             "force": False,
             "grace": 7.0,
+            "ask_for": None,
             "last_rung": "terminated",
+            "rollback": False,
         }
     assert store.renew(bystander.id).signals == ()
     end_as_stopped(worker, job)

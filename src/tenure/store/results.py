@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -153,7 +153,9 @@ class Cancellation(msgspec.Struct, frozen=True):
     force: bool
     cascade: bool
     grace: float | None
+    ask_for: float | None
     last_rung: Rung
+    rollback: bool
     initiated_at: datetime
     initiated_by: str
     status: str
@@ -194,6 +196,28 @@ class Recovery(msgspec.Struct, frozen=True):
     busy: tuple[int, ...]
     failed: tuple[int, ...]
     stale: tuple[int, ...]
+
+
+class WorkersJob(msgspec.Struct, frozen=True):
+    """A job that a worker holds."""
+
+    tenant: str
+    job_id: int
+    task: str
+    since: datetime
+
+
+class Worker(msgspec.Struct, frozen=True):
+    id: UUID
+    host: str
+    pid: int
+    status: Literal["alive", "draining", "late", "dead", "left"]
+    queues: tuple[str, ...] | None  # none: every queue
+    started_at: datetime
+    beat_at: datetime
+    expires_at: datetime
+    draining_at: datetime | None
+    jobs: tuple[WorkersJob, ...]  # a hundred of each tenant at most
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -242,6 +242,8 @@ IF NOT EXISTS (SELECT FROM tenure.verbs WHERE scope = {scope} AND digest = {dige
     ON CONFLICT (scope) DO UPDATE SET digest = excluded.digest, installed_at = clock_timestamp();
 END IF;
 """)
+    if kind != CONTROL:
+        steps.append(f'\nPERFORM "{schema}".readmit();\n')
     return "".join(steps)
 
 

@@ -99,6 +99,8 @@ class Store:
     crash = _sent(working.crash)
     release = _sent(working.release)
     report = _sent(working.report)
+    waiting_priority = _sent(working.waiting_priority)
+    end_session = _sent(working.end_session)
 
     stop = _sent(controlling.stop)
     step = _sent(controlling.step)
@@ -126,6 +128,7 @@ class Store:
     trail = _sent(looking.trail)
     kept = _sent(looking.kept)
     pools = _sent(looking.pools)
+    workers = _sent(looking.workers)
 
 
 class AsyncStore:
@@ -192,6 +195,8 @@ class AsyncStore:
     crash = _awaited(working.crash)
     release = _awaited(working.release)
     report = _awaited(working.report)
+    waiting_priority = _awaited(working.waiting_priority)
+    end_session = _awaited(working.end_session)
 
     stop = _awaited(controlling.stop)
     step = _awaited(controlling.step)
@@ -219,6 +224,7 @@ class AsyncStore:
     trail = _awaited(looking.trail)
     kept = _awaited(looking.kept)
     pools = _awaited(looking.pools)
+    workers = _awaited(looking.workers)
 
 
 def _raise_unless_worth_another_try(

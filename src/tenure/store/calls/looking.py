@@ -7,7 +7,7 @@ from tenure.domain.job import JSON, Job
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import AuditRow, Cancellation, Explanation, Pool, Statistics
+from tenure.store.results import AuditRow, Cancellation, Explanation, Pool, Statistics, Worker
 
 
 def show(job: int) -> Call[Job]:
@@ -84,6 +84,16 @@ def kept(
         },
         answer(tuple[dict[str, Any], ...]),
         safe=True,
+    )
+
+
+def workers(*, all: bool = False) -> Call[tuple[Worker, ...]]:  # noqa: A002
+    return Call(
+        "workers",
+        {"all": Argument(all, "bool")},
+        answer(tuple[Worker, ...]),
+        safe=True,
+        control=True,
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from tenure.domain.lifecycle import State
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import actor, as_list, of_worker
+from tenure.store.calls.arguments import actor, as_list, of_job, of_worker
 from tenure.store.new_jobs import as_json, refuse_not_json
 from tenure.store.outcomes import Ending, Report
 from tenure.store.results import (
@@ -140,6 +140,30 @@ def exchange(
             "hungry": Argument(hungry, "bool"),
         },
         _read_exchanged,
+    )
+
+
+def waiting_priority(
+    worker: UUID, *, queues: Sequence[str] | None = None, tasks: Sequence[str] | None = None
+) -> Call[int | None]:
+    return Call(
+        "waiting_priority",
+        {
+            **of_worker(worker),
+            "queues": Argument(as_list(queues), "text[]"),
+            "tasks": Argument(as_list(tasks), "text[]"),
+        },
+        lambda text: answer(dict[str, int | None])(text)["priority"],
+        safe=True,
+    )
+
+
+def end_session(worker: UUID, job: int, token: int) -> Call[int]:
+    return Call(
+        "end_session",
+        {**of_worker(worker), **of_job(job), "token": Argument(token, "int8")},
+        lambda text: answer(dict[str, int])(text)["ended"],
+        safe=True,
     )
 
 

@@ -1,6 +1,7 @@
--- Asking for the same stop again: the same record answers, and more force or less grace escalates it.
+-- Asking for the same stop again: the same record answers; more force or less grace escalates it, and a
+-- rollback that was not asked for before is added.
 CREATE OR REPLACE FUNCTION tenant.ask_again(
-    current tenant.cancellation, harder boolean, sooner interval, why text, actor text, via text
+    current tenant.cancellation, harder boolean, sooner interval, undo boolean, why text, actor text, via text
 ) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -11,8 +12,9 @@ BEGIN
     UPDATE tenant.cancellation AS c SET
         force = c.force OR harder,
         grace = least(c.grace, sooner),
-        last_rung = CASE WHEN harder THEN 'killed' ELSE c.last_rung END
-    WHERE c.id = current.id AND ((harder AND NOT c.force) OR (sooner IS NOT NULL AND (c.grace IS NULL OR sooner < c.grace)))
+        last_rung = CASE WHEN harder THEN 'killed' ELSE c.last_rung END,
+        rollback = c.rollback OR undo
+    WHERE c.id = current.id AND ((harder AND NOT c.force) OR (undo AND NOT c.rollback) OR (sooner IS NOT NULL AND (c.grace IS NULL OR sooner < c.grace)))
     RETURNING c.* INTO changed;
     IF FOUND THEN
         UPDATE tenure.signal AS s SET orders = tenant.orders(changed)
@@ -22,8 +24,11 @@ BEGIN
         PERFORM pg_notify('tenure_' || w.id, '') FROM (
             SELECT DISTINCT m.worker_id AS id FROM tenant.member AS m
             WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL) AS w;
-        PERFORM tenant.note(actor, via, CASE WHEN harder THEN 'force' ELSE 'hurry' END, 'job', changed.job_id::text, why,
+        PERFORM tenant.note(actor, via, CASE WHEN harder THEN 'force' WHEN undo THEN 'rollback' ELSE 'hurry' END, 'job', changed.job_id::text, why,
             tenant.orders(current), tenant.orders(changed));
+        IF changed.rollback AND NOT current.rollback THEN
+            PERFORM tenant.enqueue_rollback(changed, via);
+        END IF;
     END IF;
     RETURN tenant.cancellation_report(current.id, again => true);
 END $$;

@@ -44,7 +44,8 @@ BEGIN
                 AND NOT tenant.runs_below(holder.id) THEN
             -- Keys are taken in their order and trees are locked in that of ids: not waited for.
             PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
-            PERFORM tenant.stop(holder.id, 'cancel', 'replaced by a newer job with the same key', by => actor, via => via);
+            -- By force: one that a plain cancel only pauses would keep the key.
+            PERFORM tenant.stop(holder.id, 'cancel', 'replaced by a newer job with the same key', force => true, by => actor, via => via);
         ELSE
             id := holder.id; created := false; taken := 'unique';
             RETURN;

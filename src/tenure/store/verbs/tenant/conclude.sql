@@ -39,7 +39,7 @@ BEGIN
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
-            cleanup jsonb, until text)
+            cleanup jsonb, until text, suspect boolean)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.target AS goal,
                j.started_at, s.intent AS asked,
@@ -71,7 +71,7 @@ BEGIN
             state = d.becomes,
             worker_id = NULL,
             attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending' AND NOT d.yields)::integer,
-            crashes = j.crashes + (d.outcome IN ('crashed', 'expired'))::integer,
+            crashes = j.crashes + (d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
             run_at = CASE WHEN d.outcome = 'retry' AND d.becomes = 'pending' THEN coalesce(d.run_at, moment) ELSE j.run_at END,
             ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN moment END,
             stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') OR d.yields AND d.becomes = 'pending' THEN j.stop_id END,
