@@ -34,6 +34,7 @@ from tenure.domain.task import Executor, JobOptions, Length, WrittenOptions, ref
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import SettingInvalid
 from tenure.runtime.context import Context
+from tenure.runtime.worker import Worker
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -157,7 +158,18 @@ class Tenure(Client):
 
         return declare if task is None else self._scheduled(task, cron, name, how)
 
-    # app.worker(...) stands here.
+    def worker(
+        self,
+        *,
+        queues: Sequence[str] | None = None,
+        tenants: Sequence[str] | None = None,
+        concurrency: int | None = None,
+        processes: int | None = None,
+    ) -> Worker:
+        """A worker beside this program: ``async with app.worker():``."""
+        return Worker(
+            self, queues=queues, tenants=tenants, concurrency=concurrency, processes=processes
+        )
 
     def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
         """A job by its id, without asking whether it exists; or by its key, which is looked up."""

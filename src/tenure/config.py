@@ -20,6 +20,7 @@ MOST_ARGS_BYTES = 1_048_576  # the database refuses more
 
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
+MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # by which processes of jobs are known
 SHUTDOWN_GRACE = "SHUTDOWN_GRACE_PERIOD_SECONDS"  # another name for drain_grace, in whole seconds
 
 
@@ -51,7 +52,24 @@ class Settings:
 
     # How soon things are noticed when no notice comes.
     promote_every: timedelta = timedelta(seconds=1)  # between two looks for what became ready
-    poll: timedelta = timedelta(seconds=1)  # between two claims of an idle worker
+    poll: timedelta = timedelta(seconds=2)  # between two claims of an idle worker
+
+    # What a worker runs at once.
+    concurrency: int = 100  # coroutines, in one event loop
+    processes: int = 2  # plain functions and commands, each in a process of its own
+    threads: int = 16  # functions that ask for a thread
+    recycle_after: int = 1000  # jobs before a process is replaced by a fresh one
+    recycle_above: int = 1 << 30  # bytes of memory above which it is replaced after its job
+    preempt: str | None = None  # queues, with commas, where a higher priority takes a slot
+    import_timeout: timedelta = timedelta(seconds=60)  # for the module of the task functions
+    blocked_after: timedelta = timedelta(seconds=1)  # an event loop in which nothing moves
+    freeze_max: timedelta = timedelta(hours=1)  # for frozen jobs, before they are killed
+
+    # What jobs leave behind.
+    artifacts: str | None = None  # any URL that fsspec knows; none: a folder under folder
+    max_artifact_bytes: int = 1 << 30  # of one job
+    max_result_bytes: int = 1 << 20
+    max_log_lines: int = 10_000  # of one attempt; what comes after is counted and dropped
 
     # How jobs end.
     retry: Retry = field(default_factory=Retry)  # of a task function that does not say
@@ -78,6 +96,8 @@ class Settings:
     def _argue(self) -> None:
         for name in ("beat", "recover_every", "promote_every", "poll", "connect_timeout"):
             require(getattr(self, name) > timedelta(0), f"{name}: it must be longer than 0s")
+        for name in ("concurrency", "processes", "threads", "recycle_after"):
+            require(getattr(self, name) > 0, f"{name}: it must be at least 1")
         lease, beat = in_words(self.lease), in_words(self.beat)
         require(
             self.beat * 2 < self.lease,
@@ -111,6 +131,10 @@ class Settings:
         _refuse_unknown(changes, self.names())
         return dataclasses.replace(self, **changes)
 
+    def told(self) -> dict[str, Any]:
+        """These settings as texts and numbers that another process can read back."""
+        return {name: _told(getattr(self, name)) for name in self.names()}
+
     @classmethod
     def names(cls) -> tuple[str, ...]:
         return tuple(setting.name for setting in dataclasses.fields(cls))
@@ -119,7 +143,7 @@ class Settings:
     def from_environment(cls, env: Mapping[str, str]) -> Self:
         """TENURE_LEASE=20s and so on; an empty variable counts as one that is not set."""
         known = {f"{PREFIX}{name.upper()}": name for name in cls.names()}
-        ours = [name for name in env if name.startswith(PREFIX)]
+        ours = [name for name in env if name.startswith(PREFIX) and name not in MARKS]
         _refuse_unknown((name for name in ours if not name.startswith(TEST_PREFIX)), known)
         values: dict[str, Any] = {name: env[key] for key, name in known.items() if env.get(key)}
         seconds = env.get(SHUTDOWN_GRACE)
@@ -151,6 +175,18 @@ class Settings:
         _refuse_unknown(changes, cls.names())
         values: dict[str, Any] = {"beat": beat, "lease": lease, **changes}
         return cls(**values)
+
+
+def _told(value: Any) -> Any:
+    match value:
+        case timedelta():
+            return in_words(value)
+        case Retry():
+            return value.as_options()
+        case Path():
+            return str(value)
+        case _:
+            return value
 
 
 def _refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:

@@ -11,12 +11,14 @@ TenureError
 ├── LeaseLost             the worker was declared dead; nothing it says counts any more
 ├── SchemaMismatch        the database is older or newer than this code
 ├── StoreUnavailable      the database cannot be reached, or went away
+├── GuardUnavailable      the guard of the runners is gone, or refuses for want of trust
 ├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
 ├── JobFailed             the job whose result was asked for failed
 ├── JobCancelled          the job whose result was asked for was cancelled
 ├── JobNotEnded           the job had not ended when the time to wait for it was over
 ├── ResourceClosed        the resource is closed, or is being closed, and takes nothing new
-└── CloseFailed           the resource could not be closed
+├── CloseFailed           the resource could not be closed
+└── CommandFailed         the program of a command job did not end well
 """
 
 from typing import Any, Self
@@ -115,3 +117,7 @@ class JobCancelled(TenureError):
 
 class JobNotEnded(TenureError, TimeoutError):
     """The job had not ended when the time to wait for it was over."""
+
+
+class CommandFailed(TenureError):
+    """The program of a command job did not end well."""

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tenure.cli.migrate import migrate
+from tenure.cli.worker import worker
 from tenure.errors import TenureError
 
 app = typer.Typer(
@@ -16,6 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(migrate)
+app.command()(worker)
 
 
 def _show_version(wanted: bool) -> None:

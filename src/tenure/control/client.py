@@ -206,6 +206,3 @@ def _migrated(embedded: Embedded) -> Embedded:
 def _unanswered(job: int, error: StoreUnavailable) -> bool:
     log.warning("nobody can say whether job %s is to stop: %s", job, error)
     return False
-
-
-Tenure = Client

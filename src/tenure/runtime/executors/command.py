@@ -1,0 +1,53 @@
+"""Jobs that are programs: their output goes line by line to the job's log, and is kept whole."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tenure.errors import CommandFailed
+from tenure.runtime.raised import Interrupted
+
+if TYPE_CHECKING:
+    from tenure.runtime.context import Context
+
+OUTPUT = "output.txt"  # the name of the artifact
+
+
+def run(ctx: "Context", argv: Sequence[str]) -> dict[str, int]:
+    """Run a program to its end. One that exits with another code than 0 has failed."""
+    with tempfile.TemporaryFile() as kept:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the argv of a declared command
+                argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+        except OSError as problem:
+            raise CommandFailed(f"{argv[0]!r} cannot be started: {problem.strerror}") from None
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                kept.write(line)
+                os.write(1, line)  # our own output is the job's log
+            code = process.wait()
+        except Interrupted:
+            _end(process)
+            raise
+        finally:
+            with ctx.shield():
+                if kept.tell():
+                    kept.seek(0)
+                    ctx.artifact(OUTPUT, kept)
+    if code:
+        how = (
+            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
+        )
+        raise CommandFailed(f"{argv[0]} {how}")
+    return {"exit_code": code}
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """A program cannot hear us ask; SIGTERM is how it is told. The ladder does the rest."""
+    process.terminate()
+    process.wait()

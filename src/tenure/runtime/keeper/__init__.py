@@ -1,0 +1,1 @@
+"""The keeper: claims, renews, hears stops and records; it never imports user code."""

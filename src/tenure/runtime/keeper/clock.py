@@ -1,0 +1,24 @@
+"""The database's time, as well as it is known here."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+
+def boottime() -> float:
+    """Seconds on a clock that also counts while the machine is suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class DatabaseClock:
+    """Leases, retries and schedules go by the database's clock; this machine's may be wrong."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta(0)
+
+    def learn(self, then: datetime, asked_at: float) -> None:
+        """The database said that it was `then` when it was asked at this boottime."""
+        here = datetime.now(UTC) - timedelta(seconds=boottime() - asked_at)
+        self._ahead = then - here
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self._ahead

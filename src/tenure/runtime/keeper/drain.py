@@ -1,0 +1,87 @@
+"""Leaving: finish what runs, take nothing new, hand over the rest."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from tenure.errors import TenureError
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+
+_LOOK_EVERY = 0.05
+_SAY_EVERY = 10.0
+_HURRIED = 2.0  # seconds for everything, when somebody asked twice
+_AFTERWARDS = 5.0  # seconds to record what was killed at the very end
+
+
+class Drained(Exception):
+    """All is handed over. Left says what had to be stopped, hurried whether it was asked twice."""
+
+    def __init__(self, stopped: int, hurried: bool) -> None:
+        super().__init__(f"{stopped} jobs had to be stopped")
+        self.stopped = stopped
+        self.hurried = hurried
+
+
+class Drain:
+    """``drain_grace`` is the total: the ladder of what does not finish by itself is part of it."""
+
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+        self._hurry = asyncio.Event()
+        self.grace = keeper.settings.drain_grace.total_seconds()
+
+    def ask(self, reason: str) -> None:
+        """Ask to leave; asked again it hurries."""
+        if self._keeper.draining is None:
+            self._keeper.drain(reason)
+        else:
+            _log.warning("hurrying: %s, again", reason)
+            self._hurry.set()
+
+    async def serve(self) -> None:
+        keeper, loop = self._keeper, asyncio.get_running_loop()
+        await keeper.asked_to_drain.wait()
+        until = loop.time() + self.grace
+        keeper.start(self._say_so())
+        ladder = min(keeper.settings.stop_grace.total_seconds(), self.grace / 4)
+        if not await self._finishes(until - ladder):
+            hurried = self._hurry.is_set()
+            stopped = self._stop_all(_HURRIED if hurried else ladder)
+            await self._finishes(loop.time() + (_HURRIED if hurried else ladder) + _AFTERWARDS)
+            raise Drained(stopped, hurried)
+        raise Drained(0, hurried=False)
+
+    async def _finishes(self, until: float) -> bool:
+        """Whether all is done by then; a second request ends the patience."""
+        loop = asyncio.get_running_loop()
+        patient = not self._hurry.is_set()
+        say_at = loop.time() + _SAY_EVERY
+        while not self._keeper.is_idle:
+            if loop.time() >= until or (patient and self._hurry.is_set()):
+                return False
+            if loop.time() >= say_at:
+                say_at += _SAY_EVERY
+                waits = ", ".join(str(run) for run in list(self._keeper.runs.values())[:10])
+                _log.info("draining; waiting for %d: %s", len(self._keeper.runs), waits)
+            await asyncio.sleep(_LOOK_EVERY)
+        return True
+
+    def _stop_all(self, grace: float) -> int:
+        runs = list(self._keeper.runs.values())
+        _log.warning("draining: %d jobs are stopped and given back", len(runs))
+        for run in runs:
+            self._keeper.stops.for_drain(run, grace)
+        return len(runs)
+
+    async def _say_so(self) -> None:
+        """So that everybody sees it; it is not needed for draining."""
+        try:
+            await self._keeper.stores[0].drain(
+                self._keeper.id, self._keeper.draining, by="worker", via="worker"
+            )
+        except TenureError as problem:
+            _log.debug("%s", problem)

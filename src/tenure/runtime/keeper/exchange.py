@@ -1,0 +1,239 @@
+"""Finish what ended and claim what fits, in one call, for one tenant.
+
+Two desks take turns at it, each with a connection of its own, so that the database works on one
+call while the answer to the other is being handled.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tenure.errors import StoreUnavailable
+from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.crew import Crew
+from tenure.runtime.messages import Kind
+from tenure.store.calls import working
+from tenure.store.line import Line
+from tenure.store.outcomes import Ending
+from tenure.store.results import Exchanged
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+
+DESKS = 2
+BATCH = 500
+_MOST_BYTES = 4 << 20  # of results in one call
+_FLOORS_FOR = 1.0  # seconds; who committed late is below the floors
+_BUSY_PAUSE = 0.02
+
+
+class Appetite:
+    """Whether there may be something to claim for a crew."""
+
+    def __init__(self, crew: Crew, tasks: Sequence[str]) -> None:
+        self.crew = crew
+        self.tasks = list(tasks)
+        self.floors: str | None = None
+        self.floors_until = 0.0
+        self.hungry = True
+
+
+class Exchange:
+    def __init__(self, keeper: "Keeper", tenant: str) -> None:
+        self._keeper = keeper
+        self._tenant = tenant
+        self._outbox: deque[Ending] = deque()
+        self._appetites: dict[Kind, Appetite] = {}
+        self._changed = asyncio.Event()
+        self._promote = True
+        self._look_at = 0.0  # when to look even if nothing was heard
+        self._in_flight = 0
+        self._uncertain = False  # a call was lost; what it claimed is unknown
+        self._backoff = Backoff()
+        self._loop = asyncio.get_running_loop()
+
+    def serve(self, crew: Crew, tasks: Sequence[str]) -> None:
+        self._appetites[crew.kind] = Appetite(crew, tasks)
+
+    def tasks_of(self, kind: Kind) -> list[str]:
+        return self._appetites[kind].tasks
+
+    def finish(self, endings: Iterable[Ending]) -> None:
+        self._outbox.extend(endings)
+        self._changed.set()
+
+    def wake(self) -> None:
+        """There may be something to claim."""
+        for appetite in self._appetites.values():
+            appetite.hungry = True
+        self._changed.set()
+
+    def promote_soon(self) -> None:
+        """Something was left that may have become claimable."""
+        self._promote = True
+        self._changed.set()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether everything that ended is recorded."""
+        return not self._outbox and not self._in_flight
+
+    async def desk(self, line: Line) -> None:
+        while True:
+            await self._something_to_do()
+            if self._uncertain:
+                await self._settle(line)
+                continue
+            endings, wants = self._take(), self._wants()
+            promote, self._promote = self._promote, False
+            if endings or wants or promote:
+                await self._exchange(line, endings, wants, promote)
+
+    async def _something_to_do(self) -> None:
+        while not (self._uncertain or self._outbox or self._promote or self._has_appetite()):
+            self._changed.clear()
+            now = self._loop.time()
+            if now >= self._look_at:
+                self._look_at = now + self._keeper.settings.poll.total_seconds()
+                self._promote = True
+                self.wake()
+                return
+            try:
+                async with asyncio.timeout_at(self._look_at):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    def _has_appetite(self) -> bool:
+        return self._keeper.may_claim and any(
+            appetite.hungry and appetite.crew.free > 0 for appetite in self._appetites.values()
+        )
+
+    def _take(self) -> list[Ending]:
+        endings: list[Ending] = []
+        size = 0
+        while self._outbox and len(endings) < BATCH and size < _MOST_BYTES:
+            ending = self._outbox.popleft()
+            size += len(ending.value) if isinstance(ending.value, (bytes, memoryview)) else 0
+            endings.append(ending)
+        return endings
+
+    def _wants(self) -> list[tuple[Appetite, int]]:
+        if not self._keeper.may_claim:
+            return []
+        wants = []
+        for appetite in self._appetites.values():
+            n = min(appetite.crew.free, BATCH)
+            if appetite.hungry and n > 0:
+                appetite.crew.reserved += n
+                wants.append((appetite, n))
+        return wants
+
+    def _has_room_beside(self, wants: list[tuple[Appetite, int]]) -> bool:
+        """Whether it is to be told of jobs that this call does not ask for."""
+        asked = [appetite for appetite, _ in wants]
+        return self._keeper.may_claim and any(
+            appetite.crew.free > 0 for appetite in self._appetites.values() if appetite not in asked
+        )
+
+    async def _exchange(
+        self,
+        line: Line,
+        endings: list[Ending],
+        wants: list[tuple[Appetite, int]],
+        promote: bool,
+    ) -> None:
+        self._in_flight += 1
+        try:
+            answer = await line.send(
+                working.exchange(
+                    self._keeper.id,
+                    endings,
+                    [self._want(appetite, n) for appetite, n in wants],
+                    promoting=promote,
+                    hungry=self._has_room_beside(wants),
+                ),
+                self._keeper.tenant(self._tenant),
+            )
+        except StoreUnavailable as problem:
+            self._outbox.extendleft(reversed(endings))
+            self._uncertain = self._uncertain or bool(wants)
+            self._promote = True
+            await self._keeper.database_is_away(problem, self._backoff)
+        else:
+            self._backoff.reset()
+            self._keeper.back()
+            self._heard(answer, endings, wants)
+        finally:
+            self._in_flight -= 1
+            for appetite, n in wants:
+                appetite.crew.reserved -= n
+
+    def _want(self, appetite: Appetite, n: int) -> working.Want:
+        now = self._loop.time()
+        if now > appetite.floors_until:
+            appetite.floors, appetite.floors_until = None, now + _FLOORS_FOR
+        return working.Want(
+            n=n, queues=self._keeper.queues, tasks=appetite.tasks, floors=appetite.floors
+        )
+
+    def _heard(
+        self, answer: Exchanged, endings: list[Ending], wants: list[tuple[Appetite, int]]
+    ) -> None:
+        finished = answer.finished
+        if finished.wakes or (answer.promoted is not None and answer.promoted.more):
+            self._promote = True
+        if answer.promoted is not None and (
+            answer.promoted.due or answer.promoted.linked or answer.promoted.targets
+        ):
+            self.wake()
+        if answer.next_due is not None:
+            self._look_at = min(self._look_at, self._loop.time() + answer.next_due)
+        for job in finished.refused:
+            self._keeper.refused(self._tenant, job, "its end")
+        if finished.busy:
+            again = [ending for ending in endings if ending.job in finished.busy]
+            self._loop.call_later(_BUSY_PAUSE, self.finish, again)
+        for (appetite, n), claim in zip(wants, answer.claims, strict=True):
+            appetite.hungry = len(claim.jobs) >= n
+            appetite.floors = claim.floors
+            if claim.jobs:
+                self._keeper.claimed(self._tenant, appetite.crew, claim.jobs)
+        if answer.idled:
+            self.wake()  # a job that came in this moment was announced to nobody
+        if not answer.alive:
+            self._keeper.lease.look_now()
+
+    async def _settle(self, line: Line) -> None:
+        """A call was lost on the way: give back what was claimed without our knowing."""
+        if self._in_flight:
+            self._changed.clear()
+            await asyncio.sleep(_BUSY_PAUSE)
+            return
+        self._in_flight += 1
+        try:
+            held = await line.send(working.held(self._keeper.id), self._keeper.tenant(self._tenant))
+            unknown = [
+                Ending(job=one.job, token=one.token)
+                for one in held
+                if not self._keeper.knows(self._tenant, one.job, one.token)
+                and not any(end.job == one.job and end.token == one.token for end in self._outbox)
+            ]
+            if unknown:
+                await line.send(
+                    working.release(self._keeper.id, unknown), self._keeper.tenant(self._tenant)
+                )
+                _log.warning(
+                    "%d jobs were claimed in a call that was lost: given back", len(unknown)
+                )
+        except StoreUnavailable as problem:
+            await self._keeper.database_is_away(problem, self._backoff)
+        else:
+            self._uncertain = False
+            self.wake()
+        finally:
+            self._in_flight -= 1

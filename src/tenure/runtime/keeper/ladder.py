@@ -1,0 +1,93 @@
+"""The ladder of a stop: ask, interrupt, terminate, kill.
+
+Every stop climbs its own, so one job that will not stop delays no other. Each rung is tried for its
+time and noted with the moment it was reached.
+"""
+
+import asyncio
+import logging
+import signal
+from typing import TYPE_CHECKING
+
+from tenure.domain.lifecycle import Rung
+from tenure.runtime.keeper.run import Cause, Run
+from tenure.runtime.messages import Ask, Interrupt, Orders, Terminate
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+
+FORCED = 0.25  # seconds that a forced stop leaves to a job in a loop runner
+_ON_CPU = 0.02  # seconds a loop may take to pass an interrupt on before it counts as blocked
+_LAST = 5.0  # seconds before the kill, at most, at which what the job started is terminated
+
+
+class Ladder:
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+        self._order = list(Rung)
+
+    def climb(self, run: Run, cause: Cause, orders: Orders, last: Rung, ask_for: float) -> None:
+        """Stop this run. A stop that is harder than the one under way takes its place."""
+        if run.has_ended or run.ending is not None:
+            return
+        if run.climbing is not None:
+            run.climbing.cancel()
+        run.cause, run.orders = cause, orders
+        run.climbing = asyncio.create_task(self._climb(run, orders, last, ask_for))
+
+    async def _climb(self, run: Run, orders: Orders, last: Rung, ask_for: float) -> None:
+        kill_at = max(orders.grace, 0)
+        if not await self._ask(run, orders, min(ask_for, kill_at)) or last is Rung.ASKED:
+            return
+        left = kill_at - ask_for
+        terminate_after = left - min(_LAST, left / 2)
+        if orders.grace <= 0:
+            terminate_after = 0 if run.runner and run.runner.kind == "process" else FORCED
+        if not await self._interrupt(run, terminate_after) or last is Rung.INTERRUPTED:
+            return
+        seconds = left - terminate_after if orders.grace > 0 else 0
+        if not await self._terminate(run, seconds) or last is Rung.TERMINATED:
+            return
+        await self._keeper.stops.kill(run)
+
+    async def _ask(self, run: Run, orders: Orders, seconds: float) -> bool:
+        """Whether it goes on after being asked for this long."""
+        self._reach(run, Rung.ASKED)
+        if run.runner is None and self._keeper.withdraw(run):
+            return False
+        if run.runner is not None:
+            run.runner.send(Ask(run.number, orders))
+        return not await run.ends_within(seconds)
+
+    async def _interrupt(self, run: Run, seconds: float) -> bool:
+        self._reach(run, Rung.INTERRUPTED)
+        runner = run.runner
+        if runner is None:
+            return not await run.ends_within(seconds)
+        until = asyncio.get_running_loop().time() + seconds
+        runner.send(Interrupt(run.number))
+        while (left := until - asyncio.get_running_loop().time()) > 0:
+            if await run.ends_within(min(_ON_CPU, left)):
+                return False
+            if run.number in runner.passed_on or runner.kind != "async":
+                return not await run.ends_within(left - _ON_CPU)
+            # Its loop does not turn. If it is this job that holds it, a signal gets it out.
+            if runner.page.on_cpu == run.number:
+                runner.page.meant = run.number
+                runner.signal(signal.SIGUSR1)
+        return not run.has_ended
+
+    async def _terminate(self, run: Run, seconds: float) -> bool:
+        self._reach(run, Rung.TERMINATED)
+        if run.runner is not None:
+            run.runner.send(Terminate(run.number))
+            if run.runner.kind != "process":
+                self._keeper.staff.retire(run.runner)
+        return not await run.ends_within(seconds)
+
+    def _reach(self, run: Run, rung: Rung) -> None:
+        if run.rung is None or self._order.index(rung) > self._order.index(run.rung):
+            run.rung = rung
+            self._keeper.stops.note_rung(run, rung)

@@ -1,0 +1,90 @@
+"""The lease of a worker: renewed at every beat, and by each renewal all that it must hear.
+
+Trust is counted from the question, not from the answer: a slow reply must not stretch it. When it
+ends, the guard freezes the jobs. Whether they go on is decided by the next answer of the database.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from tenure.errors import LeaseLost, StoreUnavailable
+from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.clock import boottime
+from tenure.store.calls import working
+from tenure.store.line import Line
+from tenure.store.results import Holding
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+
+
+class Lease:
+    def __init__(self, keeper: "Keeper", line: Line) -> None:
+        self._keeper = keeper
+        self._line = line
+        self._length = keeper.settings.lease.total_seconds()
+        self._margin = min(max(0.25, self._length / 10), 2.0)  # to freeze a tree in
+        self._wake = asyncio.Event()
+        self._backoff = Backoff(first=0.1, longest=1.0)
+        self.trusted_until = 0.0
+
+    def begins(self, asked_at: float) -> None:
+        """It was registered by a call that was sent at this moment."""
+        self._trust(asked_at)
+
+    def look_now(self) -> None:
+        """Do not wait for the beat: there is something to hear."""
+        self._wake.set()
+
+    async def serve(self) -> None:
+        while True:
+            pause = self._keeper.settings.beat.total_seconds()
+            try:
+                await self.run_once()
+            except StoreUnavailable as problem:
+                pause = self._backoff.next()
+                self._keeper.note_outage(problem)
+            self._keeper.watch_guard()
+            try:
+                async with asyncio.timeout(pause):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    async def run_once(self) -> None:
+        """Renew it once. Raises LeaseLost when somebody has declared this worker dead."""
+        self._wake.clear()
+        frozen = self._keeper.guard.is_frozen or boottime() >= self.trusted_until
+        asked_at = boottime()
+        # When some time was lost, ask what is left; to a beat in time it makes no difference.
+        holding = self._holding() if frozen else []
+        async with asyncio.timeout(self._length):
+            try:
+                answer = await self._line.send(working.renew(self._keeper.id, holding))
+            except TimeoutError:
+                raise StoreUnavailable("the database does not answer") from None
+        if not answer.alive:
+            raise LeaseLost(f"worker {self._keeper.id} was declared dead")
+        assert answer.expires_at is not None
+        self._keeper.clock.learn(answer.expires_at - self._keeper.settings.lease, asked_at)
+        self._backoff.reset()
+        _log.debug("beat of worker %s", self._keeper.id)
+        self._trust(asked_at)
+        if frozen:
+            await self._keeper.thaw(answer.lost)
+        for signal in answer.signals:
+            self._keeper.hear(signal)
+        if answer.draining:
+            self._keeper.drain("somebody asked this worker to drain")
+
+    def _trust(self, asked_at: float) -> None:
+        self.trusted_until = asked_at + self._length - self._margin
+        self._keeper.guard.trust_until(self.trusted_until)
+
+    def _holding(self) -> list[Holding]:
+        return [
+            Holding(run.tenant, run.job.id, run.job.token) for run in self._keeper.runs.values()
+        ]

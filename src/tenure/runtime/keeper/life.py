@@ -1,0 +1,201 @@
+"""The life of a worker: what is started in which order, and how it ends.
+
+The task group below is the architecture of the process; leaving it is the shutdown.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from enum import IntEnum
+from uuid import uuid4
+
+from tenure.config import Settings
+from tenure.domain.tenant import Tenant
+from tenure.errors import LeaseLost, SettingInvalid, StoreUnavailable, TenureError
+from tenure.runtime.guarding import Guard
+from tenure.runtime.keeper.announced import Announced
+from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.clock import boottime
+from tenure.runtime.keeper.drain import Drain, Drained
+from tenure.runtime.keeper.exchange import DESKS
+from tenure.runtime.keeper.keeper import Keeper
+from tenure.runtime.keeper.schedules import Schedules
+from tenure.runtime.keeper.services import PRUNE_EVERY, Pruning, Recovery, every
+from tenure.runtime.keeper.staff import Staff
+from tenure.runtime.keeper.watch import Watch
+from tenure.runtime.leftovers import Place, reap
+from tenure.store.line import Line
+from tenure.store.notices import Notices
+
+_log = logging.getLogger("tenure.worker")
+
+
+class Exit(IntEnum):
+    """How a worker ended, as its exit code."""
+
+    DRAINED = 0  # everything it had was finished
+    ERROR = 1
+    NOT_IMPORTED = 3  # the module with the task functions cannot be imported
+    HANDED_OVER = 4  # drain_grace was over; what was left was released or paused
+    HURRIED = 5  # a second signal came; likewise
+
+
+def _nowhere(_settings: Settings) -> str:
+    raise SettingInvalid("database_url: neither the command nor the app says where the jobs are")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a worker is started with."""
+
+    app: str  # "package.module:app"
+    settings: Settings
+    url: str | None = None  # none: what the app says
+    tenants: tuple[Tenant, ...] = ()
+    queues: tuple[str, ...] | None = None  # none: all
+    changes: tuple[tuple[str, object], ...] = ()  # to the settings of the app
+    embedded: Callable[[Settings], str] = _nowhere  # the URL, where neither says one
+
+
+class GuardLost(TenureError):
+    """The guard died, and all runners with it."""
+
+
+class Life:
+    """One worker, through as many identities as it needs."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._drain: Drain | None = None
+        self._asked: list[str] = []  # to leave, before there was anybody to ask
+        self.on_ready: Callable[[str], object] = lambda _worker: None
+
+    def ask_to_drain(self, reason: str, grace: float | None = None) -> None:
+        """Finish what runs and leave. Asked again, hurry."""
+        self._asked.append(reason)
+        if self._drain is not None:
+            self._drain.grace = self._drain.grace if grace is None else grace
+            self._drain.ask(reason)
+
+    async def run(self) -> Exit:
+        for found in await asyncio.to_thread(reap):
+            _log.warning(
+                "a worker that was killed on this host left %d processes and files in %s: removed",
+                len(found.processes.killed),
+                found.folder,
+            )
+        while True:
+            try:
+                return await self._live()
+            except* LeaseLost as lost:
+                _log.error("%s: what it ran is killed; it starts anew", lost.exceptions[0])
+            except* GuardLost as lost:
+                _log.error("%s; it starts anew", lost.exceptions[0])
+            if self._asked:
+                return Exit.HANDED_OVER
+
+    async def _live(self) -> Exit:
+        plan, marker = self._plan, str(uuid4())
+        async with AsyncExitStack() as stack:
+            place = stack.enter_context(Place.claim(marker))
+            guard = await Guard.start(marker=marker, freeze_max=plan.settings.freeze_max)
+            stack.push_async_callback(guard.close)
+            guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)
+            staff = Staff(guard, plan.app, str(place.folder), plan.settings.import_timeout)
+            hello = await staff.announce()
+            announced = Announced(hello.announcement)
+            settings = Settings(**{**hello.settings, **dict(plan.changes)})
+            url = plan.url or hello.url or plan.embedded(settings)
+            keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
+            for store in keeper.stores:
+                await stack.enter_async_context(store)
+            await _register(keeper)
+            self.on_ready(str(keeper.id))
+            self._drain = Drain(keeper)
+            for reason in self._asked:
+                self._drain.ask(reason)
+            try:
+                return await _serve(keeper, announced, self._drain, url)
+            finally:
+                self._drain = None
+
+
+async def _register(keeper: Keeper) -> None:
+    backoff = Backoff()
+    while True:
+        asked_at = boottime()
+        try:
+            await keeper.stores[0].register(
+                keeper.id,
+                socket.gethostname(),
+                os.getpid(),
+                keeper.settings.lease,
+                keeper.queues,
+            )
+        except StoreUnavailable as problem:
+            _log.warning("%s", problem)
+            await asyncio.sleep(backoff.next())
+        else:
+            keeper.lease.begins(asked_at)
+            return
+
+
+async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -> Exit:
+    settings = keeper.settings
+    sizes = {
+        "async": settings.concurrency,
+        "thread": settings.threads,
+        "process": settings.processes,
+    }
+    for name, exchange in keeper.exchanges.items():
+        for kind, tasks in announced.tasks.items():
+            exchange.serve(keeper.staff.crew(kind, name, sizes[kind]), tasks)
+    notices = Notices(url, f"tenure_{keeper.id}", keeper.noticed, settings)
+    _log.info("worker %s runs %s", keeper.id, ", ".join(announced.names) or "nothing")
+    ends: list[Drained] = []
+    try:
+        async with asyncio.TaskGroup() as services:
+            services.create_task(keeper.lease.serve(), name="lease")
+            services.create_task(notices.listen(), name="notices")
+            for name, exchange in keeper.exchanges.items():
+                for _ in range(DESKS):
+                    services.create_task(exchange.desk(Line(url, settings)), name="exchange")
+                services.create_task(
+                    keeper.reports[name].serve(Line(url, settings)), name="reports"
+                )
+            services.create_task(
+                every(settings.recover_every, Recovery(keeper).run_once), name="recovery"
+            )
+            services.create_task(every(PRUNE_EVERY, Pruning(keeper).run_once), name="pruning")
+            services.create_task(Watch(keeper).serve(), name="watch")
+            services.create_task(drain.serve(), name="drain")
+            services.create_task(_watch(keeper), name="guard")
+            if announced.schedules:
+                services.create_task(
+                    Schedules(keeper, announced.schedules).serve(), name="schedules"
+                )
+    except* Drained as drained:
+        ends += (end for end in drained.exceptions if isinstance(end, Drained))
+    await keeper.leave()
+    [end] = ends
+    if end.hurried:
+        return Exit.HURRIED
+    return Exit.HANDED_OVER if end.stopped else Exit.DRAINED
+
+
+async def _watch(keeper: Keeper) -> None:
+    """A dead guard has taken its runners with it: give their jobs back before anything else."""
+    await keeper.guard.died
+    try:
+        async with asyncio.timeout(keeper.settings.lease.total_seconds()):
+            while not keeper.is_idle:  # noqa: ASYNC110 - it hangs on four things
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        _log.warning("what it held comes back when its lease ends")
+    else:
+        await keeper.leave()
+    raise GuardLost("the guard died, and all runners with it")

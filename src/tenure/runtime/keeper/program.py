@@ -1,0 +1,100 @@
+"""The program of a keeper: a life, and who may ask it to leave.
+
+``tenure worker`` is this program in a terminal. A worker inside another program is this program
+beside it, at the other end of two pipes: it says on its output when it is at work, and leaves when
+its input says so or ends, because the program is gone.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from tenure.config import Settings
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import TenureError
+from tenure.runtime.keeper.life import Exit, Life, Plan
+from tenure.runtime.keeper.staff import ImportFailed
+from tenure.store.embedded import Embedded
+from tenure.store.migrating import Migrator
+
+
+def run(plan: Plan, watch: Callable[[Life], Any]) -> Exit:
+    """Live until the end; `watch` is called in the event loop, to see who asks to leave."""
+    import uvloop
+
+    async def main() -> Exit:
+        life = Life(plan)
+        watching = watch(life)
+        code = await life.run()
+        del watching
+        return code
+
+    return uvloop.run(main())
+
+
+def make_plan(stack: ExitStack, app: str, **told: Any) -> Plan:
+    """A plan in which the embedded PostgreSQL, if it is needed, lives as long as the stack."""
+
+    def embedded(settings: Settings) -> str:
+        server = stack.enter_context(Embedded.open(settings.folder))
+        Migrator(server.url).migrate(DEFAULT)
+        return server.url
+
+    queues, tenants = told.pop("queues", None), told.pop("tenants", None)
+    return Plan(
+        app=app,
+        settings=Settings.from_environment(os.environ),
+        url=told.pop("url", None),
+        tenants=tuple(Tenant(name) for name in tenants or [DEFAULT.name]),
+        queues=None if queues is None else tuple(queues),
+        changes=tuple((name, value) for name, value in told.items() if value is not None),
+        embedded=embedded,
+    )
+
+
+def on_signals(life: Life) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, life.ask_to_drain, number.name)
+
+
+def beside(life: Life) -> "asyncio.Task[None]":
+    """For a program that this worker stands beside."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the program's own affair
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, life.ask_to_drain, "SIGTERM")
+    life.on_ready = lambda worker: print(json.dumps({"ready": worker}), flush=True)  # noqa: T201
+    return asyncio.create_task(_listen(life))
+
+
+async def _listen(life: Life) -> None:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := await reader.readline():
+        life.ask_to_drain("its program asked", json.loads(line)["drain"])
+    life.ask_to_drain("its program is gone")
+
+
+def main() -> int:
+    told = json.loads(sys.argv[1])
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+    )
+    with ExitStack() as stack:
+        try:
+            return run(make_plan(stack, **told), beside)
+        except ImportFailed as problem:
+            print(json.dumps({"problem": f"{problem.traceback}{problem}"}), flush=True)  # noqa: T201
+            return Exit.NOT_IMPORTED
+        except TenureError as problem:
+            print(json.dumps({"problem": str(problem)}), flush=True)  # noqa: T201
+            return Exit.ERROR
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""What the code of jobs asks of the database, answered on its behalf.
+
+Jobs have no password: the keeper asks, and only for what belongs to the job that asks.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tenure.domain.job import JSON, NewJob
+from tenure.domain.lifecycle import State
+from tenure.errors import StoreUnavailable, TenureError
+from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.run import Run
+from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.messages import Answer, Question
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_ENDED = {State.COMPLETED, State.FAILED, State.CANCELLED}
+_SLOT_EVERY = 0.5  # seconds between two tries for a slot
+
+
+class Questions:
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._about: dict[str, Callable[[Run, Any], Awaitable[Any]]] = {
+            "flush": self._flush,
+            "spawn": self._spawn,
+            "children": self._children,
+            "slot": self._slot,
+            "cancellation": self._cancellation,
+        }
+
+    def hear(self, runner: Runner, question: Question) -> None:
+        task = asyncio.create_task(self._answer(runner, question))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, runner: Runner, question: Question) -> None:
+        run = runner.runs.get(question.run)
+        if run is None:
+            return
+        try:
+            value = await self._about[question.about](run, question.told)
+            answer = Answer(question.number, value)
+        except TenureError as error:
+            answer = Answer(question.number, refusal=(type(error).__name__, str(error)))
+        runner.send(answer)
+
+    async def _flush(self, run: Run, _told: None) -> None:
+        await self._keeper.reports[run.tenant].flushed(run)
+
+    async def _spawn(self, run: Run, told: Any) -> int:
+        draft = msgspec.convert({**told, "parent": run.job.id}, NewJob, strict=False)
+        [enqueued] = await self._keeper.store(run.tenant).enqueue(
+            draft, by=f"job:{run.job.id}", via="worker"
+        )
+        self._keeper.exchanges[run.tenant].promote_soon()
+        return enqueued.id
+
+    async def clean_up(self, run: Run, task: str, args: Mapping[str, JSON]) -> None:
+        """A resource that could not be closed: a job of this task goes on trying."""
+        backoff = Backoff()
+        job = NewJob(
+            task=task,
+            args=args,
+            queue=run.job.queue,
+            owner=run.job.owner,
+            idempotency=f"cleanup:{run.job.id}:{run.job.token}:{task}:{hash(msgspec.json.encode(args))}",
+            max_attempts=20,
+        )
+        while True:
+            try:
+                await self._keeper.store(run.tenant).enqueue(
+                    job, by=f"job:{run.job.id}", via="worker"
+                )
+            except StoreUnavailable as problem:
+                await self._keeper.database_is_away(problem, backoff)
+            else:
+                return
+
+    async def _children(self, run: Run, told: list[int]) -> list[Any] | None:
+        """The children when all have ended; nothing while one has not."""
+        store = self._keeper.store(run.tenant)
+        jobs = [await store.show(job) for job in told]
+        if any(job.state not in _ENDED for job in jobs):
+            return None
+        return [msgspec.to_builtins(job) for job in jobs]
+
+    async def _slot(self, run: Run, pool: str) -> str | None:
+        """Wait for a slot; nothing when the job ends first."""
+        while not run.has_ended:
+            if slot := await self._keeper.reports[run.tenant].take_slot(run, pool):
+                return slot
+            await run.ends_within(_SLOT_EVERY)
+        return None
+
+    async def _cancellation(self, run: Run, told: str) -> Any:
+        record = await self._keeper.store(run.tenant).cancellation(told)
+        return msgspec.to_builtins(record)

@@ -1,0 +1,156 @@
+"""The runners of a worker as its keeper sees them."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tenure.runtime.guarding import Ended as Exit
+from tenure.runtime.guarding import Guard
+from tenure.runtime.keeper.output import Output
+from tenure.runtime.keeper.run import Run
+from tenure.runtime.messages import (
+    Begin,
+    Broken,
+    FromRunner,
+    Hello,
+    Kind,
+    Message,
+    Quit,
+    Ready,
+    Start,
+    Work,
+)
+from tenure.runtime.page import Page
+from tenure.runtime.wire import Channel, from_runner
+
+Hear = Callable[["Runner", FromRunner], None]
+Lost = Callable[["Runner", Exit | None], None]
+
+
+class Runner:
+    """One process for the code of jobs. Until it is begun it is a spare of every kind."""
+
+    def __init__(self, name: str, hear: Hear, lost: Lost) -> None:
+        self.name = name
+        self.pid = 0
+        self.kind: Kind | None = None
+        self.tenant: str | None = None
+        self.runs: dict[int, Run] = {}
+        self.done = 0  # runs that ended here
+        self.alone = False  # for one job under suspicion
+        self.retired = False  # takes no further runs
+        self.killed = False  # by us, so its death is no crash
+        self.memory = 0  # bytes, when last looked
+        self.passed_on: set[int] = set()  # runs whose interrupt reached the runner's loop
+        self.hello: asyncio.Future[Hello | Broken] = asyncio.get_running_loop().create_future()
+        self.ready = asyncio.Event()
+        self.output = Output(self)
+        self._hear = hear
+        self._lost = lost
+        self._exit: Exit | None = None
+        self._ends = 2  # the wire and the process: it is gone when both are
+        self._waiting: list[Work] = []
+
+    async def spawn(self, guard: Guard, app: str) -> None:
+        ours, theirs = socket.socketpair()
+        page, stack = Page.create("tenure-page"), os.memfd_create("tenure-stack")
+        out, err = self.output.pipes()
+        try:
+            self.pid = await guard.spawn(
+                [sys.executable, "-m", "tenure.runtime.runner", app],
+                env=os.environ,
+                fds=[theirs.fileno(), page, stack],
+                stdout=out,
+                stderr=err,
+            )
+        finally:
+            theirs.close()
+            for descriptor in (out, err):
+                os.close(descriptor)
+        self.page = Page(page)
+        os.close(page)
+        self._stack = stack
+        self._pidfd = os.pidfd_open(self.pid)
+        self._channel: Channel[FromRunner] = Channel(from_runner, self._heard, self._end)
+        await self._channel.open(ours)
+
+    def begin(
+        self, kind: Kind, tenant: str, worker: str, settings: Mapping[str, Any], folder: str
+    ) -> None:
+        self.kind, self.tenant = kind, tenant
+        self.send(Begin(kind, tenant, worker, settings, folder))
+
+    def start(self, runs: list[Run], works: list[Work]) -> None:
+        for run in runs:
+            run.runner = self
+            self.runs[run.number] = run
+        if self.ready.is_set():
+            self.send(Start(tuple(works)))
+        else:
+            self._waiting += works
+
+    def send(self, message: Message) -> None:
+        self._channel.send(message)
+
+    def quit(self) -> None:
+        self.retired = True
+        self.send(Quit())
+
+    def signal(self, number: signal.Signals) -> None:
+        """To this very process; a pid may be another's by now, a descriptor cannot."""
+        try:
+            signal.pidfd_send_signal(self._pidfd, number)
+        except ProcessLookupError:
+            return
+
+    async def ask_for_stack(self) -> str:
+        """Where it is right now, also when it holds its interpreter's lock."""
+        self.stack()
+        self.signal(signal.SIGUSR2)
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+            if stack := self.stack():
+                return stack
+        return ""
+
+    def stack(self) -> str:
+        """What it wrote about its stack since the last look."""
+        size = os.fstat(self._stack).st_size
+        text = os.pread(self._stack, size, 0).decode(errors="replace")
+        os.ftruncate(self._stack, 0)
+        os.lseek(self._stack, 0, os.SEEK_SET)
+        return text
+
+    def exited(self, how: Exit) -> None:
+        """The guard says that the process and all below it are gone."""
+        self._exit = how
+        self._end()
+
+    def _heard(self, message: FromRunner) -> None:
+        match message:
+            case Hello() | Broken():
+                if not self.hello.done():
+                    self.hello.set_result(message)
+            case Ready():
+                self.ready.set()
+                if self._waiting:
+                    self.send(Start(tuple(self._waiting)))
+                    self._waiting = []
+            case _:
+                self._hear(self, message)
+
+    def _end(self) -> None:
+        self._ends -= 1
+        if self._ends:
+            return
+        os.close(self._pidfd)
+        os.close(self._stack)
+        self._channel.close()
+        self.output.close()
+        if not self.hello.done():
+            self.hello.set_result(Broken(f"it ended while it was imported: {self._exit}", ""))
+        self._lost(self, self._exit)

@@ -1,0 +1,63 @@
+"""Enqueue what is scheduled. Every worker does, and the key of each time lets only one succeed."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tenure.errors import StoreUnavailable, TenureError
+
+if TYPE_CHECKING:
+    from tenure.control.schedule import Schedule
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+_LONGEST_SLEEP = 30.0  # clocks are set, and machines sleep
+
+
+class Schedules:
+    def __init__(self, keeper: "Keeper", announced: Sequence[Mapping[str, Any]]) -> None:
+        # Here and not above: it brings pydantic along, which a keeper without schedules can spare.
+        from tenure.control.schedule import Schedule
+
+        self._keeper = keeper
+        self._next: list[tuple[datetime, Schedule]] = []
+        now = keeper.clock.now()
+        for told in announced:
+            schedule = Schedule.from_announcement(told)
+            # Times that passed while no worker was there; whoever enqueued them has the key.
+            self._next.append((schedule.next_after(now - schedule.catch_up), schedule))
+
+    async def serve(self) -> None:
+        while self._next:
+            await self.run_once()
+            first = min(due for due, _ in self._next)
+            left = (first - self._keeper.clock.now()).total_seconds()
+            await asyncio.sleep(min(max(left, 0.01), _LONGEST_SLEEP))
+
+    async def run_once(self) -> None:
+        """Enqueue what is due by the database's clock."""
+        now = self._keeper.clock.now()
+        for place, (due, schedule) in enumerate(self._next):
+            if due > now:
+                continue
+            try:
+                await self._fire(schedule, due)
+            except StoreUnavailable:
+                if now - due < schedule.catch_up:
+                    continue  # the next look tries again
+                _log.error("schedule %s missed %s: the database is away", schedule.name, due)
+            except TenureError as problem:
+                _log.error("schedule %s: %s", schedule.name, problem)
+            self._next[place] = (schedule.next_after(due), schedule)
+
+    async def _fire(self, schedule: "Schedule", due: datetime) -> None:
+        if schedule.tenant not in self._keeper.exchanges:
+            return
+        job = schedule.due(due)
+        [made] = await self._keeper.store(schedule.tenant).enqueue(
+            job, by=f"schedule:{schedule.name}", via="worker"
+        )
+        if made.created:
+            _log.info("schedule %s: job %d for %s", schedule.name, made.id, due)

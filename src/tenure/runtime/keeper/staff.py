@@ -1,0 +1,151 @@
+"""All runners of a worker: those at work, and an imported spare for whoever needs one next."""
+
+import asyncio
+import logging
+from datetime import timedelta
+from itertools import count
+from typing import TYPE_CHECKING
+
+from tenure.errors import TenureError
+from tenure.runtime.guarding import Ended as Exit
+from tenure.runtime.guarding import Guard
+from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.crew import Crew
+from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.messages import Broken, FromRunner, Hello, Kind
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+
+
+class ImportFailed(TenureError):
+    """The module with the task functions cannot be imported."""
+
+    def __init__(self, sentence: str, traceback: str = "") -> None:
+        super().__init__(sentence)
+        self.traceback = traceback
+
+
+class Staff:
+    def __init__(self, guard: Guard, app: str, folder: str, import_timeout: timedelta) -> None:
+        self.keeper: Keeper  # comes when the app has said what it can run
+        self._guard = guard
+        self._app = app
+        self._folder = folder
+        self._import_timeout = import_timeout.total_seconds()
+        self._numbers = count(1)
+        self._runners: dict[int, Runner] = {}
+        self._gone_early: dict[int, Exit] = {}  # before we heard that they were there
+        self._spare: asyncio.Task[Runner] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.crews: dict[tuple[str, Kind], Crew] = {}
+        guard.on_exit = self._exited
+
+    async def announce(self) -> Hello:
+        """What the first runner says that its app can run."""
+        runner = await self._spawn()
+        self._spare = asyncio.create_task(_at_once(runner))
+        hello = runner.hello.result()
+        assert isinstance(hello, Hello)
+        return hello
+
+    def crew(self, kind: Kind, tenant: str, size: int) -> Crew:
+        made = self.crews[tenant, kind] = Crew(kind, tenant, size, self._ask_for_one)
+        return made
+
+    @property
+    def runners(self) -> list[Runner]:
+        return list(self._runners.values())
+
+    def retire(self, runner: Runner) -> None:
+        """It takes nothing new, and ends when it has nothing left."""
+        runner.retired = True
+        if not runner.runs:
+            runner.quit()
+
+    def _ask_for_one(self, crew: Crew) -> None:
+        task = asyncio.create_task(self._provide(crew))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _provide(self, crew: Crew) -> None:
+        runner = await self._next()
+        runner.begin(
+            crew.kind,
+            crew.tenant,
+            str(self.keeper.id),
+            self.keeper.runner_settings,
+            self._folder,
+        )
+        crew.join(runner)
+
+    async def _next(self) -> Runner:
+        """The spare, with another one on its way."""
+        backoff = Backoff(first=0.5, longest=30)
+        while True:
+            spare, self._spare = self._spare or asyncio.create_task(self._spawn()), None
+            try:
+                runner = await spare
+            except (ImportFailed, OSError) as problem:
+                _log.error("no runner can be started: %s", problem)
+                await asyncio.sleep(backoff.next())
+                continue
+            if self._spare is None and self.keeper.may_claim:
+                self._spare = asyncio.create_task(self._spawn())
+                self._spare.add_done_callback(_forget_problem)
+            if runner.pid in self._runners:
+                return runner
+
+    async def _spawn(self) -> Runner:
+        runner = Runner(f"runner-{next(self._numbers)}", self._heard, self._lost)
+        runner.output.on_line = self._printed
+        await runner.spawn(self._guard, self._app)
+        self._runners[runner.pid] = runner
+        if exit_early := self._gone_early.pop(runner.pid, None):
+            self._exited(runner.pid, exit_early)
+        try:
+            async with asyncio.timeout(self._import_timeout):
+                hello = await asyncio.shield(runner.hello)
+        except TimeoutError:
+            stack = await runner.ask_for_stack()
+            await self._guard.kill(runner.pid)
+            raise ImportFailed(
+                f"{self._app} was not imported within {self._import_timeout:g} s (import_timeout)",
+                stack,
+            ) from None
+        if isinstance(hello, Broken):
+            raise ImportFailed(f"{self._app} cannot be imported: {hello.sentence}", hello.traceback)
+        return runner
+
+    def _exited(self, pid: int, how: Exit) -> None:
+        if runner := self._runners.pop(pid, None):
+            runner.exited(how)
+        else:
+            self._gone_early[pid] = how
+
+    def _lost(self, runner: Runner, how: Exit | None) -> None:
+        for crew in self.crews.values():
+            crew.leave(runner)
+        if hasattr(self, "keeper"):
+            self.keeper.runner_lost(runner, how)
+
+    def _heard(self, runner: Runner, message: FromRunner) -> None:
+        self.keeper.heard(runner, message)
+
+    def _printed(self, runner: Runner, stream: str, line: str) -> None:
+        if hasattr(self, "keeper"):
+            self.keeper.printed(runner, stream, line)
+        else:
+            _log.info("%s %s: %s", runner.name, stream, line)
+
+
+async def _at_once(runner: Runner) -> Runner:
+    return runner
+
+
+def _forget_problem(spare: "asyncio.Task[Runner]") -> None:
+    """Whoever needs the spare hears of it."""
+    if not spare.cancelled():
+        spare.exception()

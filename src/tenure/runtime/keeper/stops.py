@@ -1,0 +1,147 @@
+"""Why runs are stopped: somebody asked, a limit was passed, the worker leaves, a slot is needed."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from tenure.domain.lifecycle import Intent, Rung
+from tenure.runtime.guarding import Killed
+from tenure.runtime.keeper.run import Cause, Run
+from tenure.runtime.keeper.verdicts import timeout_reason
+from tenure.runtime.messages import Orders
+from tenure.store.calls import controlling
+from tenure.store.results import Signal
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+
+
+class Stops:
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+        self._heard: dict[int, Mapping[str, Any]] = {}  # by run: the orders it climbs for
+
+    def hear(self, signal: Signal, run: Run) -> None:
+        """Somebody asked for it. The database repeats this until the attempt has ended."""
+        orders = signal.orders
+        if self._heard.get(run.number) == orders:
+            return
+        self._heard[run.number] = orders
+        limits = run.limits
+        force = bool(orders.get("force"))
+        grace = orders.get("grace")
+        told = Orders(
+            intent=Intent(orders["intent"]),
+            reason=str(orders["reason"]),
+            by=str(orders["by"]),
+            grace=0.0 if force else float(limits.grace.total_seconds() if grace is None else grace),
+            cancellation_id=str(orders["cancellation_id"]),
+        )
+        last = (
+            Rung.KILLED
+            if force
+            else min(Rung(orders["last_rung"]), limits.last_rung, key=_HEIGHT.index)
+        )
+        _log.info(
+            "stop of job %d asked by %s: %s%s",
+            run.job.id,
+            told.by,
+            told.reason,
+            " (forced)" if force else "",
+        )
+        self._climb(run, "stop", told, last)
+
+    def for_limit(self, run: Run, cause: Cause, reason: str) -> None:
+        """A limit of this attempt was passed. It fails; its job may be tried again."""
+        _log.warning("job %d: %s", run.job.id, reason)
+        self._climb(run, cause, self._own(run, reason, f"policy:{cause}"), run.limits.last_rung)
+
+    def for_drain(self, run: Run, grace: float) -> None:
+        orders = Orders(Intent.PAUSE, "its worker is leaving", "worker", grace)
+        self._keeper.ladder.climb(run, "drain", orders, Rung.KILLED, 0)
+
+    def for_preemption(self, run: Run, priority: int) -> None:
+        reason = f"a job of priority {priority} needs its slot"
+        _log.info("job %d is released: %s", run.job.id, reason)
+        self._climb(run, "preemption", self._own(run, reason, "policy:preemption"), Rung.KILLED)
+
+    def by_policy(self, run: Run, policy: str, intent: Intent, reason: str) -> None:
+        """The whole job is to end; on record like any other stop."""
+        stop = controlling.stop(
+            run.job.id, intent=intent, reason=reason, by=f"policy:{policy}", via="worker"
+        )
+        self._keeper.insist(stop, run.tenant)
+
+    def set_timers(self, run: Run) -> None:
+        loop = asyncio.get_running_loop()
+        run.timers = []
+        if (limit := run.limits.timeout) is not None:
+            run.timers.append(loop.call_later(limit.total_seconds(), self._timed_out, run, limit))
+        if (deadline := run.limits.deadline) is not None:
+            left = (deadline - self._keeper.clock.now()).total_seconds()
+            reason = f"its deadline of {deadline.isoformat(timespec='seconds')} has passed"
+            run.timers.append(
+                loop.call_later(
+                    max(left, 0), self.by_policy, run, "deadline", Intent.CANCEL, reason
+                )
+            )
+
+    def forget(self, run: Run) -> None:
+        self._heard.pop(run.number, None)
+
+    async def kill(self, run: Run) -> None:
+        """The last rung: the runner and all below it, until nothing is left."""
+        runner = run.runner
+        if runner is None or run.has_ended:
+            return
+        run.rung = Rung.KILLED
+        run.killed = True
+        self.note_rung(run, Rung.KILLED)
+        runner.killed = runner.retired = True
+        neighbours = len(runner.runs) - 1
+        _log.warning(
+            "killing %s (pid %d) of job %d%s",
+            runner.name,
+            runner.pid,
+            run.job.id,
+            f"; {neighbours} other jobs are given back" if neighbours else "",
+        )
+        result = await self._keeper.guard.kill(runner.pid)
+        if result.left:
+            self._cannot_be_killed(run, result)
+
+    def note_rung(self, run: Run, rung: Rung) -> None:
+        """On the record, with its moment."""
+        _log.info("job %d is %s", run.job.id, rung.value)
+        record = run.orders.cancellation_id if run.orders else None
+        if record is not None and rung is not Rung.ASKED:
+            run.rungs[rung.value] = self._keeper.clock.now().isoformat(timespec="milliseconds")
+            details = {f"job {run.job.id}": dict(run.rungs)}
+            step = controlling.step(record, "terminate_runners", "in_progress", details=details)
+            self._keeper.try_once(step, run.tenant)
+
+    def _climb(self, run: Run, cause: Cause, orders: Orders, last: Rung) -> None:
+        if run.cause == "stop" and cause != "stop":
+            return  # somebody's stop is under way, and it decides
+        self._keeper.ladder.climb(run, cause, orders, last, run.limits.ask_for.total_seconds())
+
+    def _own(self, run: Run, reason: str, by: str) -> Orders:
+        return Orders(Intent.CANCEL, reason, by, run.limits.grace.total_seconds())
+
+    def _timed_out(self, run: Run, limit: timedelta) -> None:
+        self.for_limit(run, "timeout", timeout_reason(limit))
+
+    def _cannot_be_killed(self, run: Run, result: Killed) -> None:
+        named = ", ".join(f"pid {one.pid} ({one.command}): {one.why}" for one in result.left)
+        _log.error("job %d cannot be killed: %s", run.job.id, named)
+        if run.orders is not None and run.orders.cancellation_id is not None:
+            error = f"what could not be confirmed: {named}"
+            close = controlling.close_record(run.orders.cancellation_id, "partial", error=error)
+            self._keeper.insist(close, run.tenant)
+
+
+_HEIGHT = list(Rung)

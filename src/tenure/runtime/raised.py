@@ -1,0 +1,42 @@
+"""What the code of a job may raise to say how it wants to end."""
+
+import asyncio
+from datetime import timedelta
+
+from tenure.domain.duration import duration
+
+
+class Interrupted(asyncio.CancelledError):
+    """A stop reached this code. Clean up and let it pass."""
+
+
+class Ending(Exception):
+    """Raised by a job that wants to end in another way than by returning or failing."""
+
+
+class Snooze(Ending):
+    """Go on later; the attempt is not spent."""
+
+    def __init__(self, delay: timedelta | str | int | float) -> None:
+        self.delay = duration(delay)
+        super().__init__(f"snoozed for {self.delay}")
+
+
+class Discard(Ending):
+    """Fail at once: no other attempt would do better."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Pause(Ending):
+    """Wait, paused, until somebody resumes it."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class WaitsForChildren(BaseException):
+    """Give the slot back until the children have ended, then start again from the checkpoint."""

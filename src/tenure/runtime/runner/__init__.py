@@ -1,0 +1,1 @@
+"""A runner: the process in which the code of jobs runs."""

@@ -1,0 +1,57 @@
+"""The program of a runner: import the app, say what it can run, then be what the keeper asks for.
+
+It is started by the guard, with a socket to the keeper, a shared page and a place for its stack.
+"""
+
+import ctypes
+import faulthandler
+import signal
+import socket
+import sys
+import traceback
+
+from tenure.errors import TenureError
+from tenure.runtime.messages import Begin, Broken, Hello, Quit
+from tenure.runtime.page import Page
+from tenure.runtime.runner.loading import load
+from tenure.runtime.wire import PlainChannel, from_keeper
+
+WIRE, PAGE, STACK = 3, 4, 5  # the descriptors that the guard hands down
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def main() -> int:
+    path = sys.argv[1]
+    # What daemons of a job leave behind becomes ours, not init's, and so ends with us.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    faulthandler.register(signal.SIGUSR2, file=STACK, all_threads=False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    channel = PlainChannel(from_keeper, socket.socket(fileno=WIRE))
+    try:
+        app = load(path)
+        announcement = app.announcement()
+    except BaseException as error:  # noqa: BLE001 - whatever a module does at import, it is told
+        sentence = (
+            str(error) if isinstance(error, TenureError) else f"{type(error).__name__}: {error}"
+        )
+        channel.send(Broken(sentence, traceback.format_exc()))
+        return 1
+    channel.send(Hello(announcement, app.known_url, app.settings.told()))
+    match channel.receive():
+        case [Begin(kind="process") as begin]:
+            from tenure.runtime.runner.process import ProcessRunner
+
+            return ProcessRunner(app, channel, Page(PAGE), begin).run()
+        case [Begin() as begin]:
+            from tenure.runtime.runner.loop import run_loop
+
+            return run_loop(app, channel.sock, Page(PAGE), begin)
+        case [] | [Quit()]:
+            return 0
+        case other:
+            raise AssertionError(f"before Begin came {other}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

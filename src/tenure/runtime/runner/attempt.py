@@ -1,0 +1,176 @@
+"""One attempt inside a runner: what was asked of it, and what it says."""
+
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from tenure.domain.job import JSON
+from tenure.errors import InputRefused
+from tenure.runtime.messages import Orders, Said, Work
+from tenure.runtime.raised import Interrupted
+from tenure.store.new_jobs import as_json, refuse_not_json
+
+if TYPE_CHECKING:
+    from tenure.control.task import Task
+    from tenure.runtime.context import Context
+
+SAY_EVERY = 0.05  # seconds between two sayings of progress
+
+current: ContextVar["Attempt | None"] = ContextVar("tenure_attempt", default=None)
+
+
+class Link(Protocol):
+    """The way from an attempt to the keeper; each kind of runner has its own."""
+
+    tenant: str
+    worker: str
+    folder: Path
+    settings: Mapping[str, Any]
+    app: Any
+
+    def say(self, said: Said) -> None: ...
+    def say_soon(self, attempt: "Attempt") -> None: ...
+    def ask(self, run: int, about: str, told: Any) -> Any: ...
+    async def aask(self, run: int, about: str, told: Any) -> Any: ...
+    async def drain(self) -> None: ...
+    def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None: ...
+    def interrupt_now(self, attempt: "Attempt") -> None: ...
+
+
+class Attempt:
+    """Its flags are read by the code of the job and set by the runner, in any thread."""
+
+    def __init__(self, work: Work, link: Link) -> None:
+        self.work = work
+        self.link = link
+        self.orders: Orders | None = None
+        self.asked = threading.Event()
+        self.heard = False
+        self.interrupted = False  # the second rung was reached
+        self.delivered = False  # and its code has felt it; once is enough
+        self.over = False  # its code has ended; nothing may interrupt what cleans up after it
+        self.committed = False  # by its own transaction
+        self.shields = 0
+        self.spawned = 0
+        self.again: list[tuple[str, Mapping[str, JSON]]] = []  # tasks that go on cleaning up
+        self.lines = 0
+        self.context: Context | None = None
+        self._progress: Mapping[str, JSON] | None = None
+        self._said_at = 0.0
+
+    def context_for(self, task: "Task[Any, Any]") -> tuple["Context"] | tuple[()]:
+        """What a task function is called with before its arguments."""
+        return (self.make_context(),) if task.takes_context else ()
+
+    def make_context(self) -> "Context":
+        if self.context is None:
+            from tenure.runtime.context import Context
+
+            self.context = Context(self)
+        return self.context
+
+    @property
+    def close_timeout(self) -> float:
+        return self.work.close_timeout
+
+    @property
+    def hook_timeout(self) -> float:
+        """For a hook of its task; a stop leaves less."""
+        if self.orders is not None:
+            return max(self.orders.grace, 0.0)
+        return float(self.link.settings["stop_grace"])
+
+    @property
+    def forced(self) -> bool:
+        """Whether there is no time left for anything."""
+        return self.orders is not None and self.orders.grace <= 0
+
+    def ask(self, orders: Orders) -> None:
+        self.orders = orders
+        self.asked.set()
+
+    def interrupt(self) -> None:
+        """The second rung; it waits for a shield."""
+        self.interrupted = True
+        self._deliver()
+
+    def _deliver(self) -> None:
+        if self.interrupted and not (self.delivered or self.over or self.shields):
+            self.delivered = True
+            self.hear()
+            self.link.interrupt_now(self)
+
+    def hear(self) -> bool:
+        """Whether a stop was asked for; from now on its code knows."""
+        if self.asked.is_set():
+            self.heard = True
+        return self.heard
+
+    def raise_if_asked(self) -> None:
+        if not self.over and self.hear():
+            raise Interrupted(self.orders.reason if self.orders else "stopped")
+
+    def shield(self) -> None:
+        self.shields += 1
+
+    def unshield(self) -> None:
+        self.shields -= 1
+        self._deliver()
+
+    # What it says.
+
+    def say(self, **said: Any) -> None:
+        progress, self._progress = self._progress, None
+        self.link.say(Said(self.work.run, progress=progress, **said))
+
+    def say_progress(self, progress: Mapping[str, JSON]) -> None:
+        """The latest counts; a loop may call this a million times."""
+        quiet = self._progress is None
+        self._progress = progress
+        now = time.monotonic()
+        if now - self._said_at >= SAY_EVERY:
+            self._said_at = now
+            self.say()
+        elif quiet:
+            self.link.say_soon(self)
+
+    def say_the_rest(self) -> None:
+        if self._progress is not None:
+            self.say()
+
+    def log(self, level: str, line: str) -> None:
+        """A line for the job's log; beyond the limit lines are counted, not kept."""
+        self.lines += 1
+        most = int(self.link.settings["max_log_lines"])
+        if self.lines <= most:
+            self.link.say(Said(self.work.run, logs=((level, line[:10_000]),)))
+
+    def say_what_was_dropped(self) -> None:
+        dropped = self.lines - int(self.link.settings["max_log_lines"])
+        if dropped > 0:
+            line = f"{dropped} lines of output were dropped: the limit of a job was reached"
+            self.link.say(Said(self.work.run, logs=(("warning", line),)))
+
+
+def written(value: Any, what: str, most: int) -> bytes:
+    """A value as JSON that the database takes, or a refusal that says what it was."""
+    try:
+        refuse_not_json(value)
+        text = as_json(value).encode()
+    except (InputRefused, UnicodeError) as refusal:
+        raise InputRefused(f"{what}: {refusal}") from None
+    if len(text) > most:
+        raise InputRefused(
+            f"{what} takes {len(text)} bytes, and {most} are the most; store large things as "
+            f"artifacts"
+        )
+    return text
+
+
+def read(text: bytes) -> Any:
+    return msgspec.json.decode(text)

@@ -1,0 +1,360 @@
+"""The loop runner: many jobs at once in one event loop.
+
+Coroutines run in the loop itself; functions with ``executor="thread"`` run in its threads. An
+attempt has ended when its coroutine, the tasks and threads it started and its processes have.
+"""
+
+import asyncio
+import contextvars
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tenure.errors import InputRefused
+from tenure.runtime.messages import (
+    Answer,
+    Ask,
+    Begin,
+    Ended,
+    Endings,
+    FromKeeper,
+    Interrupt,
+    Interrupting,
+    Question,
+    Quit,
+    Ready,
+    Said,
+    Sayings,
+    Start,
+    Terminate,
+    Work,
+)
+from tenure.runtime.page import Page
+from tenure.runtime.raised import Interrupted
+from tenure.runtime.runner import processes
+from tenure.runtime.runner.answers import error_of
+from tenure.runtime.runner.attempt import Attempt, current, read
+from tenure.runtime.runner.endings import ended, raised, returned
+from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.on_cpu import OnCpu
+from tenure.runtime.runner.output import JobOutput, capture_logging
+from tenure.runtime.runner.wrapping_up import awrap_up
+from tenure.runtime.wire import Channel, from_keeper
+
+_TICK = 0.25  # seconds between two stamps of a loop that has work
+
+
+class LoopAttempt(Attempt):
+    def __init__(self, work: Work, link: "LoopRunner") -> None:
+        super().__init__(work, link)
+        self.task: asyncio.Task[None] | None = None  # its own
+        self.tasks: set[asyncio.Task[Any]] = set()  # those it created
+        self.threads: set[threading.Thread] = set()
+        self.calls: set[Future[Any]] = set()  # in threads of the loop's executor
+        self.pids: set[int] = set()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing has to be wrapped up."""
+        return not (
+            self.context or self.tasks or self.threads or self.calls or self.pids or self.orders
+        )
+
+    @property
+    def left(self) -> str:
+        """What of it has not ended."""
+        if any(not task.done() for task in self.tasks):
+            return "a task that will not end"
+        if any(not call.done() for call in self.calls) or any(t.is_alive() for t in self.threads):
+            return "a thread that will not end"
+        return ""
+
+
+class LoopRunner:
+    """One event loop, one tenant."""
+
+    def __init__(self, app: App, page: Page, begin: Begin) -> None:
+        self.app = app
+        self.tenant = begin.tenant
+        self.worker = begin.worker
+        self.folder = Path(begin.folder)
+        self.settings: Mapping[str, Any] = begin.settings
+        self._page = page
+        self._words = page.words
+        self._in_threads = begin.kind == "thread"
+        self._attempts: dict[int, LoopAttempt] = {}
+        self._said: list[Said] = []
+        self._ended: list[Ended] = []
+        self._flushing = False
+        self._questions: dict[int, asyncio.Future[Any]] = {}
+        self._asked = 0
+        self._gone = asyncio.Event()
+        self._thread = threading.get_ident()
+        self._outputs = (JobOutput("stdout", sys.stdout), JobOutput("stderr", sys.stderr))
+        self._calls = TrackingExecutor(int(begin.settings["threads"]))
+
+    async def run(self, sock: socket.socket) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_default_executor(self._calls)
+        self._loop.set_task_factory(self._new_task)
+        self._watch()
+        self._channel = Channel(from_keeper, self._hear, self._gone.set)
+        await self._channel.open(sock)
+        self._channel.send(Ready())
+        await self._gone.wait()
+
+    def _watch(self) -> None:
+        sys.stdout, sys.stderr = self._outputs
+        capture_logging()
+        processes.watch_forks(_note_process)
+        _watch_threads()
+        signal.signal(signal.SIGUSR1, self._on_interrupt)
+
+    # What the keeper says.
+
+    def _hear(self, message: FromKeeper) -> None:
+        match message:
+            case Start(jobs):
+                for work in jobs:
+                    self._start(work)
+            case Ask(run, orders):
+                if attempt := self._attempts.get(run):
+                    attempt.ask(orders)
+            case Interrupt(run):
+                if attempt := self._attempts.get(run):
+                    attempt.interrupt()
+                self._channel.send(Interrupting(run))
+            case Terminate(run):
+                if (attempt := self._attempts.get(run)) and attempt.pids:
+                    alive = partial(processes.started_by, attempt, attempt.pids)
+                    self._loop.run_in_executor(None, processes.end, alive, attempt.close_timeout)
+            case Answer(question):
+                if (waiting := self._questions.pop(question, None)) and not waiting.done():
+                    _resolve(waiting, message)
+            case Quit():
+                self._gone.set()
+
+    def _start(self, work: Work) -> None:
+        attempt = LoopAttempt(work, self)
+        self._attempts[work.run] = attempt
+        if not self._page.stamp:
+            self._tick()
+        attempt.task = asyncio.Task(self._carry_out(attempt), loop=self._loop)
+
+    async def _carry_out(self, attempt: LoopAttempt) -> None:
+        current.set(attempt)
+        task = self.app.tasks.get(attempt.work.task)
+        try:
+            if task is None:
+                raise InputRefused(f"this worker has no task {attempt.work.task!r}")  # noqa: TRY301
+            arguments = task.read_arguments(read(attempt.work.args))
+            call = partial(task.function, *attempt.context_for(task), **arguments)
+            if self._in_threads:
+                value = await self._in_thread(call)
+            else:
+                value = await OnCpu(call(), self._words, attempt.work.run)
+            how = returned(attempt, value, task.write_result)
+            error = None
+        except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
+            how, error = raised(attempt, problem), problem
+        attempt.over = True
+        if attempt.is_plain:
+            self._end(attempt, ended(attempt, how))
+        else:
+            await self._wrap_up(attempt, how, error)
+
+    async def _wrap_up(
+        self, attempt: LoopAttempt, how: dict[str, Any], error: BaseException | None
+    ) -> None:
+        while attempt.task is not None and attempt.task.uncancel():
+            pass
+        cleanup = await awrap_up(attempt, how, error)
+        for output in self._outputs:
+            output.finish(attempt)
+        for task in attempt.tasks:
+            task.cancel()
+        if attempt.pids:
+            grace = 0.0 if attempt.forced else 1.0
+            alive = partial(processes.started_by, attempt, attempt.pids)
+            await self._loop.run_in_executor(self._calls.untracked, processes.end, alive, grace)
+        until = time.monotonic() + attempt.close_timeout
+        while attempt.left and time.monotonic() < until:  # noqa: ASYNC110 - threads tell nobody
+            await asyncio.sleep(0.01)
+        attempt.say_the_rest()
+        attempt.say_what_was_dropped()
+        self._end(attempt, ended(attempt, how, cleanup=cleanup, left=attempt.left))
+
+    def _end(self, attempt: LoopAttempt, end: Ended) -> None:
+        del self._attempts[attempt.work.run]
+        self._ended.append(end)
+        self._flush_soon()
+
+    async def _in_thread(self, call: Callable[[], Any]) -> Any:
+        context = contextvars.copy_context()
+        return await self._loop.run_in_executor(None, context.run, call)
+
+    # Interrupts.
+
+    def interrupt_now(self, attempt: Attempt) -> None:
+        assert isinstance(attempt, LoopAttempt)
+        if attempt.task is not None and not self._in_threads:
+            self._loop.call_soon_threadsafe(attempt.task.cancel)
+
+    def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+        """The keeper saw that a job holds the loop. Raise, if it still is the one meant."""
+        page = self._page
+        run = page.on_cpu
+        if run == 0 or run != page.meant:
+            return
+        page.meant = 0
+        attempt = self._attempts.get(run)
+        if attempt is None or attempt.over or attempt.interrupted:
+            return
+        attempt.interrupted = True
+        attempt.asked.set()  # what it was asked still lies unread on the wire
+        if attempt.shields:
+            return
+        attempt.hear()
+        # In a task that the job started, its own task has not felt it yet.
+        attempt.delivered = asyncio.current_task(self._loop) is attempt.task
+        raise Interrupted(attempt.orders.reason if attempt.orders else "stopped")
+
+    # Tasks and threads of jobs.
+
+    def _new_task(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        attempt = current.get()
+        if attempt is None:
+            return asyncio.Task(coroutine, loop=loop, **options)
+        assert isinstance(attempt, LoopAttempt)
+        stepped = OnCpu(coroutine, self._words, attempt.work.run)
+        task: asyncio.Task[Any] = asyncio.Task(stepped, loop=loop, **options)
+        attempt.tasks.add(task)
+        task.add_done_callback(attempt.tasks.discard)
+        return task
+
+    def _tick(self) -> None:
+        """Say that the loop turns, as long as there is work in it."""
+        self._page.stamp = time.monotonic_ns() if self._attempts else 0
+        if self._attempts:
+            self._loop.call_later(_TICK, self._tick)
+
+    # What jobs say.
+
+    def say(self, said: Said) -> None:
+        if threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self.say, said)
+            return
+        self._said.append(said)
+        self._flush_soon()
+
+    def say_soon(self, attempt: Attempt) -> None:
+        if threading.get_ident() == self._thread:
+            self._loop.call_later(_TICK, attempt.say_the_rest)
+        else:
+            self._loop.call_soon_threadsafe(self._loop.call_later, _TICK, attempt.say_the_rest)
+
+    def ask(self, run: int, about: str, told: Any) -> Any:
+        if threading.get_ident() == self._thread:
+            raise InputRefused(
+                f"in a coroutine, await the twin of this: its name begins with a ({about})"
+            )
+        return asyncio.run_coroutine_threadsafe(self.aask(run, about, told), self._loop).result()
+
+    async def aask(self, run: int, about: str, told: Any) -> Any:
+        self._flush()
+        self._asked += 1
+        number = self._asked
+        waiting = self._questions[number] = self._loop.create_future()
+        self._channel.send(Question(number, run, about, told))
+        return await waiting
+
+    async def drain(self) -> None:
+        self._flush()
+        await self._channel.drain()
+
+    def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
+        if threading.get_ident() != self._thread:
+            work()
+            return None
+        doing = self._loop.run_in_executor(None, contextvars.copy_context().run, work)
+
+        async def done() -> None:
+            await doing
+
+        return done()
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._said:
+            said, self._said = self._said, []
+            self._channel.send(Sayings(tuple(said)))
+        if self._ended:
+            done, self._ended = self._ended, []
+            self._channel.send(Endings(tuple(done)))
+
+
+class TrackingExecutor(ThreadPoolExecutor):
+    """The loop's threads; each call is known to the attempt it is made for."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(max(size, 32), thread_name_prefix="job")
+        self.untracked = ThreadPoolExecutor(4, thread_name_prefix="runner")
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # In a context of its own: the thread that may be started here is nobody's.
+        call = contextvars.Context().run(super().submit, work, *args, **kwargs)
+        attempt = current.get()
+        if isinstance(attempt, LoopAttempt):
+            attempt.calls.add(call)
+            call.add_done_callback(attempt.calls.discard)
+        return call
+
+
+def _watch_threads() -> None:
+    start = threading.Thread.start
+
+    def noted_start(thread: threading.Thread) -> None:
+        attempt = current.get()
+        if isinstance(attempt, LoopAttempt):
+            attempt.threads.add(thread)
+        start(thread)
+
+    threading.Thread.start = noted_start  # type: ignore[method-assign, assignment]
+
+
+def _note_process(attempt: Attempt, pid: int) -> None:
+    assert isinstance(attempt, LoopAttempt)
+    attempt.pids.add(pid)
+
+
+def _resolve(waiting: asyncio.Future[Any], answer: Answer) -> None:
+    if answer.refusal is None:
+        waiting.set_result(answer.value)
+    else:
+        waiting.set_exception(error_of(answer.refusal))
+
+
+def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:
+    asyncio.run(_main(app, sock, page, begin))
+    os._exit(0)  # threads that will not end must not keep the process
+
+
+async def _main(app: App, sock: socket.socket, page: Page, begin: Begin) -> None:
+    await LoopRunner(app, page, begin).run(sock)
+    os._exit(0)

@@ -1,0 +1,53 @@
+"""Who is on the CPU: a word in shared memory, written around every step of a job's coroutine.
+
+It tells the keeper whom to charge when the runner dies, and the handler of an interrupt whether it
+hit the one that was meant.
+"""
+
+from collections.abc import Coroutine, Generator
+from types import TracebackType
+from typing import Any
+
+
+class OnCpu(Coroutine[Any, Any, Any]):
+    __slots__ = ("_coroutine", "_run", "_words")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], words: memoryview, run: int) -> None:
+        self._coroutine = coroutine
+        self._words = words
+        self._run = run
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+
+    def __iter__(self) -> "OnCpu":
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        words = self._words
+        words[0] = self._run
+        try:
+            return self._coroutine.send(value)
+        finally:
+            words[0] = 0
+
+    def throw(
+        self,
+        kind: Any,
+        error: BaseException | object = None,
+        trace: TracebackType | None = None,
+    ) -> Any:
+        words = self._words
+        words[0] = self._run
+        try:
+            if error is None and trace is None:
+                return self._coroutine.throw(kind)
+            return self._coroutine.throw(kind, error, trace)
+        finally:
+            words[0] = 0
+
+    def close(self) -> None:
+        self._coroutine.close()

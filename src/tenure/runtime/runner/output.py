@@ -1,0 +1,71 @@
+"""What the code of jobs prints and logs, for the job's own log."""
+
+import io
+import logging
+import sys
+from typing import TextIO
+
+from tenure.runtime.runner.attempt import Attempt, current
+
+
+class JobOutput(io.TextIOBase):
+    """Stands in for sys.stdout in a loop runner: lines go to the job that printed them."""
+
+    def __init__(self, name: str, beneath: TextIO) -> None:
+        self._name = name
+        self._beneath = beneath
+        self._begun: dict[int, str] = {}  # unfinished lines, by run
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        return self._beneath.fileno()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    def write(self, text: str) -> int:
+        attempt = current.get()
+        if attempt is None:
+            return self._beneath.write(text)
+        *lines, rest = (self._begun.pop(attempt.work.run, "") + text).split("\n")
+        for line in lines:
+            attempt.log(self._name, line)
+        if rest:
+            self._begun[attempt.work.run] = rest
+            if len(rest) > 10_000:
+                self.finish(attempt)
+        return len(text)
+
+    def flush(self) -> None:
+        self._beneath.flush()
+
+    def finish(self, attempt: Attempt) -> None:
+        """Its last line, if it did not end."""
+        if rest := self._begun.pop(attempt.work.run, ""):
+            attempt.log(self._name, rest)
+
+
+class JobLog(logging.Handler):
+    """Log records of job code go to the job's log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        attempt = current.get()
+        if attempt is not None:
+            attempt.log(record.levelname.lower(), self.format(record))
+        elif record.levelno >= logging.WARNING:
+            sys.__stderr__.write(self.format(record) + "\n")  # type: ignore[union-attr]
+
+
+def capture_logging() -> None:
+    handler = JobLog()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    if root.level > logging.INFO:
+        root.setLevel(logging.INFO)

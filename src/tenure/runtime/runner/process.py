@@ -1,0 +1,229 @@
+"""The process runner: one plain function at a time, in the main thread of a process of its own.
+
+A second thread speaks with the keeper, so that a stop is heard while the function runs. A runner
+whose function was interrupted, or left threads or processes behind, is not used again.
+"""
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any
+
+import psutil
+
+from tenure.errors import InputRefused
+from tenure.runtime.messages import (
+    Answer,
+    Ask,
+    Begin,
+    Endings,
+    FromKeeper,
+    Interrupt,
+    Interrupting,
+    Message,
+    Question,
+    Quit,
+    Ready,
+    Said,
+    Sayings,
+    Start,
+    Terminate,
+)
+from tenure.runtime.page import Page
+from tenure.runtime.raised import Interrupted
+from tenure.runtime.runner.answers import error_of
+from tenure.runtime.runner.attempt import Attempt, current, read
+from tenure.runtime.runner.endings import ended, raised, returned
+from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.output import capture_logging
+from tenure.runtime.runner.processes import end
+from tenure.runtime.runner.wrapping_up import wrap_up
+from tenure.runtime.wire import PlainChannel
+
+_LATEST = 250  # milliseconds until progress is said that was held back
+
+
+class ProcessRunner:
+    def __init__(
+        self, app: App, channel: PlainChannel[FromKeeper], page: Page, begin: Begin
+    ) -> None:
+        self.app = app
+        self.tenant = begin.tenant
+        self.worker = begin.worker
+        self.folder = Path(begin.folder)
+        self.settings: Mapping[str, Any] = begin.settings
+        self._channel = channel
+        self._page = page
+        self._inbox: SimpleQueue[Attempt | None] = SimpleQueue()
+        self._attempt: Attempt | None = None
+        self._questions: dict[int, SimpleQueue[Answer]] = {}
+        self._asked = 0
+        self._wanted = False  # an interrupt was asked for in this attempt
+        self._main = threading.main_thread().ident or 0
+
+    def run(self) -> int:
+        capture_logging()
+        signal.signal(signal.SIGUSR1, self._on_interrupt)
+        threading.Thread(target=self._listen, name="wire", daemon=True).start()
+        self._channel.send(Ready())
+        while attempt := self._inbox.get():
+            self._carry_out(attempt)
+        os._exit(0)  # threads that will not end must not keep the process
+
+    # What the keeper says; in the other thread.
+
+    def _listen(self) -> None:
+        readable = select.poll()
+        readable.register(self._channel.sock, select.POLLIN)
+        while True:
+            while not readable.poll(_LATEST if self._attempt else None):
+                if attempt := self._attempt:
+                    attempt.say_the_rest()
+            messages = self._channel.receive()
+            if not messages:
+                os._exit(0)
+            for message in messages:
+                self._hear(message)
+
+    def _hear(self, message: FromKeeper) -> None:
+        attempt = self._attempt
+        match message:
+            case Start(jobs):
+                [work] = jobs
+                self._wanted = False
+                self._attempt = Attempt(work, self)
+                self._inbox.put(self._attempt)
+            case Ask(run, orders) if attempt and attempt.work.run == run:
+                attempt.ask(orders)
+            case Interrupt(run):
+                if attempt and attempt.work.run == run:
+                    self._wanted = True
+                    self._page.meant = run
+                    signal.pthread_kill(self._main, signal.SIGUSR1)
+                self._channel.send(Interrupting(run))
+            case Terminate(run) if attempt and attempt.work.run == run:
+                threading.Thread(target=self._terminate, args=(attempt,), daemon=True).start()
+            case Answer(question):
+                if waiting := self._questions.pop(question, None):
+                    waiting.put(message)
+            case Quit():
+                self._inbox.put(None)
+
+    def _terminate(self, attempt: Attempt) -> None:
+        end(_children, attempt.close_timeout)
+
+    # The job; in the main thread.
+
+    def _carry_out(self, attempt: Attempt) -> None:
+        current.set(attempt)
+        page, run = self._page, attempt.work.run
+        task = self.app.tasks.get(attempt.work.task)
+        error: BaseException | None = None
+        try:
+            try:
+                if task is None:
+                    raise InputRefused(f"this worker has no task {attempt.work.task!r}")
+                arguments = task.read_arguments(read(attempt.work.args))
+                call = partial(task.function, *attempt.context_for(task), **arguments)
+                page.on_cpu = run
+                if self._wanted:  # before there was anything to interrupt
+                    attempt.interrupt()
+                value = call()
+            finally:
+                page.on_cpu = 0
+            attempt.over = True
+            how = returned(attempt, value, task.write_result)
+        except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
+            attempt.over = True
+            page.on_cpu = 0
+            how, error = raised(attempt, problem), problem
+        cleanup = wrap_up(attempt, how, error) if attempt.context or error else None
+        attempt.say_the_rest()
+        attempt.say_what_was_dropped()
+        self._attempt = None
+        current.set(None)
+        self._channel.send(Endings((ended(attempt, how, cleanup=cleanup, left=_left(attempt)),)))
+
+    def interrupt_now(self, attempt: Attempt) -> None:
+        """Called when the last shield is lifted, in the main thread."""
+        raise Interrupted(attempt.orders.reason if attempt.orders else "stopped")
+
+    def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+        attempt, page = self._attempt, self._page
+        if attempt is None or page.on_cpu == 0 or page.on_cpu != page.meant:
+            return
+        page.meant = 0
+        if not attempt.interrupted:
+            attempt.interrupt()
+
+    # What the job says.
+
+    def _send(self, message: Message) -> None:
+        """An interrupt in the middle of a frame would leave half of it on the wire."""
+        attempt = self._attempt
+        if attempt is None or threading.get_ident() != self._main:
+            self._channel.send(message)
+            return
+        attempt.shield()
+        try:
+            self._channel.send(message)
+        finally:
+            attempt.unshield()
+
+    def say(self, said: Said) -> None:
+        self._send(Sayings((said,)))
+
+    def say_soon(self, attempt: Attempt) -> None:
+        """The thread at the wire does, when it has nothing else to do."""
+
+    def ask(self, run: int, about: str, told: Any) -> Any:
+        self._asked += 1
+        waiting: SimpleQueue[Answer] = SimpleQueue()
+        self._questions[self._asked] = waiting
+        self._send(Question(self._asked, run, about, told))
+        answer = waiting.get()
+        if answer.refusal is not None:
+            raise error_of(answer.refusal)
+        return answer.value
+
+    async def aask(self, run: int, about: str, told: Any) -> Any:
+        return self.ask(run, about, told)
+
+    async def drain(self) -> None:
+        return
+
+    def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
+        work()
+        return None
+
+
+def _left(attempt: Attempt) -> str:
+    """What of an attempt has not ended."""
+    if attempt.delivered:
+        return "a function that was interrupted"
+    ours = {"wire", threading.main_thread().name}
+    if any(thread.name not in ours for thread in threading.enumerate()):
+        return "a thread that will not end"
+    return "a process" if _has_children() else ""
+
+
+def _children() -> list[psutil.Process]:
+    return [
+        process
+        for process in psutil.Process().children(recursive=True)
+        if process.status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+def _has_children() -> bool:
+    """Cheap where there are none, which is the rule."""
+    for thread in Path("/proc/self/task").iterdir():
+        if (thread / "children").read_text():
+            return bool(_children())
+    return False

@@ -1,0 +1,101 @@
+"""What happens between the end of a job's code and the end of its attempt.
+
+The hooks of its task, then the clean-up of its resources, then its temporary directories. None of
+them can change how the attempt ended.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import Intent
+from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.temporary import remove
+
+if TYPE_CHECKING:
+    from tenure.runtime.resources import CleanupCoordinator
+
+_log = logging.getLogger("tenure.job")
+
+
+def coordinator(attempt: Attempt) -> "CleanupCoordinator":
+    """The resources of an attempt."""
+    from tenure.runtime.resources import CleanupCoordinator
+
+    def retry_later(task: str, args: Mapping[str, JSON]) -> None:
+        attempt.again.append((task, args))
+
+    return CleanupCoordinator(
+        attempt.close_timeout, flush=attempt.say_the_rest, retry_later=retry_later
+    )
+
+
+async def awrap_up(
+    attempt: Attempt, how: Mapping[str, Any], error: BaseException | None
+) -> Mapping[str, JSON] | None:
+    if (hook := _hook(attempt, how, error)) is not None:
+        try:
+            async with asyncio.timeout(attempt.hook_timeout):
+                if inspect.isawaitable(result := hook()):
+                    await result
+        except BaseException as problem:  # noqa: BLE001 - it must not change how the job ended
+            _log.error("a hook failed: %r", problem)
+    report = None
+    if (resources := _resources(attempt)) is not None:
+        report = await resources.aclose(*_stop_of(attempt), error)
+    await asyncio.to_thread(_remove_files, attempt, how)
+    return report
+
+
+def wrap_up(
+    attempt: Attempt, how: Mapping[str, Any], error: BaseException | None
+) -> Mapping[str, JSON] | None:
+    if (hook := _hook(attempt, how, error)) is not None:
+        try:
+            if inspect.iscoroutine(result := hook()):
+                asyncio.run(asyncio.wait_for(result, attempt.hook_timeout))
+        except BaseException as problem:  # noqa: BLE001 - it must not change how the job ended
+            _log.error("a hook failed: %r", problem)
+    report = None
+    if (resources := _resources(attempt)) is not None:
+        report = resources.close(*_stop_of(attempt), error)
+    _remove_files(attempt, how)
+    return report
+
+
+def _hook(
+    attempt: Attempt, how: Mapping[str, Any], error: BaseException | None
+) -> Callable[[], Any] | None:
+    task = attempt.link.app.tasks.get(attempt.work.task)
+    hooks = task.hooks if task is not None else {}
+    if how["how"] == "stopped" and "on_cancel" in hooks:
+        return lambda: hooks["on_cancel"](attempt.make_context())
+    if how["how"] == "failed" and "on_failure" in hooks:
+        return lambda: hooks["on_failure"](attempt.make_context(), error)
+    return None
+
+
+def _resources(attempt: Attempt) -> "CleanupCoordinator | None":
+    return attempt.context.opened_resources if attempt.context is not None else None
+
+
+def _stop_of(attempt: Attempt) -> tuple[str | None, str | None]:
+    orders = attempt.orders
+    return (orders.by, orders.reason) if orders is not None else (None, None)
+
+
+def _remove_files(attempt: Attempt, how: Mapping[str, Any]) -> None:
+    folder = attempt.link.folder / str(attempt.work.run)
+    if folder.exists():
+        remove(folder)
+    cancelled = how["how"] == "stopped" and attempt.orders is not None
+    if cancelled and not attempt.work.preserve_artifacts:
+        assert attempt.orders is not None
+        if attempt.orders.intent is Intent.CANCEL and attempt.orders.cancellation_id is not None:
+            from tenure.runtime.artifacts import artifacts_of
+
+            artifacts_of(attempt).delete_all()
+            attempt.say(forget_artifacts=True)

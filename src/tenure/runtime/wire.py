@@ -1,0 +1,127 @@
+"""Frames between a keeper and a runner: four bytes of length, then msgpack.
+
+The limit is generous: whatever is larger than a result or an argument goes through files.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+import msgspec
+
+from tenure.runtime.messages import FromKeeper, FromRunner, Message
+
+MOST_BYTES = 64 << 20
+_HEAD = 4
+
+M = TypeVar("M")
+_encoder = msgspec.msgpack.Encoder()
+from_keeper: msgspec.msgpack.Decoder[FromKeeper] = msgspec.msgpack.Decoder(FromKeeper)
+from_runner: msgspec.msgpack.Decoder[FromRunner] = msgspec.msgpack.Decoder(FromRunner)
+
+
+def frame(message: Message) -> bytes:
+    body = _encoder.encode(message)
+    if len(body) > MOST_BYTES:
+        raise ValueError(f"a message of {len(body)} bytes is more than {MOST_BYTES}")
+    return len(body).to_bytes(_HEAD, "big") + body
+
+
+class Frames(Generic[M]):
+    """Bytes in, messages out."""
+
+    def __init__(self, decoder: msgspec.msgpack.Decoder[M]) -> None:
+        self._decode = decoder.decode
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[M]:
+        buffer = self._buffer
+        buffer += data
+        start, end = 0, len(buffer)
+        messages = []
+        with memoryview(buffer) as view:
+            while end - start >= _HEAD:
+                size = int.from_bytes(view[start : start + _HEAD], "big")
+                if size > MOST_BYTES:
+                    raise ValueError(f"a frame of {size} bytes is more than {MOST_BYTES}")
+                if end - start < _HEAD + size:
+                    break
+                messages.append(self._decode(view[start + _HEAD : start + _HEAD + size]))
+                start += _HEAD + size
+        if start:
+            del buffer[:start]
+        return messages
+
+
+class Channel(asyncio.Protocol, Generic[M]):
+    """One end of the wire in an event loop."""
+
+    def __init__(
+        self,
+        decoder: msgspec.msgpack.Decoder[M],
+        hear: Callable[[M], None],
+        lost: Callable[[], None],
+    ) -> None:
+        self._frames = Frames(decoder)
+        self._hear = hear
+        self._lost = lost
+        self._transport: asyncio.Transport | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    async def open(self, sock: socket.socket) -> None:
+        await asyncio.get_running_loop().create_connection(lambda: self, sock=sock)
+
+    def send(self, message: Message) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(frame(message))
+
+    async def drain(self) -> None:
+        """Wait until what was sent has left this process, or nearly."""
+        await self._writable.wait()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=1)
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def data_received(self, data: bytes) -> None:
+        for message in self._frames.feed(data):
+            self._hear(message)
+
+    def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002
+        self._writable.set()
+        self._lost()
+
+
+class PlainChannel(Generic[M]):
+    """One end of the wire in plain code; any thread may send, one at a time reads."""
+
+    def __init__(self, decoder: msgspec.msgpack.Decoder[M], sock: socket.socket) -> None:
+        self.sock = sock
+        self._frames = Frames(decoder)
+        self._sending = threading.Lock()
+
+    def send(self, message: Message) -> None:
+        with self._sending:
+            self.sock.sendall(frame(message))
+
+    def receive(self) -> list[M]:
+        """The next messages; none when the other end is gone."""
+        while True:
+            data = self.sock.recv(1 << 18)
+            if not data:
+                return []
+            if messages := self._frames.feed(data):
+                return messages

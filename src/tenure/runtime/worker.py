@@ -1,0 +1,117 @@
+"""A worker beside your program: ``async with app.worker():`` in a web service, a script, a test.
+
+The keeper is a process of its own, so whatever the program does, the lease is kept; and no signal
+handler of the program is touched.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from tenure.domain.duration import duration
+from tenure.errors import SettingInvalid, TenureError
+from tenure.runtime.keeper.life import Exit
+
+if TYPE_CHECKING:
+    from tenure.control.client import Client
+
+
+class Worker:
+    """Started by ``async with``; leaving the block drains it."""
+
+    def __init__(
+        self,
+        app: "Client",
+        *,
+        queues: Sequence[str] | None = None,
+        tenants: Sequence[str] | None = None,
+        concurrency: int | None = None,
+        processes: int | None = None,
+    ) -> None:
+        self._app = app
+        self._told: dict[str, Any] = {
+            "queues": queues,
+            "tenants": tenants,
+            "concurrency": concurrency,
+            "processes": processes,
+        }
+        self._process: asyncio.subprocess.Process | None = None
+        self.id: str | None = None  # of the worker, once it is at work
+        self.exit: Exit | None = None  # how it ended
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.drain()
+
+    async def start(self) -> None:
+        """Returns when it is registered and ready for jobs."""
+        if "TENURE_RUNNER" in os.environ:
+            raise SettingInvalid(
+                "a worker was started while a worker imported this module; put it under "
+                "`if __name__ == '__main__':` or into a function"
+            )
+        told = {**self._told, "app": where_is(self._app), "url": self._app.known_url}
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "tenure.runtime.keeper.program",
+            json.dumps(told),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        line = await self._process.stdout.readline()
+        answer = json.loads(line) if line else {"problem": "the worker ended before it began"}
+        if "problem" in answer:
+            await self._process.wait()
+            raise TenureError(answer["problem"])
+        self.id = answer["ready"]
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def drain(self, grace: timedelta | str | float | None = None) -> Exit | None:
+        """Finish what runs, hand over the rest, and end; in this time, else in ``drain_grace``."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return self.exit
+        if process.returncode is None and not process.stdin.is_closing():
+            seconds = None if grace is None else duration(grace).total_seconds()
+            process.stdin.write(json.dumps({"drain": seconds}).encode() + b"\n")
+        code = await process.wait()
+        process.stdin.close()
+        self.exit = Exit(code) if code in list(Exit) else Exit.ERROR
+        return self.exit
+
+
+def where_is(app: "Client") -> str:
+    """The place from which a runner can import this app: "package.module:name"."""
+    for name, module in list(sys.modules.items()):
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            if value is app and name != "__main__":
+                return f"{name}:{attribute}"
+    main = sys.modules["__main__"]
+    for attribute, value in vars(main).items():
+        if value is app:
+            spec = getattr(main, "__spec__", None)
+            if spec is not None:
+                return f"{spec.name}:{attribute}"
+            if getattr(main, "__file__", None):
+                return f"{Path(str(main.__file__)).resolve()}:{attribute}"
+    raise SettingInvalid("the app must be a variable of a module, so that runners can import it")

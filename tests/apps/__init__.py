@@ -1,0 +1,1 @@
+"""Apps that the tests run in real workers."""

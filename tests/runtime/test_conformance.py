@@ -1,0 +1,215 @@
+"""What every executor does alike, in a real worker: coroutines, processes and threads."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.app import Tenure
+from tenure.control.handle import Handle
+from tenure.control.task import Task
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+from tests.apps import jobs
+from tests.conftest import wipe
+from tests.workers import RunningWorker, Watcher, eventually, running_worker
+
+EXECUTORS: dict[str, Task[..., Any]] = {
+    "async": jobs.all_async,
+    "process": jobs.all_process,
+    "thread": jobs.all_thread,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("worker")
+
+
+@pytest.fixture(scope="module")
+def worker(shared_database: str, folder: Path) -> Iterator[RunningWorker]:
+    wipe(shared_database)
+    with running_worker(shared_database, folder) as worker:
+        yield worker
+
+
+@pytest.fixture(scope="module")
+def app(shared_database: str) -> Iterator[Tenure]:
+    """The app of the jobs, on the database of these tests."""
+    before, jobs.app._url = jobs.app._url, shared_database
+    yield jobs.app
+    jobs.app.close()
+    jobs.app._url = before
+
+
+@pytest.fixture
+def store(shared_store: Store) -> Store:
+    return shared_store
+
+
+@pytest.fixture
+def watch(store: Store) -> Watcher:
+    return Watcher(store)
+
+
+@pytest.fixture(params=list(EXECUTORS))
+def task(request: pytest.FixtureRequest, worker: RunningWorker, app: Tenure) -> Task[..., Any]:
+    return EXECUTORS[request.param]
+
+
+def result(task: Task[..., Any], how: str) -> Any:
+    return task.enqueue(how).result(timeout="20s")
+
+
+def test_a_job_returns_its_result(task: Task[..., Any]) -> None:
+    assert result(task, "return") == "done"
+
+
+def test_an_error_is_kept_with_its_type_message_and_place(
+    task: Task[..., Any], watch: Watcher, store: Store
+) -> None:
+    handle = task.enqueue("fail")
+    watch.becomes(handle.id, State.FAILED)
+    error: Any = store.show(handle.id).error
+    assert (error["type"], error["message"]) == ("ValueError", "no good")
+    assert 'raise ValueError("no good")' in error["traceback"]
+    assert "tenure/runtime/runner" not in error["traceback"]
+
+
+def test_a_job_that_exits_has_failed_and_its_runner_goes_on(
+    task: Task[..., Any], watch: Watcher, store: Store
+) -> None:
+    handle = task.enqueue("exit")
+    watch.becomes(handle.id, State.FAILED)
+    assert store.show(handle.id).crashes == 0
+    assert result(task, "return") == "done"
+
+
+def test_cancelled_error_without_a_stop_is_a_failure(
+    task: Task[..., Any], watch: Watcher, store: Store
+) -> None:
+    handle = task.enqueue("cancel itself")
+    watch.becomes(handle.id, State.FAILED)
+    error: Any = store.show(handle.id).error
+    assert error["type"].endswith("CancelledError")
+
+
+def test_a_stop_is_heard_and_on_record(task: Task[..., Any], watch: Watcher, folder: Path) -> None:
+    handle = _waiting(task, folder)
+    asked = handle.cancel(reason="enough")
+    record = watch.record_ends(asked.cancellation_id)
+    assert watch.state(handle.id) is State.CANCELLED
+    assert record.status == "completed"
+    [member] = record.members
+    assert member.rung in ("asked", "interrupted")
+
+
+def test_a_pause_keeps_the_checkpoint_and_resume_goes_on_from_it(
+    task: Task[..., Any], watch: Watcher, folder: Path, store: Store
+) -> None:
+    handle = _waiting(task, folder)
+    watch.record_ends(handle.pause(reason="later").cancellation_id)
+    assert watch.state(handle.id) is State.PAUSED
+
+
+def test_snooze_comes_back_and_spends_no_attempt(task: Task[..., Any], store: Store) -> None:
+    handle = task.enqueue("snooze")
+    assert handle.result(timeout="20s") == "awake"
+    assert store.show(handle.id).attempt == 1
+
+
+def test_discard_fails_at_once(task: Task[..., Any], watch: Watcher, store: Store) -> None:
+    handle = task.using(retry=5).enqueue("discard")
+    watch.becomes(handle.id, State.FAILED)
+    job = store.show(handle.id)
+    assert (job.attempt, job.error_message) == (1, "bad input")
+
+
+def test_pause_waits_for_a_human(task: Task[..., Any], watch: Watcher, store: Store) -> None:
+    handle = task.enqueue("pause")
+    watch.becomes(handle.id, State.PAUSED)
+    assert store.show(handle.id).error_message == "needs a human"
+
+
+def test_what_it_prints_and_logs_is_in_the_jobs_log(task: Task[..., Any], store: Store) -> None:
+    handle = task.enqueue("print")
+    handle.result(timeout="20s")
+    lines = {(line["level"], line["line"]) for line in store.kept(handle.id, "logs")}
+    assert lines >= {
+        ("stdout", "to the log"),
+        ("stderr", "to the log too"),
+        ("warning", "logged"),
+    }
+
+
+def test_partials_and_checkpoint_are_kept(task: Task[..., Any], store: Store) -> None:
+    handle = task.enqueue("emit")
+    handle.result(timeout="20s")
+    assert handle.partials() == [{"page": 1}]
+    assert store.show(handle.id).checkpoint == {"page": 1}
+
+
+def test_flush_waits_until_all_is_recorded(
+    task: Task[..., Any], store: Store, folder: Path
+) -> None:
+    handle = task.enqueue("flush")
+    eventually((folder / f"flushed-{handle.id}").exists)
+    assert store.show(handle.id).progress == {"done": 1, "total": 2, "message": "half"}
+    handle.cancel()
+
+
+def test_spending_is_counted(task: Task[..., Any], store: Store) -> None:
+    handle = task.enqueue("spend")
+    handle.result(timeout="20s")
+    assert store.show(handle.id).spent == {"tokens": 3}
+
+
+def test_an_artifact_is_kept(task: Task[..., Any], store: Store) -> None:
+    handle = task.enqueue("artifact")
+    handle.result(timeout="20s")
+    [artifact] = store.show(handle.id).artifacts
+    assert artifact["name"] == "pages/one.txt"
+    assert Path(str(artifact["url"]).removeprefix("file://")).read_text() == "hello"
+
+
+def test_a_temporary_directory_is_gone_with_the_attempt(task: Task[..., Any]) -> None:
+    assert not Path(result(task, "temp")).exists()
+
+
+def test_a_child_is_waited_for_without_a_slot(task: Task[..., Any]) -> None:
+    assert result(task, "spawn") == ["from child"]
+
+
+def test_a_slot_is_held_and_given_back(task: Task[..., Any], store: Store) -> None:
+    if "beds" not in {pool.name for pool in store.pools()}:
+        store.create_pool("beds", ["top"])
+    assert result(task, "slot") == "top"
+    assert result(task, "slot") == "top"
+
+
+def test_a_job_knows_who_it_is(task: Task[..., Any]) -> None:
+    handle = task.enqueue("who")
+    told = handle.result(timeout="20s")
+    assert told[:4] == [handle.id, 1, True, task.name]
+
+
+def test_a_result_that_is_no_json_is_a_failure_with_a_sentence(
+    task: Task[..., Any], watch: Watcher, store: Store
+) -> None:
+    handle = task.enqueue("not json")
+    state = watch.becomes(handle.id, State.FAILED, State.COMPLETED)
+    if state is State.FAILED:
+        assert task.name in (store.show(handle.id).error_message or "")
+
+
+def _waiting(task: Task[..., Any], folder: Path) -> Handle[Any]:
+    """A job that runs until it is stopped."""
+    handle = task.enqueue("wait")
+    eventually((folder / f"started-{handle.id}").exists)
+    return handle
+
+
+def test_nothing_of_the_jobs_is_left(worker: RunningWorker) -> None:
+    assert os.path.exists(f"/proc/{worker.pid}")

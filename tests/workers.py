@@ -1,0 +1,171 @@
+"""Real workers for tests: started as a user would, watched by their log, and gone at the end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+from tenure.domain.lifecycle import State
+from tenure.store.results import Cancellation
+from tenure.store.store import Store
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).parent.parent
+APP = "tests.apps.jobs:app"
+# Short, so that a lost worker is missed within a test; long enough for a machine that is busy.
+FAST = {"TENURE_LEASE": "3s", "TENURE_BEAT": "500ms", "TENURE_RECOVER_EVERY": "300ms"}
+
+
+def eventually(look: Callable[[], T], what: str = "", within: float = 20.0) -> T:
+    """What is looked for, as soon as it is there."""
+    until = time.monotonic() + within
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < until, f"not within {within} s: {what or look}"
+        time.sleep(0.01)
+
+
+class RunningWorker:
+    def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
+        self.process = process
+        self.pid = process.pid
+        self._log = log
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def says(self, text: str, within: float = 20.0) -> str:
+        """Its log, as soon as this text is in it."""
+        eventually(lambda: text in self.log, f"{text!r} in:\n{self.log}", within)
+        return self.log
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def ends(self, within: float = 30.0) -> int:
+        """Its exit code, once it has ended."""
+        return self.process.wait(within)
+
+    def drain(self) -> int:
+        self.signal(signal.SIGTERM)
+        return self.ends()
+
+    @property
+    def tree(self) -> list[psutil.Process]:
+        """All its processes, itself first."""
+        keeper = psutil.Process(self.pid)
+        return [keeper, *keeper.children(recursive=True)]
+
+    @property
+    def guard(self) -> psutil.Process:
+        return next(process for process in self.tree if _is_guard(process))
+
+    @property
+    def runners(self) -> list[psutil.Process]:
+        return [process for process in self.guard.children() if _is_runner(process)]
+
+
+def _is_guard(process: psutil.Process) -> bool:
+    return any(part.endswith("tenure/runtime/guard") for part in process.cmdline())
+
+
+def _is_runner(process: psutil.Process) -> bool:
+    return "tenure.runtime.runner" in process.cmdline()
+
+
+@contextmanager
+def running_worker(
+    url: str,
+    folder: Path,
+    *options: str,
+    app: str = APP,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[RunningWorker]:
+    """A worker at work; whatever the test did to it, nothing of it is left afterwards."""
+    number = len(list(folder.glob("worker-*.log")))
+    log = folder / f"worker-{number}.log"
+    env = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("TENURE_")},
+        "TENURE_FOLDER": str(folder / "tenure"),
+        "TENURE_TEST_FOLDER": str(folder),
+        **FAST,
+        **(settings or {}),
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tenure", "worker", app, "--url", url, "-v", *options],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    worker = RunningWorker(process, log)
+    seen: dict[int, psutil.Process] = {}
+    try:
+        worker.says(" runs ")
+        yield worker
+    finally:
+        if process.poll() is None:
+            seen = {one.pid: one for one in worker.tree}
+            for one in seen.values():
+                _end(one)
+            process.kill()
+            process.wait()
+        psutil.wait_procs(seen.values(), timeout=10)
+
+
+def _end(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
+def is_gone(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+class Watcher:
+    """Looks at jobs until something is true of them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def state(self, job: int) -> State:
+        return self._store.show(job).state
+
+    def becomes(self, job: int, *states: State, within: float = 20.0) -> State:
+        wanted = set(states)
+
+        def look() -> State | None:
+            state = self.state(job)
+            return state if state in wanted else None
+
+        found = eventually(look, f"job {job} becomes {', '.join(states)}", within)
+        assert found is not None
+        return found
+
+    def record_ends(self, cancellation: str, within: float = 20.0) -> Cancellation:
+        def look() -> Cancellation | None:
+            record = self._store.cancellation(cancellation)
+            return record if record.completed_at is not None else None
+
+        found = eventually(look, f"{cancellation} ends", within)
+        assert found is not None
+        return found
