@@ -1,0 +1,230 @@
+"""A transaction of a job's own: what it writes and that it is completed, in one commit.
+
+The job is not locked while its code works, or a stop would wait for it. Its end is said immediately
+before the commit, under the fence, and everything is taken back if it is not accepted. The session
+has a name, so that a keeper that kills the job can end it too: a statement goes on after the death
+of its client. The server itself ends a session that is idle for longer than a lease.
+"""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import psycopg
+
+from tenure.config import Settings
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import State
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import LeaseLost, StoreUnavailable, TenureError
+from tenure.store.call import Call
+from tenure.store.calls.working import finish, report
+from tenure.store.connections import asend_on, send_on
+from tenure.store.faults import fault, is_outage
+from tenure.store.outcomes import Ending, Report
+from tenure.store.results import Finished, Reported
+from tenure.store.sending import connect_timeout, options, pauses
+
+_CHECK_CLIENT_EVERY = timedelta(seconds=2)
+
+# For this transaction only: a pooler may give the session to others afterwards.
+_LIMITS = """
+    SELECT pg_catalog.set_config(s.name, CASE s.name
+        WHEN 'client_connection_check_interval' THEN %(check)s ELSE %(idle)s END, true)
+    FROM pg_catalog.pg_settings AS s
+    WHERE s.name IN ('client_connection_check_interval', 'idle_in_transaction_session_timeout')
+"""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Whose transaction it is."""
+
+    worker: UUID
+    job: int
+    token: int
+    tenant: Tenant = DEFAULT
+
+    @property
+    def session_name(self) -> str:
+        """As session_name.sql has it."""
+        digest = hashlib.sha256(f"{self.tenant.name} {self.token}".encode()).hexdigest()
+        return f"tenure {self.job}-{digest[:16]}"
+
+
+class _Work:
+    """What both kinds have in common."""
+
+    def __init__(
+        self,
+        url: str,
+        fence: Fence,
+        settings: Settings | None = None,
+        *,
+        idle: timedelta | None = None,  # between two statements; none: a lease
+    ) -> None:
+        self._url = url
+        self._fence = fence
+        self._settings = settings or Settings()
+        self._idle = idle or self._settings.lease
+        self._value: JSON = None
+        self._is_over = False  # the job's code is through; what happens now is ours
+
+    def complete(self, value: JSON) -> None:
+        """The result of the job, if all this is committed."""
+        self._value = value
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        name = self._fence.session_name
+        return {**options(connect_timeout(self._settings)), "application_name": name}
+
+    @property
+    def _limits(self) -> dict[str, str]:
+        spans = {"idle": self._idle, "check": _CHECK_CLIENT_EVERY}
+        return {name: f"{round(span.total_seconds() * 1000)}ms" for name, span in spans.items()}
+
+    @property
+    def _end(self) -> Call[Finished]:
+        end = Ending(
+            job=self._fence.job, token=self._fence.token, outcome="completed", value=self._value
+        )
+        return finish(self._fence.worker, [end]).of(self._fence.tenant)
+
+    @property
+    def _word(self) -> Call[Reported]:
+        """It says nothing, and its refusal is on record, unlike one that was rolled back."""
+        word = Report(job=self._fence.job, token=self._fence.token)
+        return report(self._fence.worker, [word]).of(self._fence.tenant)
+
+    def _is_settled(self, told: Finished, pause: float | None) -> bool:
+        """Whether the job is completed; raised if it cannot be, false if it is busy just now."""
+        if told.accepted.get(self._fence.job) is State.COMPLETED:
+            return True
+        if told.busy and pause is not None:
+            return False
+        why = "somebody holds on to it" if told.busy else "it is not this worker's any more"
+        raise LeaseLost(
+            f"job {self._fence.job} was not completed, because {why}; its transaction was rolled "
+            f"back"
+        )
+
+    def _explained(self, error: psycopg.Error) -> Exception:
+        if not self._is_over:
+            return error  # of the job's own statements
+        if is_outage(error):
+            return StoreUnavailable(
+                f"the connection was lost while job {self._fence.job} was being completed, and "
+                f"nobody knows whether it was"
+            )
+        return fault(error)
+
+
+class Transaction(_Work):
+    """In plain code.
+
+    >>> with Transaction(url, fence) as transaction:
+    ...     transaction.connection.execute("INSERT INTO report ...")
+    ...     transaction.complete({"rows": 1})
+    """
+
+    connection: psycopg.Connection[tuple[Any, ...]]
+
+    @property
+    def backend_pid(self) -> int:
+        return self.connection.info.backend_pid
+
+    def __enter__(self) -> Self:
+        self._run = self._carry_out()
+        return self._run.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return self._run.__exit__(kind, error, traceback)
+
+    @contextmanager
+    def _carry_out(self) -> Iterator[Self]:
+        try:
+            connection = psycopg.connect(self._url, **self._options)
+        except psycopg.Error as error:
+            raise fault(error) from error
+        with closing(connection) as self.connection:
+            try:
+                with connection.transaction():
+                    connection.execute(_LIMITS, self._limits)
+                    yield self
+                    self._is_over = True
+                    self._finish()
+            except LeaseLost:
+                with suppress(TenureError):
+                    send_on(connection, self._word)
+                raise
+            except psycopg.Error as error:
+                raise self._explained(error) from error
+
+    def _finish(self) -> None:
+        for pause in pauses():
+            if self._is_settled(send_on(self.connection, self._end), pause):
+                return
+            time.sleep(pause or 0)
+
+
+class AsyncTransaction(_Work):
+    """In async code."""
+
+    connection: psycopg.AsyncConnection[tuple[Any, ...]]
+
+    @property
+    def backend_pid(self) -> int:
+        return self.connection.info.backend_pid
+
+    async def __aenter__(self) -> Self:
+        self._run = self._carry_out()
+        return await self._run.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._run.__aexit__(kind, error, traceback)
+
+    @asynccontextmanager
+    async def _carry_out(self) -> AsyncIterator[Self]:
+        try:
+            connection = await psycopg.AsyncConnection.connect(self._url, **self._options)
+        except psycopg.Error as error:
+            raise fault(error) from error
+        self.connection = connection
+        try:
+            async with connection.transaction():
+                await connection.execute(_LIMITS, self._limits)
+                yield self
+                self._is_over = True
+                await self._finish()
+        except LeaseLost:
+            with suppress(TenureError):
+                await asend_on(connection, self._word)
+            raise
+        except psycopg.Error as error:
+            raise self._explained(error) from error
+        finally:
+            await connection.close()
+
+    async def _finish(self) -> None:
+        for pause in pauses():
+            if self._is_settled(await asend_on(self.connection, self._end), pause):
+                return
+            await asyncio.sleep(pause or 0)
