@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tenure.domain.lifecycle import Intent, State, Status
+from tenure.domain.lifecycle import Intent, Rung, State, Status
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
 from tenure.store.store import Store
@@ -143,3 +143,53 @@ def test_an_expired_worker_may_still_give_back(store: Store, sql: psycopg.Connec
     worker, job = running(store)
     sql.execute("UPDATE tenure.worker SET expires_at = now() - interval '1h'")
     assert worker.release(job).accepted == {job.id: State.PENDING}
+
+
+def test_a_suspect_spends_no_attempt_but_its_crashes_are_counted(store: Store) -> None:
+    worker, job = running(store, max_attempts=1)
+    for crashes in (1, 2, 3):
+        assert worker.release(job, suspect=True).accepted == {job.id: State.PENDING}
+        shown = store.show(job.id)
+        assert (shown.status, shown.attempt, shown.crashes) == (Status.QUEUED, 0, crashes)
+        job = worker.claim_one()
+        assert (job.attempt, job.crashes) == (1, crashes)
+    assert worker.finish(job).accepted == {job.id: State.COMPLETED}
+
+
+def test_only_a_release_makes_a_suspect(store: Store) -> None:
+    worker, job = running(store)
+    worker.finish(job, "retry", suspect=True)
+    assert store.show(job.id).crashes == 0
+
+
+def test_a_suspect_that_was_being_stopped_ends_as_the_stop_wants(store: Store) -> None:
+    worker, job = running(store)
+    store.stop(job.id)
+    assert worker.release(job, suspect=True).accepted == {job.id: State.CANCELLED}
+
+
+@pytest.mark.parametrize(("outcome", "state"), [("retry", State.PENDING), ("failed", State.FAILED)])
+def test_a_timeout_leaves_its_rung_and_its_error_with_the_attempt(
+    store: Store, outcome: Any, state: State
+) -> None:
+    worker, job = running(store)
+    error = {"type": "TimedOut", "message": "it took longer than 5 s"}
+    assert worker.finish(job, outcome, rung=Rung.KILLED, error=error).accepted == {job.id: state}
+    (attempt,) = store.show(job.id).attempts
+    assert (attempt["outcome"], attempt["rung"], attempt["error"]) == (outcome, "killed", error)
+    assert store.show(job.id).error == error
+
+
+@pytest.mark.parametrize("outcome", ["completed", "failed", "retry", "stopped", "released"])
+def test_the_cleanup_report_is_kept_after_every_kind_of_end(store: Store, outcome: Any) -> None:
+    worker, job = running(store)
+    cleanup = {"total_resources": 2, "force_closed": 1, "failed": []}
+    worker.finish(job, outcome, cleanup=cleanup)
+    assert store.show(job.id).cleanup == cleanup
+
+
+def test_the_cleanup_report_of_a_crash_is_kept_too(store: Store) -> None:
+    worker, job = running(store)
+    cleanup = {"total_resources": 1}
+    store.crash(worker.id, [Ending(job=job.id, token=job.token, cleanup=cleanup)])
+    assert store.show(job.id).cleanup == cleanup

@@ -18,7 +18,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     outcome: Literal["completed", "failed", "retry", "stopped", "released"] | None = None
     value: JSON | msgspec.Raw = None
     error: Mapping[str, JSON] | None = None
-    run_at: datetime | None = None  # of a retry
+    run_at: datetime | None = None  # of a retry, or of a job that is released to go on later
     intent: Intent | None = None  # of a stop that the job itself asked for
     rung: Rung | None = None  # how far the ladder was climbed
     heard: bool = False  # the code was told of the stop before it ended
@@ -53,3 +53,4 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     artifacts: Sequence[Artifact] = ()
     take: Sequence[str] = ()  # pools to take a slot of
     give: Sequence[str] = ()  # pools whose slot it gives back
+    forget_artifacts: bool = False  # those it had are deleted

@@ -4,14 +4,15 @@
 -- A worker is late when its lease is over and nobody has declared it dead. Jobs are shown to whom their
 -- tenant shows them, at most a hundred of a worker and tenant.
 CREATE OR REPLACE FUNCTION tenure.workers("all" boolean DEFAULT false) RETURNS json
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     ids    CONSTANT uuid[] := ARRAY(
         SELECT w.id FROM tenure.worker AS w WHERE workers."all" OR (w.dead_at IS NULL AND w.left_at IS NULL)
         ORDER BY w.dead_at IS NOT NULL, w.started_at DESC LIMIT 1000);
     place  tenure.tenant;
-    some   jsonb;
+    theirs jsonb;
     held   jsonb := '{}';
 BEGIN
     FOR place IN
@@ -26,9 +27,9 @@ BEGIN
                     SELECT o.id, l.task, o.started_at FROM %1$I.job AS o JOIN %1$I.lane AS l ON l.id = o.lane
                     WHERE o.worker_id = w.id AND o.state = 'running' LIMIT 100) AS j
                 GROUP BY w.id) AS h
-            $held$, place.schema) INTO some USING ids, place.name;
+            $held$, place.schema) INTO theirs USING ids, place.name;
         held := held || coalesce((SELECT jsonb_object_agg(s.key, coalesce(held -> s.key, '[]') || s.value)
-            FROM jsonb_each(some) AS s), '{}');
+            FROM jsonb_each(theirs) AS s), '{}');
     END LOOP;
     RETURN (SELECT coalesce(json_agg(json_build_object(
             'id', w.id, 'host', w.host, 'pid', w.pid, 'queues', w.queues,

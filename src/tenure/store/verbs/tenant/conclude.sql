@@ -72,7 +72,8 @@ BEGIN
             worker_id = NULL,
             attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending' AND NOT d.yields)::integer,
             crashes = j.crashes + (d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
-            run_at = CASE WHEN d.outcome = 'retry' AND d.becomes = 'pending' THEN coalesce(d.run_at, moment) ELSE j.run_at END,
+            run_at = CASE WHEN d.becomes <> 'pending' THEN j.run_at WHEN d.outcome = 'retry' THEN coalesce(d.run_at, moment)
+                          WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,
             ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN moment END,
             stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') OR d.yields AND d.becomes = 'pending' THEN j.stop_id END,
             holds = j.holds AND tenant.keeps_target(d.becomes, j.blocks_paused, j.blocks_failed),
@@ -83,7 +84,7 @@ BEGIN
         CROSS JOIN LATERAL (SELECT CASE
             WHEN d.becomes <> 'pending' THEN NULL
             WHEN d.yields OR (d.outcome = 'released' AND d.until = 'children') THEN 'children'::tenure.reason
-            WHEN d.outcome = 'retry' THEN tenure.waiting_for(coalesce(d.run_at, moment), moment, d.goal)
+            WHEN d.outcome IN ('retry', 'released') THEN tenure.waiting_for(coalesce(d.run_at, moment), moment, d.goal)
             ELSE tenure.waiting_for(moment, moment, d.goal) END AS reason) AS w
         WHERE j.ctid = d.place
         RETURNING j.id, j.state, j.parent_id, j.target, j.holds, j.waiting, j.ready, j.lane, d.*

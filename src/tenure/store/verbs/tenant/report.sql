@@ -53,6 +53,12 @@ BEGIN
     ORDER BY t.job, f.value ->> 'name', t.place DESC, f.place DESC
     ON CONFLICT (job_id, name) DO UPDATE SET url = excluded.url, size = excluded.size, created_at = excluded.created_at;
 
+    IF reports @? '$[*].forget_artifacts' THEN
+        DELETE FROM tenant.artifact AS a USING jsonb_to_recordset(reports) AS r(job bigint, token bigint, forget_artifacts boolean)
+        WHERE a.job_id = r.job AND r.forget_artifacts
+          AND EXISTS (SELECT FROM unnest(accepted, tokens) AS t(job, token) WHERE t.job = r.job AND t.token = r.token);
+    END IF;
+
     IF EXISTS (SELECT FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint) WHERE NOT EXISTS (
             SELECT FROM unnest(accepted, tokens) AS a(job, token) WHERE a.job = r.job AND a.token = r.token)) THEN
         missing := tenant.unaccepted((SELECT jsonb_agg(jsonb_build_object('job', r -> 'job', 'token', r -> 'token', 'outcome', 'report'))
