@@ -1,0 +1,105 @@
+"""What the tests of dying workers share: jobs that are started, and how often they ran."""
+
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tenure.domain.job import Job, NewJob
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+from tests.workers import RunningWorker, Watcher, eventually, running_worker
+
+APP = "tests.apps.dying:app"
+# No test waits this long: whatever comes back sooner did not wait for a lease.
+LONG = {"TENURE_LEASE": "90s", "TENURE_BEAT": "500ms"}
+SHORT = {"TENURE_LEASE": "1s", "TENURE_BEAT": "200ms", "TENURE_RECOVER_EVERY": "200ms"}
+
+
+class Scene:
+    """A database, a folder, and whoever works there."""
+
+    def __init__(self, url: str, store: Store, folder: Path) -> None:
+        self.url = url
+        self.store = store
+        self.folder = folder
+        self.watch = Watcher(store)
+
+    @contextmanager
+    def worker(
+        self, *options: str, app: str = APP, url: str | None = None, **settings: str
+    ) -> Iterator[RunningWorker]:
+        with running_worker(
+            url or self.url, self.folder, *options, app=app, settings=settings
+        ) as worker:
+            yield worker
+
+    def enqueue(self, job: NewJob) -> int:
+        [made] = self.store.enqueue(job)
+        return made.id
+
+    def start(self, job: NewJob) -> int:
+        """Enqueue it, and wait until its code runs."""
+        id_ = self.enqueue(job)
+        self.ran(id_)
+        return id_
+
+    def runs(self, job: int) -> list[str]:
+        """The attempt and the pid of each time its code began."""
+        try:
+            return (self.folder / f"ran-{job}").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+
+    def ran(self, job: int, times: int = 1, within: float = 30.0) -> list[str]:
+        eventually(lambda: len(self.runs(job)) >= times, f"job {job} runs {times} times", within)
+        return self.runs(job)
+
+    def let_go(self, *jobs: int) -> None:
+        for job in jobs:
+            (self.folder / f"go-{job}").touch()
+
+    def completes(self, *jobs: int, within: float = 30.0) -> list[Job]:
+        for job in jobs:
+            self.watch.becomes(job, State.COMPLETED, within=within)
+        return [self.store.show(job) for job in jobs]
+
+    def only_worker(self) -> str:
+        """The id of the one worker that is alive."""
+        [worker] = eventually(
+            lambda: [one for one in self.store.workers() if one.status in ("alive", "draining")]
+        )
+        return str(worker.id)
+
+    def grandchild(self, job: int) -> psutil.Process:
+        place = self.folder / f"grandchild-{job}"
+        text = eventually(lambda: place.read_text() if place.exists() else "", "a grandchild", 30)
+        return psutil.Process(int(text))
+
+    def outcomes(self, job: int) -> list[str]:
+        """How its attempts ended; one that completed without any trouble is not listed."""
+        return [str(attempt["outcome"]) for attempt in self.store.show(job).attempts]
+
+
+def runner_of(worker: RunningWorker, run: str) -> psutil.Process:
+    """The process that a line of `runs` names; it must be one of the worker's."""
+    pid = int(run.split()[1])
+    return next(runner for runner in worker.runners if runner.pid == pid)
+
+
+def state_of(process: psutil.Process) -> str:
+    """One letter, as the kernel has it: T is stopped."""
+    stat = Path(f"/proc/{process.pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0]
+
+
+def kill_all(processes: Iterable[psutil.Process]) -> None:
+    """At the same moment, as far as that is possible: none of them moves when the first dies."""
+    processes = list(processes)
+    for process in processes:
+        os.kill(process.pid, signal.SIGSTOP)
+    for process in processes:
+        os.kill(process.pid, signal.SIGKILL)
