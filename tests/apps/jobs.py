@@ -252,3 +252,51 @@ async def counts_runs(ctx: Context, seconds: float) -> int:
     while time.monotonic() < until:
         await asyncio.sleep(0.05)
     return ctx.attempt
+
+
+# Transactions and rollback.
+
+
+@app.task(retry=0)
+async def writes_async(ctx: Context, how: str) -> str:
+    async with ctx.transaction() as transaction:
+        await transaction.connection.execute("INSERT INTO written (job) VALUES (%s)", (ctx.job.id,))
+        transaction.complete("committed")
+        if how == "fail":
+            raise ValueError("rolled back")
+        if how == "wait":
+            mark(f"started-{ctx.job.id}")
+            await asyncio.sleep(3600)
+    return "too late"
+
+
+@app.task(retry=0)
+def writes(ctx: Context, how: str) -> str:
+    with ctx.transaction() as transaction:
+        transaction.connection.execute("INSERT INTO written (job) VALUES (%s)", (ctx.job.id,))
+        transaction.complete("committed")
+        if how == "fail":
+            raise ValueError("rolled back")
+        if how == "hog":
+            mark(f"started-{ctx.job.id}")
+            _hog()
+    return "too late"
+
+
+@app.task
+async def unbook(seat: int, result: str) -> None:
+    mark("unbooked", f"{seat} {result}")
+
+
+@app.task(compensate=unbook)
+async def book(seat: int) -> str:
+    return f"seat {seat}"
+
+
+@app.task(retry=0)
+async def trip(ctx: Context) -> None:
+    for seat in (1, 2):
+        child = await ctx.aspawn(book, seat)
+        await child.aresult(timeout="20s")
+    mark(f"started-{ctx.job.id}")
+    await asyncio.sleep(3600)

@@ -1,7 +1,5 @@
 """What every executor does alike, in a real worker: coroutines, processes and threads."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +11,13 @@ from tenure.control.task import Task
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import jobs
-from tests.conftest import wipe
-from tests.workers import RunningWorker, Watcher, eventually, running_worker
+from tests.workers import RunningWorker, Watcher, eventually
 
 EXECUTORS: dict[str, Task[..., Any]] = {
     "async": jobs.all_async,
     "process": jobs.all_process,
     "thread": jobs.all_thread,
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("worker")
-
-
-@pytest.fixture(scope="module")
-def worker(shared_database: str, folder: Path) -> Iterator[RunningWorker]:
-    wipe(shared_database)
-    with running_worker(shared_database, folder) as worker:
-        yield worker
-
-
-@pytest.fixture(scope="module")
-def app(shared_database: str) -> Iterator[Tenure]:
-    """The app of the jobs, on the database of these tests."""
-    before, jobs.app._url = jobs.app._url, shared_database
-    yield jobs.app
-    jobs.app.close()
-    jobs.app._url = before
-
-
-@pytest.fixture
-def store(shared_store: Store) -> Store:
-    return shared_store
-
-
-@pytest.fixture
-def watch(store: Store) -> Watcher:
-    return Watcher(store)
 
 
 @pytest.fixture(params=list(EXECUTORS))
@@ -209,7 +175,3 @@ def _waiting(task: Task[..., Any], folder: Path) -> Handle[Any]:
     handle = task.enqueue("wait")
     eventually((folder / f"started-{handle.id}").exists)
     return handle
-
-
-def test_nothing_of_the_jobs_is_left(worker: RunningWorker) -> None:
-    assert os.path.exists(f"/proc/{worker.pid}")

@@ -1,5 +1,62 @@
 """The transaction of a job that also completes it."""
 
+from datetime import timedelta
+from types import TracebackType
+from uuid import UUID
+
+from tenure.config import Settings
+from tenure.domain.tenant import Tenant
+from tenure.runtime.runner.attempt import Attempt
+from tenure.store.transaction import AsyncTransaction, Fence, Transaction
+
 
 class JobTransaction:
-    """Comes with the store's part of it."""
+    """``with`` or ``async with``; what it gives has ``connection`` and ``complete(result)``.
+
+    The keeper is told before it is opened, and ends its session if it has to kill the job.
+    """
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        link, work = attempt.link, attempt.work
+        self._url = str(link.settings["url"])
+        self._fence = Fence(UUID(link.worker), work.id, work.token, Tenant(link.tenant))
+        self._settings = Settings(lease=timedelta(seconds=float(link.settings["lease"])))
+
+    def __enter__(self) -> Transaction:
+        self._attempt.link.ask(self._attempt.work.run, "transaction", None)
+        self._plain = Transaction(self._url, self._fence, self._settings)
+        return self._plain.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._attempt.shield()  # an interrupted commit is neither one nor the other
+        try:
+            answer = self._plain.__exit__(kind, error, traceback)
+            self._attempt.committed = kind is None
+        finally:
+            self._attempt.unshield()
+        return answer
+
+    async def __aenter__(self) -> AsyncTransaction:
+        await self._attempt.link.aask(self._attempt.work.run, "transaction", None)
+        self._async = AsyncTransaction(self._url, self._fence, self._settings)
+        return await self._async.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        self._attempt.shield()
+        try:
+            answer = await self._async.__aexit__(kind, error, traceback)
+            self._attempt.committed = kind is None
+        finally:
+            self._attempt.unshield()
+        return answer

@@ -11,7 +11,6 @@ _KINDS: Mapping[str, Kind] = {
     "process": "process",
     "command": "process",
 }
-ROLLBACK = "tenure.rollback"  # what Tenure itself brings along
 
 
 class Announced:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 DESKS = 2
-BATCH = 500
+BATCH = 250
 _MOST_BYTES = 4 << 20  # of results in one call
 _FLOORS_FOR = 1.0  # seconds; who committed late is below the floors
 _BUSY_PAUSE = 0.02

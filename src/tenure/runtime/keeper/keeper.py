@@ -368,6 +368,10 @@ class Keeper:
         """Say this to the database, however long it takes."""
         self.start(self._insist(call, tenant, wakes))
 
+    async def end_session(self, run: Run) -> None:
+        call = working.end_session(self.id, run.job.id, run.job.token)
+        await self._insist(call, run.tenant, wakes=False)
+
     def try_once(self, call: Call[Any], tenant: str) -> None:
         self.start(self._try(call, tenant))
 

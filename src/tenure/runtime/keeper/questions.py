@@ -33,7 +33,8 @@ class Questions:
             "spawn": self._spawn,
             "children": self._children,
             "slot": self._slot,
-            "cancellation": self._cancellation,
+            "transaction": self._transaction,
+            "completed": self._completed,
         }
 
     def hear(self, runner: Runner, question: Question) -> None:
@@ -100,6 +101,13 @@ class Questions:
             await run.ends_within(_SLOT_EVERY)
         return None
 
-    async def _cancellation(self, run: Run, told: str) -> Any:
-        record = await self._keeper.store(run.tenant).cancellation(told)
-        return msgspec.to_builtins(record)
+    async def _transaction(self, run: Run, _told: None) -> None:
+        """From now on it may have a session of its own, which ends with it."""
+        run.has_session = True
+
+    async def _completed(self, run: Run, told: str) -> list[Any]:
+        """What the tasks of a cancelled job had completed before it was stopped."""
+        store = self._keeper.store(run.tenant)
+        record = await store.cancellation(told)
+        jobs = [await store.show(job) for job in record.tasks_completed]
+        return [msgspec.to_builtins(job) for job in jobs]

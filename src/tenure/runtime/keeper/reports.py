@@ -38,6 +38,7 @@ class Pending:
         self.artifacts: list[Artifact] = []
         self.take: list[str] = []
         self.give: list[str] = []
+        self.forget_artifacts = False
         self.flushes: list[asyncio.Future[None]] = []
 
     def add(self, said: Said) -> None:
@@ -49,6 +50,7 @@ class Pending:
         self.logs += [LogLine(line, level) for level, line in said.logs]
         self.artifacts += [Artifact(*artifact) for artifact in said.artifacts]
         self.give += said.give
+        self.forget_artifacts = self.forget_artifacts or said.forget_artifacts
 
     @property
     def report(self) -> Report:
@@ -63,6 +65,7 @@ class Pending:
             artifacts=self.artifacts,
             take=self.take,
             give=self.give,
+            forget_artifacts=self.forget_artifacts,
         )
 
 

@@ -48,6 +48,7 @@ class Run:
         "end_waits",
         "ending",
         "gone",
+        "has_session",
         "job",
         "killed",
         "limits",
@@ -82,6 +83,7 @@ class Run:
         self.lost = False  # another worker has it by now
         self.end_waits = False  # it ended, but its runner must end too
         self.lines = 0  # printed
+        self.has_session = False  # in the database, for a transaction of its own
 
     def __str__(self) -> str:
         return f"job {self.job.id}"

@@ -111,6 +111,9 @@ class Stops:
             f"; {neighbours} other jobs are given back" if neighbours else "",
         )
         result = await self._keeper.guard.kill(runner.pid)
+        if run.has_session:
+            # A statement whose client is dead goes on, and would be committed.
+            await self._keeper.end_session(run)
         if result.left:
             self._cannot_be_killed(run, result)
 

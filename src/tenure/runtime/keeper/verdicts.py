@@ -25,21 +25,21 @@ def ending(run: Run, ended: Ended, now: datetime, on_drain: str) -> Ending | Non
     if run.cause in ("timeout", "memory") and ended.how != "completed":
         return _failed(run, _over_limit(run), False, now, told)
     if run.cause in ("drain", "preemption") and ended.how == "stopped":
-        return given_back(run, on_drain if run.cause == "drain" else "release", told)
+        return given_back(run, on_drain if run.cause == "drain" else "release", now, told)
     match ended.how:
         case "completed":
-            return _end(run, "completed", value=msgspec.Raw(ended.value), **told)
+            return _end(run, "completed", now, value=msgspec.Raw(ended.value), **told)
         case "stopped":
-            return _end(run, "stopped", **told)
+            return _end(run, "stopped", now, **told)
         case "failed":
             return _failed(run, ended.error or {}, ended.gives_up, now, told)
         case "snoozed":
-            return _end(run, "released", run_at=now + timedelta(seconds=ended.delay), **told)
+            return _end(run, "released", now, run_at=now + timedelta(seconds=ended.delay), **told)
         case "paused":
             error = {"type": "tenure.Pause", "message": ended.reason}
-            return _end(run, "stopped", intent=Intent.PAUSE, error=error, **told)
+            return _end(run, "stopped", now, intent=Intent.PAUSE, error=error, **told)
         case "waits":
-            return _end(run, "released", until="children", **told)
+            return _end(run, "released", now, until="children", **told)
         case _:
             assert_never(ended.how)
 
@@ -50,19 +50,19 @@ def killed(run: Run, now: datetime, on_drain: str) -> Ending:
         case "timeout" | "memory":
             return _failed(run, _over_limit(run), False, now, {"heard": True})
         case "drain":
-            return given_back(run, on_drain, {})
+            return given_back(run, on_drain, now, {})
         case "preemption":
-            return given_back(run, "release", {})
+            return given_back(run, "release", now, {})
         case _:
-            return _end(run, "stopped", heard=True)
+            return _end(run, "stopped", now, heard=True)
 
 
-def given_back(run: Run, how: str, told: dict[str, Any]) -> Ending:
+def given_back(run: Run, how: str, now: datetime, told: dict[str, Any]) -> Ending:
     """Unspent; or paused, where the settings want that of a drain."""
     if how == "pause":
         error = {"type": "tenure.Drained", "message": "Job was interrupted by user"}
-        return _end(run, "stopped", intent=Intent.PAUSE, error=error, **told)
-    return _end(run, "released", **told)
+        return _end(run, "stopped", now, intent=Intent.PAUSE, error=error, **told)
+    return _end(run, "released", now, **told)
 
 
 def _failed(
@@ -73,8 +73,10 @@ def _failed(
     problem = JobError(error.get("type", ""), error.get("message", ""), error.get("traceback"))
     decided = verdict(attempt, Failed(problem), random.random())  # noqa: S311
     if decided.verb is Verb.RETRY and not gives_up:
-        return _end(run, "retry", error=error, run_at=now + (decided.delay or timedelta()), **told)
-    return _end(run, "failed", error=error, **told)
+        return _end(
+            run, "retry", now, error=error, run_at=now + (decided.delay or timedelta()), **told
+        )
+    return _end(run, "failed", now, error=error, **told)
 
 
 def _over_limit(run: Run) -> dict[str, Any]:
@@ -86,7 +88,13 @@ def timeout_reason(limit: timedelta) -> str:
     return f"timeout of {in_words(limit)} exceeded"
 
 
-def _end(run: Run, outcome: Any, **told: Any) -> Ending:
+def _end(run: Run, outcome: Any, now: datetime, **told: Any) -> Ending:
+    if told.get("cleanup") and outcome == "stopped":
+        told["cleanup"] = {
+            **told["cleanup"],
+            "job_status_updated": True,
+            "job_cancelled_at": now.isoformat(),
+        }
     return Ending(
         job=run.job.id,
         token=run.job.token,

@@ -11,6 +11,7 @@ import sys
 import traceback
 
 from tenure.errors import TenureError
+from tenure.runtime.executors.rollback import bring_along
 from tenure.runtime.messages import Begin, Broken, Hello, Quit
 from tenure.runtime.page import Page
 from tenure.runtime.runner.loading import load
@@ -30,6 +31,7 @@ def main() -> int:
     channel = PlainChannel(from_keeper, socket.socket(fileno=WIRE))
     try:
         app = load(path)
+        bring_along(app)
         announcement = app.announcement()
     except BaseException as error:  # noqa: BLE001 - whatever a module does at import, it is told
         sentence = (

@@ -21,6 +21,7 @@ class App(Protocol):
     known_url: str | None
 
     def announcement(self) -> Mapping[str, Any]: ...
+    def task(self, *, name: str) -> Any: ...
 
 
 def load(path: str) -> App:

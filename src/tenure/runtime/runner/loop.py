@@ -47,7 +47,7 @@ from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.on_cpu import OnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
-from tenure.runtime.runner.wrapping_up import awrap_up
+from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
 from tenure.runtime.wire import Channel, from_keeper
 
 _TICK = 0.25  # seconds between two stamps of a loop that has work
@@ -159,9 +159,10 @@ class LoopRunner:
             arguments = task.read_arguments(read(attempt.work.args))
             call = partial(task.function, *attempt.context_for(task), **arguments)
             if self._in_threads:
-                value = await self._in_thread(call)
-            else:
-                value = await OnCpu(call(), self._words, attempt.work.run)
+                how, cleanup = await self._in_thread(attempt, call, task.write_result)
+                await self._wait_for_the_rest(attempt, how, cleanup)
+                return
+            value = await OnCpu(call(), self._words, attempt.work.run)
             how = returned(attempt, value, task.write_result)
             error = None
         except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
@@ -177,7 +178,11 @@ class LoopRunner:
     ) -> None:
         while attempt.task is not None and attempt.task.uncancel():
             pass
-        cleanup = await awrap_up(attempt, how, error)
+        await self._wait_for_the_rest(attempt, how, await awrap_up(attempt, how, error))
+
+    async def _wait_for_the_rest(
+        self, attempt: LoopAttempt, how: Mapping[str, Any], cleanup: Mapping[str, Any] | None
+    ) -> None:
         for output in self._outputs:
             output.finish(attempt)
         for task in attempt.tasks:
@@ -198,9 +203,21 @@ class LoopRunner:
         self._ended.append(end)
         self._flush_soon()
 
-    async def _in_thread(self, call: Callable[[], Any]) -> Any:
-        context = contextvars.copy_context()
-        return await self._loop.run_in_executor(None, context.run, call)
+    async def _in_thread(
+        self, attempt: LoopAttempt, call: Callable[[], Any], write: Callable[[Any], Any]
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        """All of it in one thread: there are things that only the thread that made them closes."""
+
+        def work() -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+            error: BaseException | None = None
+            try:
+                how = returned(attempt, call(), write)
+            except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
+                how, error = raised(attempt, problem), problem
+            attempt.over = True
+            return how, wrap_up(attempt, how, error)
+
+        return await self._loop.run_in_executor(None, contextvars.copy_context().run, work)
 
     # Interrupts.
 

@@ -1,0 +1,34 @@
+"""Undo what a cancelled job's tasks had completed: their compensations, newest first."""
+
+from typing import TYPE_CHECKING, Any
+
+from tenure.domain.job import After
+from tenure.runtime.context import Context
+
+if TYPE_CHECKING:
+    from tenure.runtime.runner.loading import App
+
+ROLLBACK = "tenure.rollback"  # as stop.sql has it
+
+
+def bring_along(app: "App") -> None:
+    """Give the app the task that a stop with rollback enqueues."""
+
+    async def rollback(ctx: Context, cancellation: str) -> int:
+        """A compensation gets the arguments of what it undoes, and its ``result`` if it asks."""
+        completed = await ctx.completed_tasks(cancellation)
+        children: list[Any] = []
+        for job in sorted(completed, key=lambda job: job["completed_at"], reverse=True):
+            task = app.tasks.get(job["task"])
+            undo = task.compensate if task is not None else None
+            if undo is None:
+                continue
+            known = {**job["args"], "result": job["result"]}
+            args = {name: known[name] for name in undo.signature.types if name in known}
+            after = [After(children[-1].id, "run")] if children else []
+            child = undo.using(after=after)
+            children.append(await ctx.aspawn(child, **undo.read_arguments(args)))
+        await ctx.await_for(children)
+        return len(children)
+
+    app.task(name=ROLLBACK)(rollback)
