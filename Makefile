@@ -56,8 +56,12 @@ soak: $(READY)  ## The model of a job's life, for a long time
 bench-store: $(READY)  ## The speed of the verbs, beside a bare loop on a bare table
 	$(BIN)/python -m bench.store
 
+.PHONY: bench-worker
+bench-worker: $(READY)  ## The speed of a worker: jobs, stops, deaths, memory
+	$(BIN)/python -m bench.worker
+
 .PHONY: bench
-bench: bench-store  ## All benchmarks
+bench: bench-store bench-worker  ## All benchmarks
 
 .PHONY: docs
 docs: $(READY)  ## Write the pages that are made from the code

@@ -1,0 +1,187 @@
+"""How many jobs that do nothing a worker runs in a second, and what that costs whom.
+
+The jobs wait in a paused queue for a worker that is warm. The clock is the database's: from the
+first job's start to the last one's end.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any, LiteralString
+
+import psycopg
+
+from bench.exchanging import copy
+from bench.figures import Figure, console, figure
+from bench.filling import arguments, enqueue
+from bench.loops import BareLoop, drain
+from bench.processes import cpu, family_cpu, postmaster, spent
+from bench.server import settle
+from bench.working import WARM, Bench, Worker, worker
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+
+QUEUE = "default"
+CONCURRENCY = "1000"
+PROCESSES = 2
+_LONGEST = 600.0  # seconds for one round
+
+_IS_DONE = "SELECT state >= 'completed' FROM tenure.job WHERE id = %s"
+_ALL_ENDED = """
+    SELECT NOT EXISTS (SELECT FROM tenure.job WHERE ready)
+       AND NOT EXISTS (SELECT FROM tenure.job WHERE state = 'running')
+"""
+_SPAN = """
+    SELECT count(*) FILTER (WHERE job.state = 'completed'),
+           extract(epoch FROM max(job.ended_at) - min(job.started_at))
+    FROM tenure.job JOIN tenure.lane ON lane.id = job.lane WHERE lane.queue = %s
+"""
+_TENTHS = """
+    WITH timed AS (
+        SELECT job.ended_at, ntile(10) OVER (ORDER BY job.ended_at) AS tenth
+        FROM tenure.job JOIN tenure.lane ON lane.id = job.lane WHERE lane.queue = %s
+    )
+    SELECT count(*) / extract(epoch FROM max(ended_at) - min(ended_at))
+    FROM timed WHERE tenth IN (1, 10) GROUP BY tenth ORDER BY tenth
+"""
+
+
+@dataclass(frozen=True)
+class Round:
+    jobs: int
+    seconds: float
+    spent: Mapping[str, float]  # microseconds of CPU for one job
+    tenths: tuple[float, float]  # jobs per second in the first and in the last tenth of the jobs
+
+    @property
+    def rate(self) -> float:
+        return self.jobs / self.seconds
+
+
+def run_coroutines(bench: Bench) -> Iterator[Figure]:
+    """A worker and the bare loop take turns, each round on fresh tables."""
+    jobs, rounds = bench.amounts.jobs, bench.amounts.rounds
+    bare: list[float] = []
+    ours: list[Round] = []
+    for number in range(rounds):
+        console.print(f"no-op coroutines, round {number + 1} of {rounds}")
+        bare.append(_bare_round(bench))
+        ours.append(_round(bench, bench.server.database(), jobs, "noop"))
+    rates = [one.rate for one in ours]
+    reference = figure(f"bare loop: {jobs:,} jobs on a bare table", bare, "jobs/s")
+    yield reference
+    yield figure(f"no-op coroutines: {jobs:,} jobs", rates, "jobs/s", at_least=25_000)
+    yield figure(
+        "no-op coroutines beside the bare loop", rates, "jobs/s", against=reference, at_least=0.6
+    )
+    yield from costs("no-op coroutines", ours)
+
+
+def sustain(bench: Bench) -> Iterator[Figure]:
+    """A million jobs without a pause."""
+    jobs = bench.server.sizes.million
+    database = bench.server.database(bench.server.with_a_million)
+    console.print(f"{jobs:,} no-op coroutines")
+    long = _round(bench, database, jobs, None)
+    yield figure(f"no-op coroutines: {jobs:,} jobs", long.rate, "jobs/s", at_least=20_000)
+    first = figure("sustained: first tenth of the jobs", long.tenths[0], "jobs/s")
+    yield first
+    yield figure("sustained: last tenth of the jobs", long.tenths[1], "jobs/s", against=first)
+    yield from costs("sustained", [long])
+
+
+def run_functions(bench: Bench) -> Iterator[Figure]:
+    jobs, rounds = bench.amounts.in_processes, bench.amounts.rounds
+    ours: list[Round] = []
+    for number in range(rounds):
+        console.print(f"no-op functions in processes, round {number + 1} of {rounds}")
+        ours.append(_round(bench, bench.server.database(), jobs, "noop_in_process"))
+    name = f"no-op functions in {PROCESSES} processes"
+    yield figure(f"{name}: {jobs:,} jobs", [one.rate for one in ours], "jobs/s")
+    yield from costs(name, ours)
+
+
+def costs(name: str, rounds: list[Round]) -> Iterator[Figure]:
+    """Who was on a CPU for how long: it says what bounds the rate."""
+    for who in rounds[0].spent:
+        each = [one.spent[who] for one in rounds]
+        yield figure(f"{name}: CPU of {who}", median(each), "us/job")
+
+
+def _round(
+    bench: Bench, database: AbstractContextManager[str], jobs: int, task: str | None
+) -> Round:
+    """Without a task, the jobs are in the database already."""
+    with (
+        database as url,
+        Store(url) as store,
+        psycopg.connect(url, autocommit=True) as connection,
+    ):
+        store.pause("queue", QUEUE)
+        if task is not None:
+            enqueue(connection, jobs, task=task)
+        settle(connection)
+        last = _one(connection, "SELECT max(id) FROM tenure.job")
+        options = ("--concurrency", CONCURRENCY, "--processes", str(PROCESSES))
+        with worker(bench, url, *options) as at_work:
+            watched = _warm_up(at_work, store, task)
+            watched["PostgreSQL"] = partial(family_cpu, postmaster(connection))
+            before = {who: used() for who, used in watched.items()}
+            store.unpause("queue", QUEUE)
+            # Asking costs as little as can be as long as there is much to do.
+            at_work.until(
+                lambda: _one(connection, _IS_DONE, last), "the last job ended", _LONGEST, every=0.1
+            )
+            at_work.until(lambda: _one(connection, _ALL_ENDED), "all jobs ended")
+            used = spent(before, {who: used() for who, used in watched.items()}, jobs)
+        return _told(connection, jobs, used)
+
+
+def _warm_up(at_work: Worker, store: Store, task: str | None) -> dict[str, Callable[[], float]]:
+    """Begin the runners that will be needed; the seconds of CPU of each process."""
+    loop_runner = at_work.warm_up(store)
+    if task != "noop_in_process":
+        return {
+            "keeper": partial(cpu, at_work.keeper),
+            "guard": partial(cpu, at_work.guard),
+            "loop runner": partial(cpu, loop_runner),
+        }
+    # As many at once as there are processes, so that each is begun.
+    jobs = [NewJob(task=task, args={"n": 0}, queue=WARM) for _ in range(PROCESSES)]
+    made = [job.id for job in store.enqueue(jobs)]
+    at_work.until(
+        lambda: all(store.show(job).state is State.COMPLETED for job in made),
+        "the processes were begun",
+    )
+    # Together, because runners come and go.
+    return {
+        "keeper": partial(cpu, at_work.keeper),
+        "guard and runners": partial(family_cpu, at_work.guard),
+    }
+
+
+def _one(connection: psycopg.Connection, statement: LiteralString, *values: object) -> Any:
+    row = connection.execute(statement, values, prepare=True).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _told(connection: psycopg.Connection, jobs: int, used: Mapping[str, float]) -> Round:
+    row = connection.execute(_SPAN, (QUEUE,)).fetchone()
+    assert row is not None
+    done, seconds = row
+    if done != jobs:
+        raise RuntimeError(f"{done:,} of {jobs:,} jobs completed; what became of the others?")
+    first, last = (float(rate) for (rate,) in connection.execute(_TENTHS, (QUEUE,)))
+    return Round(jobs, float(seconds), used, (first, last))
+
+
+def _bare_round(bench: Bench) -> float:
+    with psycopg.connect(bench.server.url, autocommit=True) as connection:
+        BareLoop.create_table(connection)
+        copy(connection, arguments(bench.amounts.jobs))
+        settle(connection)
+        return drain(BareLoop(connection))
