@@ -21,11 +21,12 @@ class JobTransaction:
         link, work = attempt.link, attempt.work
         self._url = str(link.settings["url"])
         self._fence = Fence(UUID(link.worker), work.id, work.token, Tenant(link.tenant))
-        self._settings = Settings(lease=timedelta(seconds=float(link.settings["lease"])))
+        self._settings: Settings = link.app.settings
+        self._idle = timedelta(seconds=float(link.settings["lease"]))
 
     def __enter__(self) -> Transaction:
         self._attempt.link.ask(self._attempt.work.run, "transaction", None)
-        self._plain = Transaction(self._url, self._fence, self._settings)
+        self._plain = Transaction(self._url, self._fence, self._settings, idle=self._idle)
         return self._plain.__enter__()
 
     def __exit__(
@@ -44,7 +45,7 @@ class JobTransaction:
 
     async def __aenter__(self) -> AsyncTransaction:
         await self._attempt.link.aask(self._attempt.work.run, "transaction", None)
-        self._async = AsyncTransaction(self._url, self._fence, self._settings)
+        self._async = AsyncTransaction(self._url, self._fence, self._settings, idle=self._idle)
         return await self._async.__aenter__()
 
     async def __aexit__(

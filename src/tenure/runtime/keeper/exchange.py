@@ -72,6 +72,12 @@ class Exchange:
             appetite.hungry = True
         self._changed.set()
 
+    def _look_everywhere(self) -> None:
+        """Before it rests: for what was announced to nobody, and what was given back below a floor."""
+        for appetite in self._appetites.values():
+            appetite.floors = None
+        self.wake()
+
     def promote_soon(self) -> None:
         """Something was left that may have become claimable."""
         self._promote = True
@@ -204,7 +210,7 @@ class Exchange:
             if claim.jobs:
                 self._keeper.claimed(self._tenant, appetite.crew, claim.jobs)
         if answer.idled:
-            self.wake()  # a job that came in this moment was announced to nobody
+            self._look_everywhere()
         if not answer.alive:
             self._keeper.lease.look_now()
 

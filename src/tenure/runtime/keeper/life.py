@@ -105,7 +105,9 @@ class Life:
             guard = await Guard.start(marker=marker, freeze_max=plan.settings.freeze_max)
             stack.push_async_callback(guard.close)
             guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)
-            staff = Staff(guard, plan.app, str(place.folder), plan.settings.import_timeout)
+            staff = Staff(
+                guard, plan.app, plan.url, str(place.folder), plan.settings.import_timeout
+            )
             hello = await staff.announce()
             announced = Announced(hello.announcement)
             settings = Settings(**{**hello.settings, **dict(plan.changes)})

@@ -55,14 +55,14 @@ class Runner:
         self._ends = 2  # the wire and the process: it is gone when both are
         self._waiting: list[Work] = []
 
-    async def spawn(self, guard: Guard, app: str) -> None:
+    async def spawn(self, guard: Guard, app: str, env: Mapping[str, str]) -> None:
         ours, theirs = socket.socketpair()
         page, stack = Page.create("tenure-page"), os.memfd_create("tenure-stack")
         out, err = self.output.pipes()
         try:
             self.pid = await guard.spawn(
                 [sys.executable, "-m", "tenure.runtime.runner", app],
-                env=os.environ,
+                env=env,
                 fds=[theirs.fileno(), page, stack],
                 stdout=out,
                 stderr=err,

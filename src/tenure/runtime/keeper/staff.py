@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING
@@ -29,10 +30,14 @@ class ImportFailed(TenureError):
 
 
 class Staff:
-    def __init__(self, guard: Guard, app: str, folder: str, import_timeout: timedelta) -> None:
+    def __init__(
+        self, guard: Guard, app: str, url: str | None, folder: str, import_timeout: timedelta
+    ) -> None:
         self.keeper: Keeper  # comes when the app has said what it can run
         self._guard = guard
         self._app = app
+        # What the worker was told about the database holds for the code of its jobs too.
+        self._env = {**os.environ, **({"TENURE_DATABASE_URL": url} if url else {})}
         self._folder = folder
         self._import_timeout = import_timeout.total_seconds()
         self._numbers = count(1)
@@ -101,7 +106,7 @@ class Staff:
     async def _spawn(self) -> Runner:
         runner = Runner(f"runner-{next(self._numbers)}", self._heard, self._lost)
         runner.output.on_line = self._printed
-        await runner.spawn(self._guard, self._app)
+        await runner.spawn(self._guard, self._app, self._env)
         self._runners[runner.pid] = runner
         if exit_early := self._gone_early.pop(runner.pid, None):
             self._exited(runner.pid, exit_early)
