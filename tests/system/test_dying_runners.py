@@ -25,7 +25,8 @@ def scene(
 
 @pytest.fixture(scope="module")
 def worker(scene: Scene) -> Iterator[RunningWorker]:
-    with scene.worker(**LONG) as worker:
+    # Nor does anything wait for a poll.
+    with scene.worker(TENURE_POLL="60s", **LONG) as worker:
         yield worker
 
 

@@ -7,8 +7,8 @@ call while the answer to the other is being handled.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from tenure.errors import StoreUnavailable
 from tenure.runtime.keeper.backoff import Backoff
@@ -17,7 +17,7 @@ from tenure.runtime.messages import Kind
 from tenure.store.calls import working
 from tenure.store.line import Line
 from tenure.store.outcomes import Ending
-from tenure.store.results import Exchanged
+from tenure.store.results import Claim, Exchanged
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -39,7 +39,30 @@ class Appetite:
         self.tasks = list(tasks)
         self.floors: str | None = None
         self.floors_until = 0.0
-        self.hungry = True
+        self.plenty = False  # the last claim got all it asked for: both desks may ask
+        self.curious = True  # one look is due
+
+    @property
+    def hungry(self) -> bool:
+        return self.plenty or self.curious
+        self.stirred = 0  # how often it became hungry, so that a claim under way cannot hide it
+
+    def stir(self) -> None:
+        self.plenty = False  # the last claim got all it asked for: both desks may ask
+        self.curious = True  # one look is due
+
+    @property
+    def hungry(self) -> bool:
+        return self.plenty or self.curious
+        self.stirred += 1
+
+
+class Asking(NamedTuple):
+    """A claim on its way."""
+
+    appetite: Appetite
+    want: working.Want
+    stirred: int  # when it was sent
 
 
 class Exchange:
@@ -62,18 +85,20 @@ class Exchange:
     def tasks_of(self, kind: Kind) -> list[str]:
         return self._appetites[kind].tasks
 
-    def finish(self, endings: Iterable[Ending]) -> None:
+    def finish(self, endings: Sequence[Ending]) -> None:
         self._outbox.extend(endings)
         self._changed.set()
+        if any(ending.outcome == "released" for ending in endings):
+            self._look_everywhere()
 
     def wake(self) -> None:
         """There may be something to claim."""
         for appetite in self._appetites.values():
-            appetite.hungry = True
+            appetite.stir()
         self._changed.set()
 
     def _look_everywhere(self) -> None:
-        """Before it rests: for what was announced to nobody, and what was given back below a floor."""
+        """Also below the floors, where jobs are that were given back."""
         for appetite in self._appetites.values():
             appetite.floors = None
         self.wake()
@@ -94,10 +119,10 @@ class Exchange:
             if self._uncertain:
                 await self._settle(line)
                 continue
-            endings, wants = self._take(), self._wants()
+            endings, asks = self._take(), self._asks()
             promote, self._promote = self._promote, False
-            if endings or wants or promote:
-                await self._exchange(line, endings, wants, promote)
+            if endings or asks or promote:
+                await self._exchange(line, endings, asks, promote)
 
     async def _something_to_do(self) -> None:
         while not (self._uncertain or self._outbox or self._promote or self._has_appetite()):
@@ -128,20 +153,21 @@ class Exchange:
             endings.append(ending)
         return endings
 
-    def _wants(self) -> list[tuple[Appetite, int]]:
+    def _asks(self) -> list[Asking]:
         if not self._keeper.may_claim:
             return []
-        wants = []
+        asks = []
         for appetite in self._appetites.values():
             n = min(appetite.crew.free, BATCH)
             if appetite.hungry and n > 0:
                 appetite.crew.reserved += n
-                wants.append((appetite, n))
-        return wants
+                appetite.curious = False
+                asks.append(Asking(appetite, self._want(appetite, n), appetite.stirred))
+        return asks
 
-    def _has_room_beside(self, wants: list[tuple[Appetite, int]]) -> bool:
+    def _has_room_beside(self, asks: list[Asking]) -> bool:
         """Whether it is to be told of jobs that this call does not ask for."""
-        asked = [appetite for appetite, _ in wants]
+        asked = [asking.appetite for asking in asks]
         return self._keeper.may_claim and any(
             appetite.crew.free > 0 for appetite in self._appetites.values() if appetite not in asked
         )
@@ -150,7 +176,7 @@ class Exchange:
         self,
         line: Line,
         endings: list[Ending],
-        wants: list[tuple[Appetite, int]],
+        asks: list[Asking],
         promote: bool,
     ) -> None:
         self._in_flight += 1
@@ -159,37 +185,35 @@ class Exchange:
                 working.exchange(
                     self._keeper.id,
                     endings,
-                    [self._want(appetite, n) for appetite, n in wants],
+                    [asking.want for asking in asks],
                     promoting=promote,
-                    hungry=self._has_room_beside(wants),
+                    hungry=self._has_room_beside(asks),
                 ),
                 self._keeper.tenant(self._tenant),
             )
         except StoreUnavailable as problem:
             self._outbox.extendleft(reversed(endings))
-            self._uncertain = self._uncertain or bool(wants)
+            self._uncertain = self._uncertain or bool(asks)
             self._promote = True
             await self._keeper.database_is_away(problem, self._backoff)
         else:
             self._backoff.reset()
             self._keeper.back()
-            self._heard(answer, endings, wants)
+            self._heard(answer, endings, asks)
         finally:
             self._in_flight -= 1
-            for appetite, n in wants:
-                appetite.crew.reserved -= n
+            for asking in asks:
+                asking.appetite.crew.reserved -= asking.want.n
 
     def _want(self, appetite: Appetite, n: int) -> working.Want:
         now = self._loop.time()
-        if now > appetite.floors_until:
+        if now >= appetite.floors_until:
             appetite.floors, appetite.floors_until = None, now + _FLOORS_FOR
         return working.Want(
             n=n, queues=self._keeper.queues, tasks=appetite.tasks, floors=appetite.floors
         )
 
-    def _heard(
-        self, answer: Exchanged, endings: list[Ending], wants: list[tuple[Appetite, int]]
-    ) -> None:
+    def _heard(self, answer: Exchanged, endings: list[Ending], asks: list[Asking]) -> None:
         finished = answer.finished
         if finished.wakes or (answer.promoted is not None and answer.promoted.more):
             self._promote = True
@@ -204,15 +228,24 @@ class Exchange:
         if finished.busy:
             again = [ending for ending in endings if ending.job in finished.busy]
             self._loop.call_later(_BUSY_PAUSE, self.finish, again)
-        for (appetite, n), claim in zip(wants, answer.claims, strict=True):
-            appetite.hungry = len(claim.jobs) >= n
-            appetite.floors = claim.floors
-            if claim.jobs:
-                self._keeper.claimed(self._tenant, appetite.crew, claim.jobs)
+        for asking, claim in zip(asks, answer.claims, strict=True):
+            self._answered(asking, claim)
         if answer.idled:
-            self._look_everywhere()
+            self.wake()  # a job that came in this moment was announced to nobody
         if not answer.alive:
             self._keeper.lease.look_now()
+
+    def _answered(self, asking: Asking, claim: Claim) -> None:
+        appetite = asking.appetite
+        appetite.floors = claim.floors
+        if len(claim.jobs) >= asking.want.n:
+            appetite.stir()
+        else:
+            appetite.hungry = appetite.stirred != asking.stirred
+            if asking.want.floors is not None:
+                self._look_at = min(self._look_at, appetite.floors_until)
+        if claim.jobs:
+            self._keeper.claimed(self._tenant, appetite.crew, claim.jobs)
 
     async def _settle(self, line: Line) -> None:
         """A call was lost on the way: give back what was claimed without our knowing."""
