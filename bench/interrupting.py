@@ -1,8 +1,11 @@
 """How soon a coroutine is interrupted after somebody asked for its stop."""
 
+import os
 import random
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 
@@ -17,10 +20,9 @@ _SETTLES = 0.03  # seconds for a worker to be idle again
 _FIRST = 5  # that are not counted
 _BEAT = 5.0  # seconds, by default
 
-# Notices are lost as by a pooler that does not pass them on; all else works.
-_DEAFEN = """
-    CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void
-    LANGUAGE sql AS 'SELECT'
+_LISTENER = """
+    SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'tenure notices'
 """
 
 
@@ -40,17 +42,31 @@ def interrupt_deaf(bench: Bench) -> Iterator[Figure]:
     console.print(f"interrupting {n} coroutines of a worker that hears no notices")
     with bench.server.database() as url, Tenure(url) as app, worker(bench, url) as at_work:
         jobs = [_entered(app, at_work) for _ in range(n)]
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(_DEAFEN)
-        asked = {}
-        for job in jobs:
-            time.sleep(_BEAT / n * 2 * random.random())  # noqa: S311
-            asked[job.id] = time.monotonic_ns()
-            job.cancel()
-        taken = [_interrupted(at_work, job, asked[job.id]) for job in jobs]
+        with _deaf(url):
+            asked = {}
+            for job in jobs:
+                time.sleep(_BEAT / n * 2 * random.random())  # noqa: S311
+                asked[job.id] = time.monotonic_ns()
+                job.cancel()
+            taken = [_interrupted(at_work, job, asked[job.id]) for job in jobs]
     name = f"stop asked to coroutine interrupted, without NOTIFY (beat of {_BEAT:g} s)"
     yield figure(f"{name}: p50", taken, "ms")
     yield figure(f"{name}: longest of {n}", max(taken), "ms")
+
+
+@contextmanager
+def _deaf(url: str) -> Iterator[None]:
+    """Stop the server's process at the other end: a worker takes half a minute to find out."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        listeners = [pid for (pid,) in connection.execute(_LISTENER)]
+    assert listeners, "the worker does not listen"
+    for pid in listeners:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in listeners:
+            os.kill(pid, signal.SIGCONT)
 
 
 def _one_at_a_time(app: Tenure, at_work: Worker) -> float:
