@@ -5,7 +5,7 @@
 -- A worker that says what it believes to hold ("holding", a list of tenant, job and token) also hears
 -- what of it is not its own any more ("lost").
 CREATE OR REPLACE FUNCTION tenure.renew(worker uuid, holding jsonb DEFAULT '[]') RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     moment  timestamptz;
     renewed tenure.worker;

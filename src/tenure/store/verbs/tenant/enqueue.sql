@@ -9,7 +9,7 @@
 CREATE OR REPLACE FUNCTION tenant.enqueue(
     jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql'
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();

@@ -7,7 +7,7 @@
 -- A released job that is "suspect" spends no attempt, but its crashes are counted up: its runner died
 -- and nobody knows whose fault it was, so it should run alone the next time.
 CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     IF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed" && @.outcome != "retry"
             && @.outcome != "stopped" && @.outcome != "released"))' THEN

@@ -4,7 +4,7 @@
 -- somebody has locked keeps its wake and is looked at again. Any number of callers may run it at
 -- once. "more" says that a batch was full, "next_due" in how many seconds the next job's time comes.
 CREATE OR REPLACE FUNCTION tenant.promote(n integer DEFAULT 500) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     linked  integer := tenant.promote_linked(n);
     due     integer := tenant.promote_due(n);

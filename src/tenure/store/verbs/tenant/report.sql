@@ -4,7 +4,7 @@
 -- Spending is recorded even when the rest is refused, or crash loops would escape their budget; it
 -- counts for the job and everything above it. A budget is exhausted when more than its limit is spent.
 CREATE OR REPLACE FUNCTION tenant.report(worker uuid, reports jsonb) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     moment    timestamptz;
