@@ -7,6 +7,7 @@ it looks whether anything of that is left.
 # ruff: noqa: ASYNC110, ASYNC251 - what no job should do is what these do
 
 import asyncio
+import itertools
 import os
 import re
 import socket
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 
 from tenure import Context, Tenure
@@ -40,8 +42,8 @@ def started(ctx: Context, *pids: int) -> None:
 
 
 def hog() -> None:
-    """C code that never lets the interpreter's lock go."""
-    re.match(r"(a+)+b", "a" * 40)
+    """C code that never lets the interpreter's lock go, and looks for no signal either."""
+    deque(itertools.repeat(0), maxlen=0)
 
 
 def may_go_on(job: int) -> bool:
@@ -89,6 +91,13 @@ async def spins(ctx: Context) -> None:
     started(ctx)
     while True:
         pass
+
+
+@app.task(retry=0)
+async def matches_without_end(ctx: Context) -> None:
+    """Holds the lock as well, but looks for signals now and then."""
+    started(ctx)
+    re.match(r"(a+)+b", "a" * 40)
 
 
 @app.task(retry=0)

@@ -1,0 +1,130 @@
+"""What the tests of stops share: a worker, jobs that run, and a look at what is left of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tenure.app import Tenure
+from tenure.control.handle import Handle
+from tenure.control.task import Task
+from tenure.domain.lifecycle import Rung, State
+from tenure.store.results import Cancellation
+from tenure.store.store import Store
+from tests.conftest import wipe
+from tests.workers import RunningWorker, Watcher, eventually, is_gone, running_worker
+
+Jobs = Handle[Any]
+
+
+class Stage:
+    """A worker at work on the jobs of an app."""
+
+    def __init__(self, store: Store, worker: RunningWorker, folder: Path) -> None:
+        self.store = store
+        self.worker = worker
+        self.folder = folder
+        self.watch = Watcher(store)
+
+    def start(self, task: Task[..., Any], *args: Any, **kwargs: Any) -> Jobs:
+        """Enqueue a job, and wait until its code runs."""
+        handle = task.enqueue(*args, **kwargs)
+        self.runs(handle.id)
+        return handle
+
+    def runs(self, job: int, times: int = 1) -> None:
+        name = f"started-{job}"
+        eventually(lambda: len(self.lines(name)) >= times, f"job {job} runs for the {times}. time")
+
+    def lines(self, name: str) -> list[str]:
+        """What jobs have written to this file."""
+        path = self.folder / name
+        return path.read_text().splitlines() if path.exists() else []
+
+    def let(self, what: str) -> None:
+        """Allow what jobs wait for."""
+        (self.folder / what).touch()
+
+    def stop(self, handle: Jobs, **how: Any) -> Cancellation:
+        """Its record, when it is closed."""
+        asked = handle.cancel(reason="enough", **how)
+        return self.watch.record_ends(asked.cancellation_id)
+
+    def is_stopped(
+        self, handle: Jobs, record: Cancellation, *rungs: str, state: State = State.CANCELLED
+    ) -> None:
+        """Its state, its record and the rung are as they should be, and nothing of it is left."""
+        job = self.store.show(handle.id)
+        assert job.state is state
+        assert (record.status, record.error, record.tasks_open) == ("completed", None, ())
+        [member] = [one for one in record.members if one.job_id == handle.id]
+        assert (member.was, member.became) == (State.RUNNING, state)
+        assert member.rung in rungs, f"{member.rung} is none of {rungs}"
+        if Rung.INTERRUPTED <= Rung(str(member.rung)) <= Rung.KILLED:
+            assert member.rung in rungs_in(record)[f"job {handle.id}"]
+        # Of one that was killed the directories have a test of their own.
+        self.nothing_is_left(handle.id, files=member.rung != Rung.KILLED)
+
+    def nothing_is_left(self, *jobs: int, files: bool = True) -> None:
+        """No temporary directory, none of their processes, and no stranger."""
+        for job in jobs:
+            folders = [Path(line) for line in self.lines(f"temp-{job}")] if files else []
+            eventually(lambda: not any(map(Path.exists, folders)), f"temp of {job} gone", 10)
+            pids = [int(line) for line in self.lines(f"pids-{job}")]
+            eventually(lambda: not _alive(pids, self.worker), f"processes {pids} of {job} gone", 10)
+        eventually(lambda: not self.strangers(), "what no runner is answerable for is gone", 10)
+
+    def strangers(self) -> list[psutil.Process]:
+        """Processes that were started by jobs; a test's jobs have left none."""
+        own = {self.worker.pid, self.worker.guard.pid, *(one.pid for one in self.worker.runners)}
+        return [one for one in _started_here(self.folder) if one.pid not in own]
+
+
+def _alive(pids: list[int], worker: RunningWorker) -> list[int]:
+    """A runner that goes on to other jobs is no leftover."""
+    reused = {runner.pid for runner in worker.runners}
+    return [pid for pid in pids if pid not in reused and not _is_gone(pid)]
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return is_gone(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _started_here(folder: Path) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("TENURE_TEST_FOLDER") == str(folder) and not is_gone(process):
+                yield process
+        except psutil.Error:
+            continue
+
+
+def rungs_in(record: Cancellation) -> dict[str, Any]:
+    """When each rung was reached, by job."""
+    [step] = [one for one in record.progress if one.step_name == "terminate_runners"]
+    return dict(step.details)
+
+
+@contextmanager
+def staged(
+    app: Tenure, url: str, folder: Path, name: str, *options: str, **settings: str
+) -> Iterator[Stage]:
+    """A fresh database, and a worker for this app of `tests.apps`."""
+    wipe(url)
+    before, app._url = app._url, url
+    try:
+        with (
+            Store(url) as store,
+            running_worker(
+                url, folder, *options, app=f"tests.apps.{name}:app", settings=settings
+            ) as worker,
+        ):
+            yield Stage(store, worker, folder)
+    finally:
+        app.close()
+        app._url = before
