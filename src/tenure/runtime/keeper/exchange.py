@@ -39,21 +39,11 @@ class Appetite:
         self.tasks = list(tasks)
         self.floors: str | None = None
         self.floors_until = 0.0
-        self.plenty = False  # the last claim got all it asked for: both desks may ask
-        self.curious = True  # one look is due
-
-    @property
-    def hungry(self) -> bool:
-        return self.plenty or self.curious
+        self.hungry = True
         self.stirred = 0  # how often it became hungry, so that a claim under way cannot hide it
 
     def stir(self) -> None:
-        self.plenty = False  # the last claim got all it asked for: both desks may ask
-        self.curious = True  # one look is due
-
-    @property
-    def hungry(self) -> bool:
-        return self.plenty or self.curious
+        self.hungry = True
         self.stirred += 1
 
 
@@ -161,7 +151,6 @@ class Exchange:
             n = min(appetite.crew.free, BATCH)
             if appetite.hungry and n > 0:
                 appetite.crew.reserved += n
-                appetite.curious = False
                 asks.append(Asking(appetite, self._want(appetite, n), appetite.stirred))
         return asks
 
