@@ -155,4 +155,26 @@ CLAIMS: tuple[Mutant, ...] = (
         "IF false THEN",
         "pools::test_a_slot_in_use_is_neither_removed_nor_released",
     ),
+    mutant(
+        "the last want alone decides who is idle",
+        "exchange",
+        "open := open OR taken.got < want.n;",
+        "open := taken.got < want.n;",
+        "exchange::test_idle_is_who_got_less_than_it_asked_for",
+    ),
+    mutant(
+        "a draining worker wants notices",
+        "control/settle_idle",
+        " AND (o.draining_at IS NULL OR NOT hungry)",
+        "",
+        "exchange::test_a_draining_worker_gets_nothing_and_wants_no_notice",
+    ),
+    mutant(
+        "workers shows what a tenant keeps to itself",
+        "control/workers",
+        "WHERE has_function_privilege(session_user, format('%I.show(bigint)', t.schema),"
+        " 'EXECUTE')",
+        "",
+        "workers::test_jobs_of_every_tenant_are_shown_to_who_may_see_them",
+    ),
 )

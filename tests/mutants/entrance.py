@@ -120,7 +120,7 @@ ENTRANCE: tuple[Mutant, ...] = (
     ),
     mutant(
         "a producer may stop",
-        "admit",
+        "grant_verbs",
         "ARRAY['enqueue', ",
         "ARRAY['stop', 'enqueue', ",
         "roles::test_each_kind_can_do_its_verbs_and_no_other",

@@ -90,8 +90,8 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "a crash is not counted",
         "conclude",
-        "(d.outcome IN ('crashed', 'expired'))::integer",
-        "0",
+        "(d.outcome IN ('crashed', 'expired') OR",
+        "(false OR",
         "crash_and_release::test_a_crash_spends_an_attempt_and_counts_while_the_lease_is_good",
     ),
     mutant(
@@ -212,5 +212,20 @@ FENCES: tuple[Mutant, ...] = (
         "s.amount > (",
         "s.amount >= (",
         "report::test_a_budget_is_exhausted_by_more_than_its_limit_and_not_by_as_much",
+    ),
+    mutant(
+        "a suspect spends nothing at all",
+        "conclude",
+        " OR (d.outcome = 'released' AND d.suspect IS TRUE)",
+        "",
+        "crash_and_release::test_a_suspect_spends_no_attempt_but_its_crashes_are_counted",
+    ),
+    mutant(
+        "sessions of other attempts are ended",
+        "session_name",
+        "'{tenant} ' || token",
+        "'{tenant} '",
+        "transaction::test_ending_its_session_takes_everything_back",
+        "transaction::test_the_limits_are_those_of_this_transaction",
     ),
 )

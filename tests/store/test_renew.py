@@ -109,7 +109,9 @@ def test_a_stop_comes_back_with_every_renewal_until_the_attempt_has_ended(store:
             "by": "anna",
             "force": False,
             "grace": 20,
+            "ask_for": None,
             "last_rung": "terminated",
+            "rollback": False,
         }
     assert store.renew(other.id).signals == ()
     end_as_stopped(worker, claimed)

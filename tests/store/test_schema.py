@@ -255,6 +255,52 @@ def test_a_changed_verb_is_installed_again_and_keeps_who_may_call_it(
     assert executable_by_everybody(sql) == []
 
 
+OLD_STOP = """
+CREATE FUNCTION tenure.stop(job bigint, intent text DEFAULT 'cancel', reason text DEFAULT NULL,
+    force boolean DEFAULT false, "cascade" boolean DEFAULT true, grace interval DEFAULT NULL,
+    last_rung tenure.rung DEFAULT 'killed', by text DEFAULT NULL, via text DEFAULT 'sql')
+RETURNS json LANGUAGE sql RETURN '{}'::json;
+CREATE FUNCTION tenure.show(job bigint) RETURNS json LANGUAGE sql RETURN '{}'::json;
+CREATE FUNCTION tenure.readmit() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+"""
+
+
+def test_an_upgrade_replaces_a_verb_with_other_arguments_and_gives_roles_what_is_new(
+    empty: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator, revoked = (f"{name}_of_{empty.info.dbname}" for name in ("operator", "revoked"))
+    migrations, verbs = schema.migrations, schema.verbs
+    with monkeypatch.context() as old:
+        old.setattr(schema, "migrations", lambda kind: migrations(kind)[:1])
+        old.setattr(schema, "verbs", lambda kind: verbs(kind) if kind == "control" else OLD_STOP)
+        schema.migrate(empty)
+    for role in (operator, revoked):
+        empty.execute(f"CREATE ROLE {role}".encode())
+        empty.execute(
+            "INSERT INTO tenure.audit (at, actor, via, verb, subject, name, after)"
+            " VALUES (now(), 'x', 'sql', 'admit', 'role', %s, '{\"kind\": \"operator\"}')",
+            (role,),
+        )
+    empty.execute(f"GRANT EXECUTE ON FUNCTION tenure.show(bigint) TO {operator}".encode())
+
+    schema.migrate(empty)
+
+    try:
+        may = """
+            SELECT p.oid::regprocedure::text FROM pg_proc AS p
+            WHERE p.proname IN ('stop', 'workers', 'show')
+              AND has_function_privilege(%s, p.oid, 'EXECUTE')
+              AND p.pronamespace = 'tenure'::regnamespace"""
+        assert len(ask(empty, may, operator)) == 3
+        assert ask(empty, may, revoked) == []
+        stops = "SELECT count(*) FROM pg_proc WHERE proname = 'stop'"
+        assert ask(empty, stops) == [(1,)]
+    finally:
+        for role in (operator, revoked):
+            empty.execute(f"DROP OWNED BY {role}".encode())
+            empty.execute(f"DROP ROLE {role}".encode())
+
+
 # Many tenants
 
 
