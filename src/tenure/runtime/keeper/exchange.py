@@ -39,12 +39,12 @@ class Appetite:
         self.tasks = list(tasks)
         self.floors: str | None = None
         self.floors_until = 0.0
-        self.hungry = True
-        self.stirred = 0  # how often it became hungry, so that a claim under way cannot hide it
+        self.plenty = False  # the last claim got all it asked for: both desks may ask
+        self.curious = True  # one look is due; whoever asks takes it along
 
-    def stir(self) -> None:
-        self.hungry = True
-        self.stirred += 1
+    @property
+    def hungry(self) -> bool:
+        return self.plenty or self.curious
 
 
 class Asking(NamedTuple):
@@ -52,7 +52,6 @@ class Asking(NamedTuple):
 
     appetite: Appetite
     want: working.Want
-    stirred: int  # when it was sent
 
 
 class Exchange:
@@ -84,7 +83,7 @@ class Exchange:
     def wake(self) -> None:
         """There may be something to claim."""
         for appetite in self._appetites.values():
-            appetite.stir()
+            appetite.curious = True
         self._changed.set()
 
     def _look_everywhere(self) -> None:
@@ -151,7 +150,8 @@ class Exchange:
             n = min(appetite.crew.free, BATCH)
             if appetite.hungry and n > 0:
                 appetite.crew.reserved += n
-                asks.append(Asking(appetite, self._want(appetite, n), appetite.stirred))
+                appetite.curious = False
+                asks.append(Asking(appetite, self._want(appetite, n)))
         return asks
 
     def _has_room_beside(self, asks: list[Asking]) -> bool:
@@ -204,7 +204,7 @@ class Exchange:
 
     def _heard(self, answer: Exchanged, endings: list[Ending], asks: list[Asking]) -> None:
         finished = answer.finished
-        if finished.wakes or (answer.promoted is not None and answer.promoted.more):
+        if finished.wakes if answer.promoted is None else answer.promoted.more:
             self._promote = True
         if answer.promoted is not None and (
             answer.promoted.due or answer.promoted.linked or answer.promoted.targets
@@ -227,12 +227,9 @@ class Exchange:
     def _answered(self, asking: Asking, claim: Claim) -> None:
         appetite = asking.appetite
         appetite.floors = claim.floors
-        if len(claim.jobs) >= asking.want.n:
-            appetite.stir()
-        else:
-            appetite.hungry = appetite.stirred != asking.stirred
-            if asking.want.floors is not None:
-                self._look_at = min(self._look_at, appetite.floors_until)
+        appetite.plenty = len(claim.jobs) >= asking.want.n
+        if not appetite.plenty and asking.want.floors is not None:
+            self._look_at = min(self._look_at, appetite.floors_until)
         if claim.jobs:
             self._keeper.claimed(self._tenant, appetite.crew, claim.jobs)
 
