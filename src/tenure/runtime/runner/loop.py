@@ -171,13 +171,12 @@ class LoopRunner:
         if attempt.is_plain:
             self._end(attempt, ended(attempt, how))
         else:
-            await self._wrap_up(attempt, how, error)
+            # In a task of its own: a cancel on its way to the job's must not hit the clean-up.
+            attempt.task = asyncio.Task(self._wrap_up(attempt, how, error), loop=self._loop)
 
     async def _wrap_up(
         self, attempt: LoopAttempt, how: dict[str, Any], error: BaseException | None
     ) -> None:
-        while attempt.task is not None and attempt.task.uncancel():
-            pass
         await self._wait_for_the_rest(attempt, how, await awrap_up(attempt, how, error))
 
     async def _wait_for_the_rest(
