@@ -325,16 +325,22 @@ class LoopRunner:
             self._channel.send(Endings(tuple(done)))
 
 
-class TrackingExecutor(ThreadPoolExecutor):
+class NobodysExecutor(ThreadPoolExecutor):
+    """Threads that belong to no attempt, whoever made the call for which one was started."""
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return contextvars.Context().run(super().submit, work, *args, **kwargs)
+
+
+class TrackingExecutor(NobodysExecutor):
     """The loop's threads; each call is known to the attempt it is made for."""
 
     def __init__(self, size: int) -> None:
         super().__init__(max(size, 32), thread_name_prefix="job")
-        self.untracked = ThreadPoolExecutor(4, thread_name_prefix="runner")
+        self.untracked = NobodysExecutor(4, thread_name_prefix="runner")
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        # In a context of its own: the thread that may be started here is nobody's.
-        call = contextvars.Context().run(super().submit, work, *args, **kwargs)
+        call = super().submit(work, *args, **kwargs)
         attempt = current.get()
         if isinstance(attempt, LoopAttempt):
             attempt.calls.add(call)
