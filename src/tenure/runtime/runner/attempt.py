@@ -1,6 +1,5 @@
 """One attempt inside a runner: what was asked of it, and what it says."""
 
-import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextvars import ContextVar
@@ -49,7 +48,7 @@ class Attempt:
         self.work = work
         self.link = link
         self.orders: Orders | None = None
-        self.asked = threading.Event()
+        self.asked = False
         self.heard = False
         self.interrupted = False  # the second rung was reached
         self.delivered = False  # and its code has felt it; once is enough
@@ -92,7 +91,7 @@ class Attempt:
 
     def ask(self, orders: Orders) -> None:
         self.orders = orders
-        self.asked.set()
+        self.asked = True
 
     def interrupt(self) -> None:
         """The second rung; it waits for a shield."""
@@ -107,7 +106,7 @@ class Attempt:
 
     def hear(self) -> bool:
         """Whether a stop was asked for; from now on its code knows."""
-        if self.asked.is_set():
+        if self.asked:
             self.heard = True
         return self.heard
 

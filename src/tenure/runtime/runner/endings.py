@@ -34,7 +34,7 @@ def raised(attempt: Attempt, error: BaseException) -> dict[str, Any]:
             return {"how": "paused", "reason": error.reason}
         case WaitsForChildren():
             return {"how": "waits"}
-        case asyncio.CancelledError() if attempt.asked.is_set():
+        case asyncio.CancelledError() if attempt.asked:
             attempt.hear()
             return {"how": "stopped"}
         case _:

@@ -236,7 +236,7 @@ class LoopRunner:
         if attempt is None or attempt.over or attempt.interrupted:
             return
         attempt.interrupted = True
-        attempt.asked.set()  # what it was asked still lies unread on the wire
+        attempt.asked = True  # what it was asked still lies unread on the wire
         if attempt.shields:
             return
         attempt.hear()
