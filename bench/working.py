@@ -31,10 +31,10 @@ PATIENCE = 60.0
 class Amounts:
     """How much is measured."""
 
-    seconds: int = 360  # that all of it takes, about
+    seconds: int = 420  # that all of it takes, about
     rounds: int = 3
     jobs: int = 60_000  # in one round
-    in_processes: int = 10_000
+    in_processes: int = 5_000
     latencies: int = 300
     beats: int = 20  # stops that a beat brings
     kills: int = 30
@@ -47,13 +47,13 @@ QUICK = Amounts(
     seconds=55,
     rounds=1,
     jobs=10_000,
-    in_processes=500,
-    latencies=30,
+    in_processes=300,
+    latencies=20,
     beats=5,
-    kills=3,
+    kills=2,
     closes=5,
     sleeping=1_000,
-    idle=6.0,
+    idle=5.0,
 )
 
 

@@ -65,7 +65,7 @@ def test_a_round_says_how_many_jobs_ran_in_a_second_and_who_paid() -> None:
 
 def test_a_run_says_how_long_it_takes() -> None:
     assert "about 55 s" in duration(55)
-    assert "about 6 minutes" in duration(360)
+    assert "about 7 minutes" in duration(420)
     assert QUICK.seconds < 60 < Amounts().seconds
 
 
