@@ -15,7 +15,7 @@ import msgspec
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
-from tenure.errors import StoreUnavailable, TenureError
+from tenure.errors import InputRefused, StoreUnavailable, TenureError
 from tenure.runtime.guarding import Ended as Exit
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper import deaths
@@ -130,7 +130,11 @@ class Keeper:
     def claimed(self, tenant: str, crew: Crew, jobs: Sequence[Claimed]) -> None:
         assignments: list[Assignment] = []
         for job in jobs:
-            limits = Limits(job.options, self.settings) if job.options else self._defaults
+            try:
+                limits = Limits(job.options, self.settings) if job.options else self._defaults
+            except InputRefused as refusal:
+                self.exchanges[tenant].finish([unreadable(job, refusal)])
+                continue
             run = Run(next(_numbers), tenant, job, limits)
             self.runs[run.number] = run
             self._by_job[tenant, job.id] = run
@@ -425,6 +429,13 @@ class Keeper:
         if self.guard.seems_stuck(boottime()):
             _log.error("the guard does not move: ending it")
             self.start(self.guard.end_it())
+
+
+def unreadable(job: Claimed, refusal: InputRefused) -> Ending:
+    """A job that cannot even be started ends there, and nowhere else."""
+    _log.warning("job %d: %s", job.id, refusal)
+    error = {"type": "tenure.InputRefused", "message": str(refusal)}
+    return Ending(job=job.id, token=job.token, outcome="failed", error=error)
 
 
 def _work(run: Run) -> Work:

@@ -1,14 +1,17 @@
 """One attempt as its keeper sees it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from tenure.config import Settings
 from tenure.domain.duration import duration
 from tenure.domain.lifecycle import Rung
 from tenure.domain.retry import Retry
+from tenure.errors import InputRefused, TenureError
 from tenure.runtime.messages import Orders
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
@@ -20,25 +23,46 @@ Cause = Literal["stop", "timeout", "memory", "drain", "preemption"]
 
 
 class Limits:
-    """What the options of a job say, with the worker's settings for what they leave out."""
+    """What the options of a job say, with the worker's settings for what they leave out.
+
+    They were stored by whoever enqueued it, so each may be anything that JSON has: InputRefused.
+    """
 
     def __init__(self, options: Mapping[str, Any], settings: Settings) -> None:
-        def length(name: str, default: timedelta) -> timedelta:
-            return duration(options[name]) if options.get(name) is not None else default
+        self.grace = _read(options, "grace", duration, settings.stop_grace)
+        self.ask_for = min(_read(options, "ask_for", duration, settings.ask_for), self.grace)
+        self.close_timeout = _read(options, "close_timeout", duration, settings.close_timeout)
+        self.last_rung = _read(options, "last_rung", Rung, Rung.KILLED)
+        self.timeout: timedelta | None = _read(options, "timeout", duration, None)
+        self.deadline: datetime | None = _read(options, "deadline", _moment, None)
+        self.memory: int | None = _read(options, "memory", _of(int), None)
+        self.on_budget: str = _read(options, "on_budget", _of(str), "fail")
+        self.preserve_artifacts: bool = _read(options, "preserve_artifacts", _of(bool), True)
+        self.retry = _read(options, "retry", Retry.from_options, settings.retry)
 
-        self.grace = length("grace", settings.stop_grace)
-        self.ask_for = min(length("ask_for", settings.ask_for), self.grace)
-        self.close_timeout = length("close_timeout", settings.close_timeout)
-        self.last_rung = Rung(options.get("last_rung") or Rung.KILLED)
-        timeout = options.get("timeout")
-        self.timeout = duration(timeout) if timeout is not None else None
-        deadline = options.get("deadline")
-        self.deadline = datetime.fromisoformat(deadline) if deadline else None
-        self.memory: int | None = options.get("memory")
-        self.on_budget: str = options.get("on_budget") or "fail"
-        self.preserve_artifacts: bool = options.get("preserve_artifacts", True)
-        retry = options.get("retry")
-        self.retry = Retry.from_options(retry) if retry is not None else settings.retry
+
+def _read(options: Mapping[str, Any], name: str, read: Callable[[Any], Any], default: Any) -> Any:
+    value = options.get(name)
+    if value is None:
+        return default
+    try:
+        return read(value)
+    except (TenureError, TypeError, ValueError, OverflowError) as problem:
+        raise InputRefused(f"the option {name} of this job cannot be read: {problem}") from None
+
+
+def _moment(text: Any) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone")
+    return moment
+
+
+def _of(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        return msgspec.convert(value, kind)
+
+    return read
 
 
 class Run:
