@@ -10,7 +10,6 @@ import pytest
 from tenure.app import Tenure
 from tenure.control.task import Task
 from tenure.domain.lifecycle import State
-from tenure.store.store import Store
 from tests.apps import jobs
 from tests.workers import RunningWorker, Watcher, eventually
 
@@ -76,11 +75,11 @@ def test_the_session_of_a_job_that_is_killed_ends_with_it(
 
 
 def test_a_rollback_undoes_completed_tasks_newest_first(
-    worker: RunningWorker, app: Tenure, store: Store, watch: Watcher, folder: Path
+    worker: RunningWorker, app: Tenure, watch: Watcher, folder: Path
 ) -> None:
     handle = jobs.trip.enqueue()
     eventually((folder / f"started-{handle.id}").exists)
-    record = watch.record_ends(store.stop(handle.id, rollback=True).cancellation_id)
+    record = watch.record_ends(handle.cancel(rollback=True).cancellation_id)
     assert len(record.tasks_completed) == 2
     unbooked = folder / "unbooked"
     eventually(lambda: unbooked.exists() and len(unbooked.read_text().splitlines()) == 2)

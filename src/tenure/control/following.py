@@ -41,6 +41,11 @@ class StopOptions(TypedDict, total=False):
     timeout: Length | None  # of that wait
 
 
+class CancelOptions(StopOptions, total=False):
+    cascade: bool  # also what comes after it
+    rollback: bool  # undo what its tasks had completed, newest first
+
+
 def ended(job: int, timeout: Length | None) -> Steps[Job]:
     """Look at a job until it is completed, failed or cancelled."""
 
@@ -56,6 +61,7 @@ def stop(
     reason: str | None,
     *,
     cascade: bool = True,
+    rollback: bool = False,
     force: bool = False,
     grace: Length | None = None,
     last_rung: LastRung = Rung.KILLED,
@@ -74,6 +80,7 @@ def stop(
         reason=reason,
         force=force,
         cascade=cascade,
+        rollback=rollback,
         grace=length,
         last_rung=furthest,
         by=by,

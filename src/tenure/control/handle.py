@@ -6,7 +6,15 @@ from typing import Any, Generic, TypeVar, Unpack
 import msgspec
 
 from tenure.control.client import Client
-from tenure.control.following import StopOptions, children, ended, failure, partials, stop
+from tenure.control.following import (
+    CancelOptions,
+    StopOptions,
+    children,
+    ended,
+    failure,
+    partials,
+    stop,
+)
 from tenure.control.steps import Steps, one
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, State, Status
@@ -85,19 +93,17 @@ class Handle(Generic[R]):
             raise JobCancelled(job.id, job.cancellation_reason, job.cancelled_by)
         raise JobNotEnded(f"job {job.id} has not ended; it is {job.status}")
 
-    def cancel(
-        self, reason: str | None = None, *, cascade: bool = True, **how: Unpack[StopOptions]
-    ) -> Cancellation:
-        """End it early, and its children with it; ``cascade``: also what comes after it.
+    def cancel(self, reason: str | None = None, **how: Unpack[CancelOptions]) -> Cancellation:
+        """End it early, and its children with it.
 
         With ``wait`` the record is that of the end, when everything has stopped.
         """
-        return self._take(stop(self.id, Intent.CANCEL, reason, cascade=cascade, **how))
+        return self._take(stop(self.id, Intent.CANCEL, reason, **how))
 
     async def acancel(
-        self, reason: str | None = None, *, cascade: bool = True, **how: Unpack[StopOptions]
+        self, reason: str | None = None, **how: Unpack[CancelOptions]
     ) -> Cancellation:
-        return await self._atake(stop(self.id, Intent.CANCEL, reason, cascade=cascade, **how))
+        return await self._atake(stop(self.id, Intent.CANCEL, reason, **how))
 
     def pause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> Cancellation:
         """Stop it so that it can go on later, from its checkpoint."""

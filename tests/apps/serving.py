@@ -1,0 +1,39 @@
+"""Jobs by which one sees whom a worker serves, and with what."""
+
+import asyncio
+import os
+
+from tenure import Context, Retry, Tenure
+from tests.apps.jobs import mark
+
+app = Tenure()
+
+
+@app.task
+def process_id() -> int:
+    return os.getpid()
+
+
+@app.task
+async def loop_id() -> int:
+    return os.getpid()
+
+
+@app.task(retry=Retry(max=0))
+async def holds_its_slot(ctx: Context, steps: int) -> int:
+    """Goes on from its checkpoint until it has done all its steps or is told to leave."""
+    at = int(str(ctx.checkpoint.get("at", 0)))
+    mark(f"started-{ctx.job.id}", str(at))
+    while at < steps:
+        at += 1
+        await ctx.save_checkpoint(at=at)
+        await ctx.aflush()
+        if at == 1:
+            await asyncio.sleep(3600)
+    return at
+
+
+@app.task
+async def quick(ctx: Context) -> str:
+    mark("quick", str(ctx.job.id))
+    return "done"

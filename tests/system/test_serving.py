@@ -1,0 +1,93 @@
+"""Whom a worker serves: queues, tenants, priorities; and how long its processes last."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tenure.app import Tenure
+from tenure.domain.lifecycle import State
+from tenure.domain.tenant import Tenant
+from tenure.store.migrating import Migrator
+from tenure.store.store import Store
+from tests.apps import serving
+from tests.workers import Watcher, eventually, running_worker
+
+PLACE = "tests.apps.serving:app"
+
+
+@pytest.fixture
+def app(database: str) -> Iterator[Tenure]:
+    before, serving.app._url = serving.app._url, database
+    yield serving.app
+    serving.app.close()
+    serving.app._url = before
+
+
+def test_only_the_queues_that_were_named_are_served(
+    app: Tenure, store: Store, database: str, tmp_path: Path
+) -> None:
+    other = serving.quick.using(queue="other").enqueue()
+    mine = serving.quick.using(queue="mine").enqueue()
+    with running_worker(database, tmp_path, "--queues", "mine", app=PLACE):
+        assert mine.result(timeout="20s") == "done"
+        assert store.show(other.id).state is State.PENDING
+
+
+def test_each_tenant_has_runners_of_its_own(app: Tenure, database: str, tmp_path: Path) -> None:
+    Migrator(database).migrate(Tenant("acme"))
+    with running_worker(database, tmp_path, "--tenants", "default,acme", app=PLACE):
+        ours, theirs = serving.loop_id.enqueue(), serving.loop_id.using(tenant="acme").enqueue()
+        assert ours.result(timeout="20s") != theirs.result(timeout="20s")
+        plain = serving.process_id.enqueue()
+        their_plain = serving.process_id.using(tenant="acme").enqueue()
+        assert plain.result(timeout="20s") != their_plain.result(timeout="20s")
+
+
+def test_a_process_is_used_again_until_it_has_done_enough(
+    app: Tenure, database: str, tmp_path: Path
+) -> None:
+    settings = {"TENURE_RECYCLE_AFTER": "2"}
+    with running_worker(database, tmp_path, "--processes", "1", app=PLACE, settings=settings):
+        pids = [serving.process_id.enqueue().result(timeout="20s") for _ in range(4)]
+    assert pids[0] == pids[1] != pids[2] == pids[3]
+
+
+def test_a_process_that_has_grown_too_large_is_replaced(
+    app: Tenure, database: str, tmp_path: Path
+) -> None:
+    settings = {"TENURE_RECYCLE_ABOVE": "1"}
+    with running_worker(database, tmp_path, "--processes", "1", app=PLACE, settings=settings):
+        first = serving.process_id.enqueue().result(timeout="20s")
+        eventually(lambda: serving.process_id.enqueue().result(timeout="20s") != first)
+
+
+def test_a_higher_priority_takes_the_slot_of_a_lower_one_where_the_queue_allows_it(
+    app: Tenure, store: Store, database: str, tmp_path: Path
+) -> None:
+    settings = {"TENURE_PREEMPT": "default"}
+    with running_worker(
+        database, tmp_path, "--concurrency", "1", app=PLACE, settings=settings
+    ) as worker:
+        low = serving.holds_its_slot.enqueue(2)
+        eventually(lambda: (store.show(low.id).checkpoint or {}) == {"at": 1})
+        high = serving.quick.using(priority=5).enqueue()
+        assert high.result(timeout="20s") == "done"
+        assert low.result(timeout="20s") == 2
+        assert (tmp_path / f"started-{low.id}").read_text().split() == ["0", "1"]
+        assert store.show(low.id).attempt == 1
+        worker.says("a job of priority 5 needs its slot")
+
+
+def test_without_leave_nobody_gives_way(
+    app: Tenure, store: Store, database: str, tmp_path: Path
+) -> None:
+    with running_worker(database, tmp_path, "--concurrency", "1", app=PLACE) as worker:
+        low = serving.holds_its_slot.enqueue(2)
+        eventually((tmp_path / f"started-{low.id}").exists)
+        high = serving.quick.using(priority=5).enqueue()
+        eventually(lambda: worker.log.count("beat of worker") > 6)
+        assert store.show(high.id).state is State.PENDING
+        low.cancel()
+        assert high.result(timeout="20s") == "done"
+        Watcher(store).becomes(low.id, State.CANCELLED)
