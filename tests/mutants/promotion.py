@@ -178,4 +178,18 @@ PROMOTION: tuple[Mutant, ...] = (
         "IF false THEN",
         "promote::test_a_line_goes_by_priority_and_then_by_id_one_at_a_time",
     ),
+    mutant(
+        "what is new locks nothing that it comes after",
+        "promote_linked",
+        "AND j.waiting IS DISTINCT FROM 'dependencies');",
+        "AND false);",
+        "races/exchanges::test_the_first_who_looks_at_a_job_locks_what_it_comes_after",
+    ),
+    mutant(
+        "a job locks what it comes after at every look",
+        "promote_linked",
+        "AND j.waiting IS DISTINCT FROM 'dependencies');",
+        ");",
+        "races/exchanges::test_two_needs_of_one_job_end_at_once_and_neither_holds_up_the_other",
+    ),
 )

@@ -31,25 +31,38 @@ def test_two_ends_of_one_family_that_are_promoted_by_those_who_end_them(
     assert store.show(ids["root"]).state is State.COMPLETED
 
 
-def test_what_another_promotes_is_busy_and_ends_when_it_is_said_again(
+def family(store: Store) -> dict[str, int]:
+    jobs = [NewJob(key=key, task="work") for key in ("a", "b")]
+    return dict(make_jobs(store, [*jobs, NewJob(key="last", task="work", after=["a", "b"])]))
+
+
+def test_two_needs_of_one_job_end_at_once_and_neither_holds_up_the_other(
     stage: Stage, store: Store
 ) -> None:
-    ids = make_jobs(
-        store,
-        [
-            NewJob(key="a", task="work"),
-            NewJob(key="b", task="work"),
-            NewJob(key="last", task="work", after=["a", "b"]),
-        ],
-    )
+    ids = family(store)
     worker = make_worker(store)
     a, b = worker.claim(2)
-    first = stage.session()
-    first(exchange(worker.id, [ending(a)]))
-    assert store.exchange(worker.id, [ending(b)]).finished.busy == (b.id,)
+    first, second = stage.session(), stage.session()
+    assert first(exchange(worker.id, [ending(a)])).finished.accepted
+    assert second(exchange(worker.id, [ending(b)])).finished.accepted
+    second.commit()
     first.commit()
-    (claim,) = store.exchange(worker.id, [ending(b)], [Want(n=1)]).claims
+    (claim,) = store.exchange(worker.id, [], [Want(n=1)], promoting=True).claims
     assert [job.id for job in claim.jobs] == [ids["last"]]
+
+
+def test_the_first_who_looks_at_a_job_locks_what_it_comes_after(stage: Stage, store: Store) -> None:
+    """It might end unseen otherwise; whoever says so again is heard."""
+    make_job(store)
+    worker = make_worker(store)
+    need = worker.claim_one()
+    late = make_job(store, after=[need.id])
+    first = stage.session()
+    first(exchange(worker.id, promoting=True))
+    assert store.exchange(worker.id, [ending(need)]).finished.busy == (need.id,)
+    first.commit()
+    (claim,) = store.exchange(worker.id, [ending(need)], [Want(n=1)]).claims
+    assert [job.id for job in claim.jobs] == [late]
 
 
 def test_a_target_that_is_freed_and_lined_up_for_at_once_is_not_forgotten(

@@ -1,7 +1,10 @@
 -- Jobs that wait for others: for what they come after, for their tasks, or for their children.
 --
 -- The rows a decision rests on are locked (shared, never waiting) before they are read in a new
--- statement. Otherwise a dependency could end between the look and the edge that nobody saw.
+-- statement. Otherwise a dependency could end between the look and the edge that nobody saw. That can
+-- only happen at the first look: whatever ends after it has seen the edge, and leaves a wake. So what is
+-- known to wait for its dependencies locks them no more, or the last of a thousand would lock them all
+-- a thousand times.
 CREATE OR REPLACE FUNCTION tenant.promote_linked(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -9,6 +12,7 @@ DECLARE
     moment CONSTANT timestamptz := tenure.now();
     woken  bigint[];   -- whom a wake names
     ours   bigint[];   -- those of them that are locked
+    young  bigint[];   -- those that nobody has looked at before
     needed bigint[];   -- what decides about them, locked too
 BEGIN
     WITH taken AS (
@@ -22,15 +26,17 @@ BEGIN
         RETURN 0;
     END IF;
     ours := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
+    young := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ours) AND j.waiting IS DISTINCT FROM 'dependencies');
     needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
-            SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (ours)
+            SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (young)
             UNION SELECT a.id FROM unnest(ours) AS o(id) CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
         FOR SHARE SKIP LOCKED);
     -- Whatever is gone was over for long: nobody has to wait for it.
     needed := needed || tenant.gone(ours);
     ours := ARRAY(SELECT o.id FROM unnest(ours) AS o(id)
         WHERE tenant.ancestors(o.id) <@ needed
-          AND NOT EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed)));
+          AND NOT (o.id = ANY (young)
+                   AND EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
     -- Whoever could not be locked goes to the back of the line of wakes.
     INSERT INTO tenant.wake (job_id) SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) AND j.id <> ALL (ours);
 
