@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused
 from tenure.runtime.raised import WaitsForChildren
-from tenure.runtime.runner.attempt import Attempt, written
+from tenure.runtime.runner.attempt import Attempt, read, written
 
 if TYPE_CHECKING:
     from tenure.control.handle import Handle
@@ -55,7 +55,7 @@ class Context:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
-        self._checkpoint: dict[str, JSON] = dict(attempt.work.checkpoint or {})
+        self._checkpoint: dict[str, JSON] = dict(read(attempt.work.checkpoint or b"{}"))
         self._resources: CleanupCoordinator | None = None
         self.log = log
 

@@ -21,7 +21,8 @@ class Message(msgspec.Struct, array_like=True, tag=True, frozen=True):
 
 
 class Work(msgspec.Struct, array_like=True, frozen=True):
-    """A job to run. Arguments, options and checkpoint are JSON, passed on as it came."""
+    """A job to run. Arguments and checkpoint are JSON, passed on as it came: only its own code must
+    be able to read them."""
 
     run: int
     id: int
@@ -39,7 +40,7 @@ class Work(msgspec.Struct, array_like=True, frozen=True):
     key: str | None
     target: str | None
     slots: Mapping[str, str] | None
-    checkpoint: JSON
+    checkpoint: bytes | None
     close_timeout: float
     preserve_artifacts: bool
 

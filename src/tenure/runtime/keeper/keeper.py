@@ -10,8 +10,6 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
-import msgspec
-
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
@@ -446,7 +444,7 @@ def _work(run: Run) -> Work:
         job.token,
         job.task,
         job.queue,
-        bytes(job.args) if isinstance(job.args, msgspec.Raw) else msgspec.json.encode(job.args),
+        job.raw_args,
         job.attempt,
         job.max_attempts,
         job.crashes,
@@ -457,7 +455,7 @@ def _work(run: Run) -> Work:
         job.key,
         job.target,
         job.slots,
-        job.checkpoint,
+        job.raw_checkpoint,
         run.limits.close_timeout.total_seconds(),
         run.limits.preserve_artifacts,
     )
