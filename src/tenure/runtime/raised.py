@@ -26,16 +26,16 @@ class Discard(Ending):
     """Fail at once: no other attempt would do better."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+        self.reason = str(reason)
+        super().__init__(self.reason)
 
 
 class Pause(Ending):
     """Wait, paused, until somebody resumes it."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+        self.reason = str(reason)
+        super().__init__(self.reason)
 
 
 class WaitsForChildren(BaseException):

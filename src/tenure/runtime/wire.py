@@ -1,17 +1,20 @@
 """Frames between a keeper and a runner: four bytes of length, then msgpack.
 
-The limit is generous: whatever is larger than a result or an argument goes through files.
+The limit is generous: whatever is larger than a result or an argument goes through files. What is
+said of many jobs at once goes in several frames where one is too small; and what the code of a job
+says is always written somehow, or it would take with it what its neighbours say.
 """
 
 import asyncio
 import socket
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from tenure.runtime.messages import FromKeeper, FromRunner, Message
+from tenure.errors import InputRefused
+from tenure.runtime.messages import Endings, FromKeeper, FromRunner, Message, Sayings, Start
 
 MOST_BYTES = 64 << 20
 _HEAD = 4
@@ -23,10 +26,43 @@ from_runner: msgspec.msgpack.Decoder[FromRunner] = msgspec.msgpack.Decoder(FromR
 
 
 def frame(message: Message) -> bytes:
-    body = _encoder.encode(message)
+    body = _written(message)
     if len(body) > MOST_BYTES:
-        raise ValueError(f"a message of {len(body)} bytes is more than {MOST_BYTES}")
+        return b"".join(frame(half) for half in _halves(message, len(body)))
     return len(body).to_bytes(_HEAD, "big") + body
+
+
+def _halves(message: Message, size: int) -> tuple[Message, Message]:
+    match message:
+        case Start(many) | Endings(many) | Sayings(many) if len(many) > 1:
+            kind: Any = type(message)
+            middle = len(many) // 2
+            return kind(many[:middle]), kind(many[middle:])
+        case _:
+            raise InputRefused(f"a message of {size} bytes is more than {MOST_BYTES}")
+
+
+def _written(message: Message) -> bytes:
+    try:
+        return _encoder.encode(message)
+    except (UnicodeError, OverflowError, TypeError):
+        told = msgspec.to_builtins(message, builtin_types=(bytes,), enc_hook=repr)
+        return _encoder.encode(_writable(told))
+
+
+def _writable(value: Any) -> Any:
+    """As near as msgpack comes to it."""
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case int() if not -(1 << 63) <= value < 1 << 64:
+            return str(value)
+        case dict():
+            return {_writable(name): _writable(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_writable(one) for one in value]
+        case _:
+            return value
 
 
 class Frames(Generic[M]):
@@ -45,7 +81,7 @@ class Frames(Generic[M]):
             while end - start >= _HEAD:
                 size = int.from_bytes(view[start : start + _HEAD], "big")
                 if size > MOST_BYTES:
-                    raise ValueError(f"a frame of {size} bytes is more than {MOST_BYTES}")
+                    raise InputRefused(f"a frame of {size} bytes is more than {MOST_BYTES}")
                 if end - start < _HEAD + size:
                     break
                 messages.append(self._decode(view[start + _HEAD : start + _HEAD + size]))
