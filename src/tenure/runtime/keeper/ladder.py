@@ -39,7 +39,8 @@ class Ladder:
 
     async def _climb(self, run: Run, orders: Orders, last: Rung, ask_for: float) -> None:
         kill_at = max(orders.grace, 0)
-        if not await self._ask(run, orders, min(ask_for, kill_at)) or last is Rung.ASKED:
+        ask_for = min(ask_for, kill_at)
+        if not await self._ask(run, orders, ask_for) or last is Rung.ASKED:
             return
         left = kill_at - ask_for
         terminate_after = left - min(_LAST, left / 2)

@@ -33,7 +33,7 @@ class Stops:
         self._heard[run.number] = orders
         limits = run.limits
         force = bool(orders.get("force"))
-        grace = orders.get("grace")
+        grace, ask_for = orders.get("grace"), orders.get("ask_for")
         told = Orders(
             intent=Intent(orders["intent"]),
             reason=str(orders["reason"]),
@@ -53,7 +53,7 @@ class Stops:
             told.reason,
             " (forced)" if force else "",
         )
-        self._climb(run, "stop", told, last)
+        self._climb(run, "stop", told, last, None if ask_for is None else float(ask_for))
 
     def for_limit(self, run: Run, cause: Cause, reason: str) -> None:
         """A limit of this attempt was passed. It fails; its job may be tried again."""
@@ -127,10 +127,14 @@ class Stops:
             step = controlling.step(record, "terminate_runners", "in_progress", details=details)
             self._keeper.try_once(step, run.tenant)
 
-    def _climb(self, run: Run, cause: Cause, orders: Orders, last: Rung) -> None:
+    def _climb(
+        self, run: Run, cause: Cause, orders: Orders, last: Rung, ask_for: float | None = None
+    ) -> None:
         if run.cause == "stop" and cause != "stop":
             return  # somebody's stop is under way, and it decides
-        self._keeper.ladder.climb(run, cause, orders, last, run.limits.ask_for.total_seconds())
+        if ask_for is None:
+            ask_for = run.limits.ask_for.total_seconds()
+        self._keeper.ladder.climb(run, cause, orders, last, ask_for)
 
     def _own(self, run: Run, reason: str, by: str) -> Orders:
         return Orders(Intent.CANCEL, reason, by, run.limits.grace.total_seconds())
