@@ -7,6 +7,7 @@ time and noted with the moment it was reached.
 import asyncio
 import logging
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import Rung
@@ -15,6 +16,7 @@ from tenure.runtime.messages import Ask, Interrupt, Orders, Terminate
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
+    from tenure.runtime.keeper.runners import Runner
 
 _log = logging.getLogger("tenure.worker")
 
@@ -59,8 +61,15 @@ class Ladder:
         if run.runner is None and self._keeper.withdraw(run):
             return False
         if run.runner is not None:
+            await self._handed_over(run.runner, orders.grace)
             run.runner.send(Ask(run.number, orders))
         return not await run.ends_within(seconds)
+
+    async def _handed_over(self, runner: "Runner", seconds: float) -> None:
+        """A runner that is still becoming ready has no job yet that could hear of anything."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await runner.ready.wait()
 
     async def _interrupt(self, run: Run, seconds: float) -> bool:
         self._reach(run, Rung.INTERRUPTED)
