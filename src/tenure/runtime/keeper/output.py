@@ -10,6 +10,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Output:
         for name in ("stdout", "stderr"):
             reader, writer = os.pipe()
             os.set_blocking(reader, False)
-            fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
+            with suppress(PermissionError):  # a user has so many pages of pipes and no more
+                fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
             self._readers[reader] = name
             self._begun[reader] = b""
             asyncio.get_running_loop().add_reader(reader, self._read, reader)
@@ -43,10 +45,14 @@ class Output:
         return writers[0], writers[1]
 
     def drain(self) -> None:
-        """Read what is there: it was written before whatever made us look."""
+        """Read what is there: it was written before whatever made us look.
+
+        A pipe holds no more than that; somebody who goes on writing is not waited for.
+        """
         for reader in list(self._readers):
-            while self._read(reader):
-                pass
+            left = _PIPE
+            while left > 0 and (read := self._read(reader)):
+                left -= read
             if rest := self._begun.get(reader):
                 self._begun[reader] = b""
                 self._say(reader, rest)
@@ -56,19 +62,20 @@ class Output:
         for reader in list(self._readers):
             self._close(reader)
 
-    def _read(self, reader: int) -> bool:
+    def _read(self, reader: int) -> int:
+        """How many bytes there were."""
         try:
             data = os.read(reader, 1 << 16)
         except BlockingIOError:
-            return False
+            return 0
         if not data:
             self._close(reader)
-            return False
+            return 0
         *lines, rest = (self._begun[reader] + data).split(b"\n")
         self._begun[reader] = rest[:_LONGEST_LINE]
         for line in lines:
             self._say(reader, line)
-        return True
+        return len(data)
 
     def _say(self, reader: int, line: bytes) -> None:
         text = line[:_LONGEST_LINE].decode(errors="replace").replace("\0", "\\0").rstrip("\r")
