@@ -5,7 +5,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tenure.runtime.guarding import Ended as Exit
@@ -26,6 +27,8 @@ from tenure.runtime.messages import (
 )
 from tenure.runtime.page import Page
 from tenure.runtime.wire import Channel, from_runner
+
+_PART = 4 << 20  # bytes of arguments and checkpoints in one message
 
 Hear = Callable[["Runner", FromRunner], None]
 Lost = Callable[["Runner", Exit | None], None]
@@ -52,60 +55,63 @@ class Runner:
         self._hear = hear
         self._lost = lost
         self._exit: Exit | None = None
-        self._ends = 2  # the wire and the process: it is gone when both are
-        self._waiting: list[Work] = []
+        self._wire_is_lost = self._is_gone = False
+        self._waiting: list[Message] = []  # until it is ready; what stops a run follows its start
 
     async def spawn(self, guard: Guard, app: str, env: Mapping[str, str]) -> None:
         ours, theirs = socket.socketpair()
-        page, stack = Page.create("tenure-page"), os.memfd_create("tenure-stack")
+        page, self._stack = Page.create("tenure-page"), os.memfd_create("tenure-stack")
         out, err = self.output.pipes()
         try:
             self.pid = await guard.spawn(
                 [sys.executable, "-m", "tenure.runtime.runner", app],
                 env=env,
-                fds=[theirs.fileno(), page, stack],
+                fds=[theirs.fileno(), page, self._stack],
                 stdout=out,
                 stderr=err,
             )
+            self.page = Page(page)
+            self._pidfd = os.pidfd_open(self.pid)
+        except BaseException:
+            ours.close()
+            os.close(self._stack)
+            self.output.close()
+            raise
         finally:
             theirs.close()
-            for descriptor in (out, err):
+            for descriptor in (out, err, page):
                 os.close(descriptor)
-        self.page = Page(page)
-        os.close(page)
-        self._stack = stack
-        self._pidfd = os.pidfd_open(self.pid)
-        self._channel: Channel[FromRunner] = Channel(from_runner, self._heard, self._end)
+        self._channel: Channel[FromRunner] = Channel(from_runner, self._heard, self._lose_wire)
         await self._channel.open(ours)
 
     def begin(
         self, kind: Kind, tenant: str, worker: str, settings: Mapping[str, Any], folder: str
     ) -> None:
         self.kind, self.tenant = kind, tenant
-        self.send(Begin(kind, tenant, worker, settings, folder))
+        self._channel.send(Begin(kind, tenant, worker, settings, folder))
 
     def start(self, runs: list[Run], works: list[Work]) -> None:
         for run in runs:
             run.runner = self
             self.runs[run.number] = run
-        if self.ready.is_set():
-            self.send(Start(tuple(works)))
-        else:
-            self._waiting += works
+        for some in _in_parts(works):
+            self.send(Start(some))
 
     def send(self, message: Message) -> None:
-        self._channel.send(message)
+        if self.ready.is_set():
+            self._channel.send(message)
+        else:
+            self._waiting.append(message)
 
     def quit(self) -> None:
         self.retired = True
-        self.send(Quit())
+        self._channel.send(Quit())
 
     def signal(self, number: signal.Signals) -> None:
         """To this very process; a pid may be another's by now, a descriptor cannot."""
-        try:
-            signal.pidfd_send_signal(self._pidfd, number)
-        except ProcessLookupError:
-            return
+        if not self._is_gone:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
 
     async def ask_for_stack(self) -> str:
         """Where it is right now, also when it holds its interpreter's lock."""
@@ -119,6 +125,8 @@ class Runner:
 
     def stack(self) -> str:
         """What it wrote about its stack since the last look."""
+        if self._is_gone:
+            return ""
         size = os.fstat(self._stack).st_size
         text = os.pread(self._stack, size, 0).decode(errors="replace")
         os.ftruncate(self._stack, 0)
@@ -130,6 +138,12 @@ class Runner:
         self._exit = how
         self._end()
 
+    def _lose_wire(self) -> None:
+        """It has ended, or it cannot be understood any more, which is as good as that."""
+        self._wire_is_lost = True
+        self.signal(signal.SIGKILL)
+        self._end()
+
     def _heard(self, message: FromRunner) -> None:
         match message:
             case Hello() | Broken():
@@ -137,16 +151,17 @@ class Runner:
                     self.hello.set_result(message)
             case Ready():
                 self.ready.set()
-                if self._waiting:
-                    self.send(Start(tuple(self._waiting)))
-                    self._waiting = []
+                waiting, self._waiting = self._waiting, []
+                for one in waiting:
+                    self.send(one)
             case _:
                 self._hear(self, message)
 
     def _end(self) -> None:
-        self._ends -= 1
-        if self._ends:
+        self.retired = True  # from the first sign on: whoever came to it now would die with it
+        if self._is_gone or not self._wire_is_lost or self._exit is None:
             return
+        self._is_gone = True
         os.close(self._pidfd)
         os.close(self._stack)
         self._channel.close()
@@ -154,3 +169,17 @@ class Runner:
         if not self.hello.done():
             self.hello.set_result(Broken(f"it ended while it was imported: {self._exit}", ""))
         self._lost(self, self._exit)
+
+
+def _in_parts(works: Sequence[Work]) -> Iterator[tuple[Work, ...]]:
+    """So that what comes after them on the wire, a stop perhaps, does not wait for all of them."""
+    part: list[Work] = []
+    size = 0
+    for work in works:
+        part.append(work)
+        size += len(work.args) + len(work.checkpoint or b"")
+        if size > _PART:
+            yield tuple(part)
+            part, size = [], 0
+    if part:
+        yield tuple(part)
