@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tenure.runtime.context import Context
 
 SAY_EVERY = 0.05  # seconds between two sayings of progress
+PATIENCE = 1.0  # seconds for orders that are on their way
 
 current: ContextVar["Attempt | None"] = ContextVar("tenure_attempt", default=None)
 
@@ -88,6 +89,11 @@ class Attempt:
     def forced(self) -> bool:
         """Whether there is no time left for anything."""
         return self.orders is not None and self.orders.grace <= 0
+
+    @property
+    def orders_are_unread(self) -> bool:
+        """Whether it was interrupted before anybody could read why."""
+        return self.asked and self.orders is None
 
     def ask(self, orders: Orders) -> None:
         self.orders = orders

@@ -42,7 +42,7 @@ from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import processes
 from tenure.runtime.runner.answers import error_of
-from tenure.runtime.runner.attempt import Attempt, current, read
+from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.on_cpu import OnCpu
@@ -177,6 +177,9 @@ class LoopRunner:
     async def _wrap_up(
         self, attempt: LoopAttempt, how: dict[str, Any], error: BaseException | None
     ) -> None:
+        until = time.monotonic() + PATIENCE
+        while attempt.orders_are_unread and time.monotonic() < until:
+            await asyncio.sleep(0)
         await self._wait_for_the_rest(attempt, how, await awrap_up(attempt, how, error))
 
     async def _wait_for_the_rest(
@@ -236,7 +239,7 @@ class LoopRunner:
         if attempt is None or attempt.over or attempt.interrupted:
             return
         attempt.interrupted = True
-        attempt.asked = True  # what it was asked still lies unread on the wire
+        attempt.asked = True  # its orders still lie unread on the wire
         if attempt.shields:
             return
         attempt.hear()
