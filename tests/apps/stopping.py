@@ -169,6 +169,12 @@ def hogs(ctx: Context) -> None:
 
 
 @app.task(retry=0)
+def function_matches_without_end(ctx: Context) -> None:
+    started(ctx, os.getpid())
+    re.match(r"(a+)+b", "a" * 40)
+
+
+@app.task(retry=0)
 def reads_a_socket(ctx: Context) -> None:
     ours, _theirs = socket.socketpair()
     started(ctx, os.getpid())
@@ -318,9 +324,9 @@ def function_finishes_its_page(ctx: Context) -> list[int]:
 
 @app.task(retry=0)
 async def ends_when_it_may(ctx: Context) -> str:
-    """Not impressed by any stop; it ends when the test says so."""
+    """Hears of a stop, is not impressed, and ends when the test says so."""
     started(ctx)
-    while not may_go_on(ctx.job.id):
+    while not (may_go_on(ctx.job.id) and ctx.cancelled):
         try:
             await asyncio.sleep(0.02)
         except asyncio.CancelledError:
@@ -331,12 +337,20 @@ async def ends_when_it_may(ctx: Context) -> str:
 @app.task(retry=0)
 def function_ends_when_it_may(ctx: Context) -> str:
     started(ctx)
-    while not may_go_on(ctx.job.id):
+    while not (may_go_on(ctx.job.id) and ctx.cancelled):
         try:
             time.sleep(0.02)
         except asyncio.CancelledError:
             mark(f"swallowed-{ctx.job.id}")
     return "at last"
+
+
+@app.task(retry=0)
+async def never_listens(ctx: Context) -> str:
+    started(ctx)
+    while not may_go_on(ctx.job.id):
+        await asyncio.sleep(0.02)
+    return "done all the same"
 
 
 @app.task(retry=0)

@@ -89,7 +89,9 @@ def test_a_coroutine_has_not_stopped_before_its_threads_and_tasks_have(
 # Functions.
 
 
-@pytest.mark.parametrize("name", ["sleeps", "reads_a_socket", "function_leaves_a_thread"])
+@pytest.mark.parametrize(
+    "name", ["sleeps", "reads_a_socket", "function_matches_without_end", "function_leaves_a_thread"]
+)
 def test_a_function_that_waits_is_interrupted(stage: Stage, name: str) -> None:
     handle = stage.start(getattr(stopping, name))
     stage.is_stopped(handle, stage.stop(handle), "interrupted")
@@ -126,10 +128,13 @@ def test_a_thread_that_will_not_end_is_killed_with_its_runner(stage: Stage) -> N
 
 
 @pytest.mark.parametrize("name", ["has_a_grandchild", "has_a_grandchild_async"])
-def test_a_grandchild_in_a_session_of_its_own_goes_with_its_job(stage: Stage, name: str) -> None:
+def test_a_grandchild_in_a_session_of_its_own_goes_with_its_job(
+    stage: Stage, neighbours: list[Jobs], name: str
+) -> None:
     handle = stage.start(getattr(stopping, name))
     assert len(stage.strangers()) == 1
     stage.is_stopped(handle, stage.stop(handle), "interrupted")
+    assert times_started(stage, neighbours) == {1}
 
 
 def test_a_hog_and_its_grandchild_are_killed(stage: Stage) -> None:

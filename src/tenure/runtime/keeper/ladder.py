@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 FORCED = 0.25  # seconds that a forced stop leaves to a job in a loop runner
-_ON_CPU = 0.02  # seconds a loop may take to pass an interrupt on before it counts as blocked
+_ON_CPU = 0.02  # seconds a runner may take to pass an interrupt on before it counts as blocked
 _LAST = 5.0  # seconds before the kill, at most, at which what the job started is terminated
 
 
@@ -81,9 +81,10 @@ class Ladder:
         while (left := until - asyncio.get_running_loop().time()) > 0:
             if await run.ends_within(min(_ON_CPU, left)):
                 return False
-            if run.number in runner.passed_on or runner.kind != "async":
+            if run.number in runner.passed_on or runner.kind == "thread":
                 return not await run.ends_within(left - _ON_CPU)
-            # Its loop does not turn. If it is this job that holds it, a signal gets it out.
+            # Its loop does not turn, or C code keeps the thread at the wire from listening. If it
+            # is this job that does so, a signal may get it out.
             if runner.page.on_cpu == run.number:
                 runner.page.meant = run.number
                 runner.signal(signal.SIGUSR1)

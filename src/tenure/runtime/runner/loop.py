@@ -178,7 +178,7 @@ class LoopRunner:
         self, attempt: LoopAttempt, how: dict[str, Any], error: BaseException | None
     ) -> None:
         until = time.monotonic() + PATIENCE
-        while attempt.orders_are_unread and time.monotonic() < until:
+        while attempt.orders_are_unread and time.monotonic() < until:  # noqa: ASYNC110 - the wire tells
             await asyncio.sleep(0)
         await self._wait_for_the_rest(attempt, how, await awrap_up(attempt, how, error))
 

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ from tenure.runtime.messages import (
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner.answers import error_of
-from tenure.runtime.runner.attempt import Attempt, current, read
+from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.output import capture_logging
@@ -143,12 +144,19 @@ class ProcessRunner:
             attempt.over = True
             page.on_cpu = 0
             how, error = raised(attempt, problem), problem
+        self._read_orders(attempt)
         cleanup = wrap_up(attempt, how, error) if attempt.context or error else None
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._attempt = None
         current.set(None)
         self._channel.send(Endings((ended(attempt, how, cleanup=cleanup, left=_left(attempt)),)))
+
+    def _read_orders(self, attempt: Attempt) -> None:
+        """The thread at the wire does, as soon as the function lets it."""
+        until = time.monotonic() + PATIENCE
+        while attempt.orders_are_unread and time.monotonic() < until:
+            time.sleep(0.001)
 
     def interrupt_now(self, attempt: Attempt) -> None:
         """Called when the last shield is lifted, in the main thread."""
@@ -160,6 +168,7 @@ class ProcessRunner:
             return
         page.meant = 0
         if not attempt.interrupted:
+            attempt.asked = True  # its orders may still lie unread on the wire
             attempt.interrupt()
 
     # What the job says.
