@@ -134,7 +134,7 @@ class Guard:
         guard, frozen with it perhaps, the time to leave a new one.
         """
         stamp = self._page.stamp
-        if now - stamp < STALE:
+        if now - stamp < STALE or self.is_gone:
             self._suspicion = None
         elif self._suspicion is None or self._suspicion[0] != stamp:
             self._suspicion = (stamp, now)

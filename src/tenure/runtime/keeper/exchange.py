@@ -129,9 +129,14 @@ class Exchange:
                 continue
 
     def _has_appetite(self) -> bool:
-        return self._keeper.may_claim and any(
+        return self._may_claim and any(
             appetite.hungry and appetite.crew.free > 0 for appetite in self._appetites.values()
         )
+
+    @property
+    def _may_claim(self) -> bool:
+        """A guard that is gone starts nothing: its jobs are for the next life of this worker."""
+        return self._keeper.may_claim and not self._keeper.guard.is_gone
 
     def _take(self) -> list[Ending]:
         endings: list[Ending] = []
@@ -143,7 +148,7 @@ class Exchange:
         return endings
 
     def _asks(self) -> list[Asking]:
-        if not self._keeper.may_claim:
+        if not self._may_claim:
             return []
         asks = []
         for appetite in self._appetites.values():
@@ -157,7 +162,7 @@ class Exchange:
     def _has_room_beside(self, asks: list[Asking]) -> bool:
         """Whether it is to be told of jobs that this call does not ask for."""
         asked = [asking.appetite for asking in asks]
-        return self._keeper.may_claim and any(
+        return self._may_claim and any(
             appetite.crew.free > 0 for appetite in self._appetites.values() if appetite not in asked
         )
 
