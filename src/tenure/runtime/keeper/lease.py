@@ -6,9 +6,11 @@ ends, the guard freezes the jobs. Whether they go on is decided by the next answ
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tenure.errors import LeaseLost, StoreUnavailable
+from tenure.errors import GuardUnavailable, LeaseLost, StoreUnavailable
+from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.clock import boottime
 from tenure.store.calls import working
@@ -61,11 +63,7 @@ class Lease:
         asked_at = boottime()
         # When some time was lost, ask what is left; to a beat in time it makes no difference.
         holding = self._holding() if frozen else []
-        async with asyncio.timeout(self._length):
-            try:
-                answer = await self._line.send(working.renew(self._keeper.id, holding))
-            except TimeoutError:
-                raise StoreUnavailable("the database does not answer") from None
+        answer = await asked(self._line, working.renew(self._keeper.id, holding), self._length)
         if not answer.alive:
             raise LeaseLost(f"worker {self._keeper.id} was declared dead")
         assert answer.expires_at is not None
@@ -74,7 +72,8 @@ class Lease:
         _log.debug("beat of worker %s", self._keeper.id)
         self._trust(asked_at)
         if frozen:
-            await self._keeper.thaw(answer.lost)
+            with suppress(GuardUnavailable):  # whoever watches it sees that it is gone
+                await self._keeper.thaw(answer.lost)
         for signal in answer.signals:
             self._keeper.hear(signal)
         if answer.draining:
