@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import State
 from tenure.errors import StoreUnavailable
+from tenure.runtime.keeper.clock import boottime
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -35,6 +36,8 @@ class Recovery:
         self._keeper = keeper
 
     async def run_once(self) -> None:
+        if boottime() >= self._keeper.lease.trusted_until:
+            return  # who is late renews first, or it would be the first to declare itself dead
         settings = self._keeper.settings
         for store in self._keeper.stores:
             found = await store.recover(
@@ -52,7 +55,8 @@ class Recovery:
                     dead.beat_at,
                 )
             for job in found.recovered:
-                _log.warning("recovered job %d of worker %s: %s", job.job, job.worker, job.state)
+                whose = f" of worker {job.worker}" if job.worker else ""
+                _log.warning("recovered job %d%s: it is %s", job.job, whose, job.state)
             if found.recovered:
                 self._keeper.exchanges[store.tenant.name].promote_soon()
 
