@@ -3,6 +3,8 @@
 Each writes a line into `ran-<id>` whenever it starts, so that a test sees how often it ran.
 """
 
+# ruff: noqa: ASYNC110, ASYNC251
+
 import asyncio
 import ctypes
 import os
@@ -32,10 +34,22 @@ def mark(name: str, text: str = "") -> None:
 
 
 def begin(ctx: Context) -> bool:
-    """Say that it runs; whether it does so for the first time."""
-    first = not (FOLDER / f"ran-{ctx.job.id}").exists()
-    mark(f"ran-{ctx.job.id}", f"{ctx.attempt} {os.getpid()}")
-    return first
+    """Say that it runs, and how it is with the processes it ran in before; whether there are none.
+
+    A line is: attempt, pid, and a letter for each process before, as the kernel has it; - is gone.
+    """
+    place = FOLDER / f"ran-{ctx.job.id}"
+    before = place.read_text().splitlines() if place.exists() else []
+    states = [_state(line.split()[1]) for line in before]
+    mark(place.name, " ".join([str(ctx.attempt), str(os.getpid()), *states]))
+    return not before
+
+
+def _state(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "-"
 
 
 def may_go(ctx: Context) -> bool:

@@ -48,7 +48,7 @@ class Scene:
         return id_
 
     def runs(self, job: int) -> list[str]:
-        """The attempt and the pid of each time its code began."""
+        """A line for each time its code began; see tests/apps/dying.py."""
         try:
             return (self.folder / f"ran-{job}").read_text().splitlines()
         except FileNotFoundError:
@@ -57,6 +57,9 @@ class Scene:
     def ran(self, job: int, times: int = 1, within: float = 30.0) -> list[str]:
         eventually(lambda: len(self.runs(job)) >= times, f"job {job} runs {times} times", within)
         return self.runs(job)
+
+    def second_run(self, job: int) -> str:
+        return self.ran(job, 2)[1]
 
     def let_go(self, *jobs: int) -> None:
         for job in jobs:
@@ -67,12 +70,14 @@ class Scene:
             self.watch.becomes(job, State.COMPLETED, within=within)
         return [self.store.show(job) for job in jobs]
 
+    def living(self) -> set[str]:
+        """The ids of the workers that are alive."""
+        workers = self.store.workers()
+        return {str(one.id) for one in workers if one.status in ("alive", "draining")}
+
     def only_worker(self) -> str:
-        """The id of the one worker that is alive."""
-        [worker] = eventually(
-            lambda: [one for one in self.store.workers() if one.status in ("alive", "draining")]
-        )
-        return str(worker.id)
+        [worker] = self.living()
+        return worker
 
     def grandchild(self, job: int) -> psutil.Process:
         place = self.folder / f"grandchild-{job}"
