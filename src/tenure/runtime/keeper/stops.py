@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.domain.lifecycle import Intent, Rung
 from tenure.runtime.guarding import Killed
 from tenure.runtime.keeper.run import Cause, Run
+from tenure.runtime.keeper.rungs import Rungs
 from tenure.runtime.keeper.verdicts import timeout_reason
 from tenure.runtime.messages import Orders
 from tenure.store.calls import controlling
@@ -23,6 +24,7 @@ _log = logging.getLogger("tenure.worker")
 class Stops:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
+        self._rungs = Rungs(keeper)
         self._heard: dict[int, Mapping[str, Any]] = {}  # by run: the orders it climbs for
 
     def hear(self, signal: Signal, run: Run) -> None:
@@ -122,10 +124,7 @@ class Stops:
         _log.info("job %d is %s", run.job.id, rung.value)
         record = run.orders.cancellation_id if run.orders else None
         if record is not None and rung is not Rung.ASKED:
-            run.rungs[rung.value] = self._keeper.clock.now().isoformat(timespec="milliseconds")
-            details = {f"job {run.job.id}": dict(run.rungs)}
-            step = controlling.step(record, "terminate_runners", "in_progress", details=details)
-            self._keeper.try_once(step, run.tenant)
+            self._rungs.note(run, rung, record)
 
     def _climb(
         self, run: Run, cause: Cause, orders: Orders, last: Rung, ask_for: float | None = None
