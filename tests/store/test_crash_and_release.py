@@ -1,15 +1,16 @@
 """crash: an attempt is spent and counted. release: nothing is."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
 from tenure.domain.lifecycle import Intent, Rung, State, Status
-from tenure.store.outcomes import Ending
+from tenure.store.outcomes import Ending, Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
+from tenure.testing import Clock
 from tests.conftest import Connect
 from tests.factories import Worker, make_job, make_worker, promote
 
@@ -193,3 +194,29 @@ def test_the_cleanup_report_of_a_crash_is_kept_too(store: Store) -> None:
     cleanup = {"total_resources": 1}
     store.crash(worker.id, [Ending(job=job.id, token=job.token, cleanup=cleanup)])
     assert store.show(job.id).cleanup == cleanup
+
+
+def test_a_job_may_be_released_to_go_on_later_and_spends_nothing(
+    store: Store, clock: Clock
+) -> None:
+    worker, job = running(store)
+    later = datetime.now(UTC) + timedelta(minutes=5)
+
+    assert worker.finish(job, "released", run_at=later).accepted == {job.id: State.PENDING}
+
+    shown = store.show(job.id)
+    assert (shown.run_at, shown.attempt) == (later, 0)
+    promote(store)
+    assert worker.claim() == ()
+    clock.advance(timedelta(minutes=6))
+    store.renew(worker.id)
+    promote(store)
+    assert worker.claim_one().id == job.id
+
+
+def test_a_job_that_its_budget_pauses_is_paused_and_by_anybody_else_failed(store: Store) -> None:
+    for by, state in {"policy:budget": State.PAUSED, "ann": State.FAILED}.items():
+        worker, job = running(store, budget={"tokens": 1})
+        store.report(worker.id, [Report(job=job.id, token=job.token, spent={"tokens": 2})])
+        store.stop(job.id, intent=Intent.PAUSE, by=by)
+        assert worker.finish(job, "stopped").accepted == {job.id: state}

@@ -289,3 +289,15 @@ def test_who_has_lost_the_job_neither_takes_nor_gives_a_slot(store: Store) -> No
     stranger = make_worker(store)
     assert report(stranger, job, take=["trees"], give=["trees"]).granted == {}
     assert store.show(job.id).slots == ("trees/t1",)
+
+
+def test_artifacts_that_were_deleted_are_forgotten_and_those_of_others_are_not(
+    store: Store,
+) -> None:
+    worker, job = running(store)
+    report(worker, job, artifacts=[Artifact("a", "file:///a", 1)])
+    stale = Report(job=job.id, token=job.token + 1, forget_artifacts=True)
+    assert store.report(worker.id, [stale]).refused == (job.id,)
+    assert len(store.show(job.id).artifacts) == 1
+    report(worker, job, forget_artifacts=True)
+    assert store.show(job.id).artifacts == ()

@@ -35,6 +35,7 @@ class StopOptions(TypedDict, total=False):
 
     force: bool  # kill it at once
     grace: Length | None  # from now to the kill
+    ask_for: Length | None  # of the grace, before it is interrupted
     last_rung: LastRung  # the furthest it may go
     by: str | None  # who asks; nobody: the database role
     wait: bool  # until everything has stopped
@@ -64,6 +65,7 @@ def stop(
     rollback: bool = False,
     force: bool = False,
     grace: Length | None = None,
+    ask_for: Length | None = None,
     last_rung: LastRung = Rung.KILLED,
     by: str | None = None,
     wait: bool = False,
@@ -71,7 +73,8 @@ def stop(
 ) -> Steps[Cancellation]:
     """Ask for a stop, and look at its record until it is closed if that is wanted."""
     try:
-        length, furthest = read_length("grace", grace), read_last_rung("last_rung", last_rung)
+        length, asking = read_length("grace", grace), read_length("ask_for", ask_for)
+        furthest = read_last_rung("last_rung", last_rung)
     except SettingInvalid as refusal:
         raise InputRefused(str(refusal)) from None
     record: Cancellation = yield controlling.stop(
@@ -82,6 +85,7 @@ def stop(
         cascade=cascade,
         rollback=rollback,
         grace=length,
+        ask_for=asking,
         last_rung=furthest,
         by=by,
     )

@@ -6,8 +6,9 @@
 -- What a stop does to an ending that arrives after it: a job that heard of the stop ends as the stop
 -- wants, whatever it reports, and what it returned is kept as its last partial result; a job that
 -- never heard of it keeps its result or its final failure; a retry, a crash and a release always
--- give way. A job that is over its budget ends failed, not paused or cancelled. A stopped job below
--- which others still run waits for them: cancelled is never said too early.
+-- give way. A job that is over its budget ends failed, not paused or cancelled, unless it is the budget
+-- that pauses it. A stopped job below which others still run waits for them: cancelled is never said
+-- too early.
 CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid, recovering boolean DEFAULT false) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -42,7 +43,7 @@ BEGIN
             cleanup jsonb, until text, suspect boolean)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.target AS goal,
-               j.started_at, s.intent AS asked,
+               j.started_at, s.intent AS asked, coalesce(s.intent = 'pause' AND s.initiated_by = 'policy:budget', false) AS paused_by_budget,
                s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
         FROM told AS t
         CROSS JOIN LATERAL (
@@ -63,7 +64,7 @@ BEGIN
             WHEN h.outcome IN ('failed', 'stopped') OR h.attempt >= h.max_attempts
                 OR (h.outcome = 'expired' AND h.orphan_fails) THEN 'failed'
             ELSE 'pending' END::tenure.state AS becomes
-        FROM (SELECT h.*, (h.stop_id IS NOT NULL OR h.outcome = 'stopped') AND tenant.overrun(h.job) IS NOT NULL AS overrun,
+        FROM (SELECT h.*, (h.stop_id IS NOT NULL OR h.outcome = 'stopped') AND NOT h.paused_by_budget AND tenant.overrun(h.job) IS NOT NULL AS overrun,
                 h.yields AND tenant.runs_below(h.job) AS shared
               FROM held AS h) AS h
     ), moved AS (
