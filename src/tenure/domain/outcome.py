@@ -75,7 +75,7 @@ class Attempt:
     retry: Retry = field(default_factory=Retry)
     stop: Intent | None = None  # the stop that was asked for, if any
     heard: bool = False  # its code heard of the stop before it ended
-    overrun: bool = False  # a budget is overspent
+    overrun: bool = False  # a budget is overspent, and it is not the budget that pauses it
     orphan_fails: bool = False
 
     @property
