@@ -4,16 +4,18 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bench import server
 from bench.closing import force_close
 from bench.figures import Figure, summary, tell
-from bench.idling import count_queries, weigh
+from bench.idling import count_queries
 from bench.interrupting import interrupt, interrupt_deaf
 from bench.killing import force, kill_runners
 from bench.picking_up import pick_up
 from bench.running import run_coroutines, run_functions, sustain
+from bench.weighing import weigh
 from bench.working import QUICK, Amounts, Bench
 
 PARTS: Mapping[str, Callable[[Bench], Iterator[Figure]]] = {
@@ -30,6 +32,8 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Figure]]] = {
     "queries": count_queries,
 }
 
+_FEW = replace(server.QUICK, million=20_000)
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.worker", description=__doc__)
@@ -41,7 +45,7 @@ def main() -> int:
     told: list[Figure] = []
     with (
         tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder,
-        server.serve(server.QUICK if chosen.quick else server.Sizes()) as database,
+        server.serve(_FEW if chosen.quick else server.Sizes()) as database,
     ):
         bench = Bench(database, amounts, Path(folder))
         for name in chosen.only or PARTS:

@@ -48,8 +48,8 @@ QUICK = Amounts(
     rounds=1,
     jobs=10_000,
     in_processes=300,
-    latencies=20,
-    beats=5,
+    latencies=10,
+    beats=3,
     kills=2,
     closes=5,
     sleeping=1_000,
@@ -129,7 +129,7 @@ class Worker:
     def end(self) -> None:
         """Let it drain, hurry it, kill it: nothing of it is left."""
         tree = self._tree()
-        for patience in (2.0, 15.0):
+        for patience in (1.0, 15.0):
             if self._process.poll() is None:
                 os.kill(self._process.pid, signal.SIGTERM)
                 _wait(self._process, patience)

@@ -8,6 +8,7 @@ import psutil
 import pytest
 from bench.apps import app
 from bench.idle_app import app as idle_app
+from bench.idling import statements
 from bench.killing import Watched
 from bench.processes import family_cpu, parse_pss, pss, spent
 from bench.quantiles import quantile
@@ -21,6 +22,17 @@ Rss:               50000 kB
 Pss:               31250 kB
 Pss_Dirty:         20000 kB
 """
+
+LOG = """\
+2026-01-01 00:00:01.000 UTC [7] LOG:  statement: 
+2026-01-01 00:00:01.001 UTC [7] LOG:  execute <unnamed>: SELECT CAST("tenure"."renew"("worker" =>
+\tCAST($1 AS pg_catalog.uuid)) AS pg_catalog.text)
+2026-01-01 00:00:01.001 UTC [7] DETAIL:  Parameters: $1 = 'LOG of SELECT'
+2026-01-01 00:00:02.001 UTC [7] LOG:  execute <unnamed>: SELECT CAST("tenure"."renew"("worker" =>
+2026-01-01 00:00:02.002 UTC [8] LOG:  execute <unnamed>: SELECT pg_catalog.pg_notify($1, $2)
+2026-01-01 00:00:02.003 UTC [8] LOG:  statement: LISTEN "channel"
+2026-01-01 00:00:02.004 UTC [9] LOG:  checkpoint starting: time
+"""  # noqa: W291
 
 
 def test_of_few_values_the_worst_of_what_is_usual_is_the_largest() -> None:
@@ -94,3 +106,12 @@ def test_the_apps_have_the_jobs_that_are_measured() -> None:
         "hogs": "process",
     }
     assert set(idle_app.tasks) == {"where", "sleeps"}
+
+
+def test_the_log_of_a_server_says_what_it_was_asked() -> None:
+    assert statements(LOG) == {
+        "nothing, to see whether a connection is alive": 1,
+        "renew": 2,
+        "pg_notify": 1,
+        'LISTEN "channel"': 1,
+    }
