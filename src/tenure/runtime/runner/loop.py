@@ -41,7 +41,7 @@ from tenure.runtime.messages import (
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import processes
-from tenure.runtime.runner.answers import error_of
+from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
@@ -95,7 +95,7 @@ class LoopRunner:
         self._said: list[Said] = []
         self._ended: list[Ended] = []
         self._flushing = False
-        self._questions: dict[int, asyncio.Future[Any]] = {}
+        self._questions: dict[int, asyncio.Future[Answer]] = {}
         self._asked = 0
         self._gone = asyncio.Event()
         self._thread = threading.get_ident()
@@ -139,7 +139,7 @@ class LoopRunner:
                     self._loop.run_in_executor(None, processes.end, alive, attempt.close_timeout)
             case Answer(question):
                 if (waiting := self._questions.pop(question, None)) and not waiting.done():
-                    _resolve(waiting, message)
+                    waiting.set_result(message)
             case Quit():
                 self._gone.set()
 
@@ -288,15 +288,27 @@ class LoopRunner:
             raise InputRefused(
                 f"in a coroutine, await the twin of this: its name begins with a ({about})"
             )
-        return asyncio.run_coroutine_threadsafe(self.aask(run, about, told), self._loop).result()
+        question = self._question(run, about, told)
+        return self._value_of(
+            asyncio.run_coroutine_threadsafe(question, self._loop).result(), run, about
+        )
 
     async def aask(self, run: int, about: str, told: Any) -> Any:
+        return self._value_of(await self._question(run, about, told), run, about)
+
+    async def _question(self, run: int, about: str, told: Any) -> Answer:
         self._flush()
         self._asked += 1
         number = self._asked
-        waiting = self._questions[number] = self._loop.create_future()
+        waiting: asyncio.Future[Answer] = self._loop.create_future()
+        self._questions[number] = waiting
         self._channel.send(Question(number, run, about, told))
         return await waiting
+
+    def _value_of(self, answer: Answer, run: int, about: str) -> Any:
+        if answer.refusal is not None:
+            raise refusal_of(self._attempts.get(run), about, answer.refusal)
+        return answer.value
 
     async def drain(self) -> None:
         self._flush()
@@ -366,13 +378,6 @@ def _watch_threads() -> None:
 def _note_process(attempt: Attempt, pid: int) -> None:
     assert isinstance(attempt, LoopAttempt)
     attempt.pids.add(pid)
-
-
-def _resolve(waiting: asyncio.Future[Any], answer: Answer) -> None:
-    if answer.refusal is None:
-        waiting.set_result(answer.value)
-    else:
-        waiting.set_exception(error_of(answer.refusal))
 
 
 def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:

@@ -38,7 +38,7 @@ from tenure.runtime.messages import (
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner.answers import error_of
+from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
@@ -198,7 +198,7 @@ class ProcessRunner:
         self._send(Question(self._asked, run, about, told))
         answer = waiting.get()
         if answer.refusal is not None:
-            raise error_of(answer.refusal)
+            raise refusal_of(self._attempt, about, answer.refusal)
         return answer.value
 
     async def aask(self, run: int, about: str, told: Any) -> Any:
