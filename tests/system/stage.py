@@ -73,7 +73,8 @@ class Stage:
             folders = [Path(line) for line in self.lines(f"temp-{job}")] if files else []
             eventually(lambda: not any(map(Path.exists, folders)), f"temp of {job} gone", 10)
             pids = [int(line) for line in self.lines(f"pids-{job}")]
-            eventually(lambda: not _alive(pids, self.worker), f"processes {pids} of {job} gone", 10)
+            what = f"processes {pids} of {job} gone"
+            eventually(lambda: not pids or not _alive(pids, self.worker), what, 10)
         eventually(lambda: not self.strangers(), "what no runner is answerable for is gone", 10)
 
     def strangers(self) -> list[psutil.Process]:
