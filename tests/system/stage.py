@@ -69,12 +69,10 @@ class Stage:
 
     def nothing_is_left(self, *jobs: int, files: bool = True) -> None:
         """No temporary directory, none of their processes, and no stranger."""
-        for job in jobs:
-            folders = [Path(line) for line in self.lines(f"temp-{job}")] if files else []
-            eventually(lambda: not any(map(Path.exists, folders)), f"temp of {job} gone", 10)
-            pids = [int(line) for line in self.lines(f"pids-{job}")]
-            what = f"processes {pids} of {job} gone"
-            eventually(lambda: not pids or not _alive(pids, self.worker), what, 10)
+        folders = [Path(line) for job in jobs for line in self.lines(f"temp-{job}") if files]
+        eventually(lambda: not any(map(Path.exists, folders)), f"{folders} are gone", 10)
+        pids = [int(line) for job in jobs for line in self.lines(f"pids-{job}")]
+        eventually(lambda: not pids or not _alive(pids, self.worker), f"{pids} are gone", 10)
         eventually(lambda: not self.strangers(), "what no runner is answerable for is gone", 10)
 
     def strangers(self) -> list[psutil.Process]:
