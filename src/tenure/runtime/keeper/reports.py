@@ -5,13 +5,15 @@ progress cost one call. An ending waits until what its job said before is record
 """
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tenure.errors import StoreUnavailable, TenureError
+from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.run import Run
+from tenure.runtime.keeper.storable import storable
 from tenure.runtime.messages import Said
 from tenure.store.calls import working
 from tenure.store.line import Line
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
 
 _BATCH = 200
+_MOST_BYTES = 4 << 20  # in one call, roughly; the database refuses what is far larger
 _BUSY_PAUSE = 0.02
 
 
@@ -36,21 +39,24 @@ class Pending:
         self.spent: dict[str, float] = {}
         self.logs: list[LogLine] = []
         self.artifacts: list[Artifact] = []
-        self.take: list[str] = []
+        self.take: dict[str, asyncio.Future[str | None]] = {}  # who waits for a slot, by pool
         self.give: list[str] = []
         self.forget_artifacts = False
         self.flushes: list[asyncio.Future[None]] = []
+        self.size = 0  # bytes, roughly
 
     def add(self, said: Said) -> None:
-        self.progress = said.progress or self.progress
+        self.progress = storable(said.progress) or self.progress
         self.checkpoint = said.checkpoint or self.checkpoint
         self.partials += said.partials
         for unit, amount in (said.spent or {}).items():
             self.spent[unit] = self.spent.get(unit, 0) + amount
-        self.logs += [LogLine(line, level) for level, line in said.logs]
+        self.logs += [LogLine(storable(line), storable(level)) for level, line in said.logs]
         self.artifacts += [Artifact(*artifact) for artifact in said.artifacts]
         self.give += said.give
         self.forget_artifacts = self.forget_artifacts or said.forget_artifacts
+        self.size += sum(map(len, said.partials)) + len(said.checkpoint)
+        self.size += sum(len(line) for _, line in said.logs)
 
     @property
     def report(self) -> Report:
@@ -63,7 +69,7 @@ class Pending:
             spent=self.spent or None,
             logs=self.logs,
             artifacts=self.artifacts,
-            take=self.take,
+            take=list(self.take),
             give=self.give,
             forget_artifacts=self.forget_artifacts,
         )
@@ -73,11 +79,10 @@ class Reports:
     def __init__(self, keeper: "Keeper", tenant: str) -> None:
         self._keeper = keeper
         self._tenant = tenant
-        self._pending: dict[int, Pending] = {}
+        self._queue: deque[Pending] = deque()
+        self._open: dict[int, Pending] = {}  # by run: what may still be added to
         self._something = asyncio.Event()
         self._backoff = Backoff()
-        self._slots: dict[tuple[int, str], asyncio.Future[str | None]] = {}
-        self.in_flight = False
 
     def add(self, run: Run, said: Said) -> None:
         self._of(run).add(said)
@@ -90,33 +95,38 @@ class Reports:
 
     def take_slot(self, run: Run, pool: str) -> "asyncio.Future[str | None]":
         """The slot's name, or nothing when there is none free."""
-        waiting = self._slots[run.number, pool] = asyncio.get_running_loop().create_future()
-        self._of(run).take.append(pool)
-        return waiting
-
-    @property
-    def is_quiet(self) -> bool:
-        return not self._pending and not self.in_flight
+        take = self._of(run).take
+        if pool not in take:
+            take[pool] = asyncio.get_running_loop().create_future()
+        return take[pool]
 
     def _of(self, run: Run) -> Pending:
-        if run.number not in self._pending:
-            self._pending[run.number] = Pending(run)
+        pending = self._open.get(run.number)
+        if pending is None or pending.size > _MOST_BYTES:
+            pending = self._open[run.number] = Pending(run)
+            self._queue.append(pending)
             run.unrecorded += 1
             self._something.set()
-        return self._pending[run.number]
+        return pending
 
     async def serve(self, line: Line) -> None:
         while True:
             await self._something.wait()
-            batch = [self._pending.pop(number) for number in list(self._pending)[:_BATCH]]
-            if not self._pending:
+            batch = self._next()
+            if not self._queue:
                 self._something.clear()
-            if batch:
-                self.in_flight = True
-                try:
-                    await self._send(line, batch)
-                finally:
-                    self.in_flight = False
+            await self._send(line, batch)
+
+    def _next(self) -> list[Pending]:
+        batch: list[Pending] = []
+        size = 0
+        while self._queue and len(batch) < _BATCH and size < _MOST_BYTES:
+            pending = self._queue.popleft()
+            if self._open.get(pending.run.number) is pending:
+                del self._open[pending.run.number]
+            size += pending.size
+            batch.append(pending)
+        return batch
 
     async def _send(self, line: Line, batch: list[Pending]) -> None:
         while batch:
@@ -125,17 +135,16 @@ class Reports:
                     working.report(self._keeper.id, [pending.report for pending in batch]),
                     self._keeper.tenant(self._tenant),
                 )
-            except StoreUnavailable as problem:
-                await self._keeper.database_is_away(problem, self._backoff)
-            except TenureError as problem:
+            except InputRefused as problem:
                 # One of them cannot be taken. Alone it is dropped; the others are not lost with it.
                 if len(batch) > 1:
                     for pending in batch:
                         await self._send(line, [pending])
                 else:
-                    self._keeper.unreportable(batch[0].run, problem)
-                    self._recorded(batch[0], None)
+                    self._dropped(batch[0], problem)
                 return
+            except TenureError as problem:
+                await self._keeper.database_is_away(problem, self._backoff)
             else:
                 self._backoff.reset()
                 batch = self._heard(batch, answer)
@@ -151,17 +160,30 @@ class Reports:
         for exhausted in answer.exhausted:
             self._keeper.over_budget(self._tenant, exhausted.job_id, exhausted.message)
         for job in answer.refused:
-            self._keeper.refused(self._tenant, job, "a report")
+            tokens = {one.run.job.token for one in batch if one.run.job.id == job}
+            for token in tokens:
+                self._keeper.refused(self._tenant, job, "a report", token)
         return busy
 
-    def _recorded(self, pending: Pending, answer: Reported | None) -> None:
+    def _recorded(self, pending: Pending, answer: Reported) -> None:
+        granted = answer.granted.get(str(pending.run.job.id), {})
         for waiting in pending.flushes:
             if not waiting.done():
                 waiting.set_result(None)
-        granted = answer.granted.get(str(pending.run.job.id), {}) if answer else {}
-        for pool in pending.take:
-            slot = self._slots.pop((pending.run.number, pool), None)
-            if slot is not None and not slot.done():
+        for pool, slot in pending.take.items():
+            if not slot.done():
                 slot.set_result(granted.get(pool))
+        self._is_through(pending)
+
+    def _dropped(self, pending: Pending, problem: InputRefused) -> None:
+        """Whoever waits for it hears that it was not recorded."""
+        self._keeper.unreportable(pending.run, problem)
+        everybody: list[asyncio.Future[Any]] = [*pending.flushes, *pending.take.values()]
+        for waiting in everybody:
+            if not waiting.done():
+                waiting.set_exception(InputRefused(f"what was said is not recorded: {problem}"))
+        self._is_through(pending)
+
+    def _is_through(self, pending: Pending) -> None:
         pending.run.unrecorded -= 1
         self._keeper.recorded(pending.run)
