@@ -11,8 +11,9 @@ import msgspec
 
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.lifecycle import State
-from tenure.errors import StoreUnavailable, TenureError
+from tenure.errors import InputRefused, StoreUnavailable, TenureError
 from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.clock import boottime
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.messages import Answer, Question
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _ENDED = {State.COMPLETED, State.FAILED, State.CANCELLED}
 _SLOT_EVERY = 0.5  # seconds between two tries for a slot
+_TRIES = 10  # while the database is there for others
 
 
 class Questions:
@@ -43,15 +45,30 @@ class Questions:
         task.add_done_callback(self._tasks.discard)
 
     async def _answer(self, runner: Runner, question: Question) -> None:
+        """Whatever goes wrong is an answer too: the code that asked waits for one."""
+        try:
+            runner.send(Answer(question.number, await self._asked(runner, question)))
+        except TenureError as error:
+            runner.send(Answer(question.number, refusal=(type(error).__name__, str(error))))
+        except Exception as error:  # noqa: BLE001 - what it was told comes from the code of a job
+            sentence = f"{question.about} cannot be answered: {error}"
+            runner.send(Answer(question.number, refusal=(InputRefused.__name__, sentence)))
+
+    async def _asked(self, runner: Runner, question: Question) -> Any:
+        """The answer, if it takes until the database is back: each may be asked again."""
         run = runner.runs.get(question.run)
         if run is None:
-            return
-        try:
-            value = await self._about[question.about](run, question.told)
-            answer = Answer(question.number, value)
-        except TenureError as error:
-            answer = Answer(question.number, refusal=(type(error).__name__, str(error)))
-        runner.send(answer)
+            raise InputRefused("the attempt that asks this has ended")
+        backoff, tries = Backoff(), 0
+        while True:
+            try:
+                return await self._about[question.about](run, question.told)
+            except StoreUnavailable as problem:
+                tries += 1
+                trusted = boottime() < self._keeper.lease.trusted_until
+                if run.has_ended or (trusted and tries >= _TRIES):
+                    raise
+                await self._keeper.database_is_away(problem, backoff)
 
     async def _flush(self, run: Run, _told: None) -> None:
         await self._keeper.reports[run.tenant].flushed(run)
