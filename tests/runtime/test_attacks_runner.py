@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 
+from tenure.domain.lifecycle import Intent
 from tenure.runtime.guarding import Ended as Exit
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.messages import (
     Ask,
     FromRunner,
-    Intent,
     Interrupt,
     Orders,
     Ready,

@@ -6,11 +6,16 @@ A worker that is declared dead never comes back as the same: it ends here, and a
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
+import msgspec
+
 from tenure.config import Settings
+from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, StoreUnavailable, TenureError
@@ -29,6 +34,7 @@ from tenure.runtime.keeper.run import Limits, Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.stops import Stops
+from tenure.runtime.keeper.storable import storable
 from tenure.runtime.keeper.verdicts import ending, killed
 from tenure.runtime.messages import (
     Ended,
@@ -48,6 +54,10 @@ from tenure.store.results import Claimed, Holding, Signal
 from tenure.store.store import AsyncStore
 
 _log = logging.getLogger("tenure.worker")
+_BUSY_PAUSE = 0.02
+
+T = TypeVar("T")
+
 _numbers = count(1)  # of runs; never used again in this process
 
 
@@ -153,7 +163,8 @@ class Keeper:
                     if run := runner.runs.get(one.run):
                         self.reports[run.tenant].add(run, one)
             case Interrupting(number):
-                runner.passed_on.add(number)
+                if number in runner.runs:
+                    runner.passed_on.add(number)
             case Question():
                 self.questions.hear(runner, message)
 
@@ -173,7 +184,7 @@ class Keeper:
             run = runner.runs.get(one.run)
             if run is None:
                 continue
-            told = ending(run, one, now, self.settings.on_drain)
+            told = self._told(run, one, now)
             self._clean_up_again(run, one)
             if one.left:
                 self._wait_for_the_rest(runner, run, told, one.left)
@@ -181,31 +192,51 @@ class Keeper:
                 done.append((run, told))
         self._conclude(runner, done)
 
+    def _told(self, run: Run, ended: Ended, now: datetime) -> Ending | None:
+        """What to record of it; that nobody can, where its code said such things."""
+        try:
+            told = ending(run, ended, now, self.settings.on_drain)
+        except (TenureError, ValueError, OverflowError) as problem:
+            sentence = f"that it {ended.how} cannot be recorded: {problem}"
+            error = {"type": "tenure.InputRefused", "message": sentence}
+            return Ending(job=run.job.id, token=run.job.token, outcome="failed", error=error)
+        if told is None or (told.error is None and told.cleanup is None):
+            return told
+        return msgspec.structs.replace(
+            told, error=storable(told.error), cleanup=storable(told.cleanup)
+        )
+
     def _conclude(self, runner: Runner, done: Sequence[tuple[Run, Ending | None]]) -> None:
         """Their code is gone: hand their endings over, when all they said is recorded."""
         endings = []
         for run, told in done:
-            runner.runs.pop(run.number, None)
-            runner.passed_on.discard(run.number)
-            runner.done += 1
-            self._say_what_was_dropped(run)
-            run.end()
+            self._end(runner, run)
             run.ending = told
-            if run.lost:
-                self._forget(run)  # what became of it is another worker's to say
-            elif told is None:
+            if told is None:
                 self._forget(run)
                 self.exchanges[run.tenant].promote_soon()
+            elif run.lost:
+                self._forget(run)  # what became of it is another worker's to say
             elif not run.unrecorded:
                 endings.append(told)
                 self._forget(run)
-        crew = self.staff.crews.get((runner.tenant or "", runner.kind or "async"))
-        if crew is not None:
-            crew.ended(len(done))
-        if self._is_worn_out(runner):
-            self.staff.retire(runner)
         if runner.tenant is not None:
             self.exchanges[runner.tenant].finish(endings)
+        self._make_room(runner, len(done))
+
+    def _end(self, runner: Runner, run: Run) -> None:
+        runner.runs.pop(run.number, None)
+        runner.passed_on.discard(run.number)
+        runner.done += 1
+        self._say_what_was_dropped(run)
+        run.end()
+
+    def _make_room(self, runner: Runner, n: int) -> None:
+        if self._is_worn_out(runner):
+            self.staff.retire(runner)
+        crew = self.staff.crews.get((runner.tenant or "", runner.kind or "async"))
+        if crew is not None:
+            crew.ended(n)
 
     def _say_what_was_dropped(self, run: Run) -> None:
         dropped = run.lines - self.settings.max_log_lines
@@ -214,8 +245,12 @@ class Keeper:
             self.reports[run.tenant].add(run, Said(run.number, logs=(("warning", line),)))
 
     def recorded(self, run: Run) -> None:
-        """All that this run said until now is recorded; its ending may follow."""
-        if run.ending is not None and not run.unrecorded and self.runs.get(run.number) is run:
+        """All that this run said until now is recorded; its ending may follow.
+
+        Not while its runner still has to end: until then its code is not gone.
+        """
+        through = run.has_ended and not run.unrecorded and self.runs.get(run.number) is run
+        if through and run.ending is not None:
             self._forget(run)
             self.exchanges[run.tenant].finish([run.ending])
 
@@ -231,9 +266,9 @@ class Keeper:
             if crew.withdraw(run):
                 run.end()
                 self._forget(run)
-                self.exchanges[run.tenant].finish(
-                    [killed(run, self.clock.now(), self.settings.on_drain)]
-                )
+                if not run.lost:
+                    told = killed(run, self.clock.now(), self.settings.on_drain)
+                    self.exchanges[run.tenant].finish([told])
                 return True
         return False
 
@@ -265,8 +300,14 @@ class Keeper:
         runs = list(runner.runs.values())
         if not runs:
             return
-        now, done, crashed = self.clock.now(), [], []
-        innocent = runner.killed or self.guard.is_gone  # its death was not its own doing
+        now, done = self.clock.now(), []
+        # Its death was not its own doing: a guard also kills what was frozen for too long.
+        innocent = (
+            runner.killed
+            or self.guard.is_gone
+            or not runner.ready.is_set()
+            or boottime() >= self.lease.trusted_until
+        )
         blamed = None if innocent else deaths.culprit(runner, runs)
         for run in runs:
             if run.end_waits:
@@ -274,9 +315,8 @@ class Keeper:
             elif run.killed:
                 done.append((run, killed(run, now, self.settings.on_drain)))
             elif run is blamed:
-                crashed.append((run, None))
-                crash = working.crash(self.id, [deaths.crash(run, runner, how)])
-                self.insist(crash, run.tenant, wakes=True)
+                self._end(runner, run)
+                self.start(self._charge(run, deaths.crash(run, runner, how)))
             else:
                 suspect = blamed is None and not innocent
                 done.append((run, deaths.give_back(run, suspect=suspect)))
@@ -289,7 +329,20 @@ class Keeper:
                 blamed or "nobody",
                 len(done),
             )
-        self._conclude(runner, [*done, *crashed])
+        self._conclude(runner, done)
+        self._make_room(runner, len(runs) - len(done))
+
+    async def _charge(self, run: Run, crash: Ending) -> None:
+        """A crash is told when all that its job had said is recorded; until then it is ours."""
+        if run.unrecorded:
+            with suppress(TenureError):
+                await self.reports[run.tenant].flushed(run)
+        while (told := await self._insist(working.crash(self.id, [crash]), run.tenant)) is not None:
+            if not told.busy:
+                break
+            await asyncio.sleep(_BUSY_PAUSE)
+        self._forget(run)
+        self.exchanges[run.tenant].promote_soon()
 
     def _is_worn_out(self, runner: Runner) -> bool:
         if runner.kind != "process":
@@ -303,7 +356,17 @@ class Keeper:
         """What could not be closed is tried again by jobs."""
         for task, args in ended.again:
             _log.warning("a resource of %s could not be closed; %s goes on trying", run, task)
-            self.start(self.questions.clean_up(run, task, args))
+            run.unrecorded += 1  # its ending waits, so that a crash now does not lose the clean-up
+            self.start(self._clean_up_later(run, task, args))
+
+    async def _clean_up_later(self, run: Run, task: str, args: Mapping[str, JSON]) -> None:
+        try:
+            await self.questions.clean_up(run, task, args)
+        except TenureError as problem:
+            _log.error("nobody cleans up after %s: %s", run, problem)
+        finally:
+            run.unrecorded -= 1
+            self.recorded(run)
 
     # What the database says.
 
@@ -313,13 +376,17 @@ class Keeper:
             self.stops.hear(signal, run)
 
     def over_budget(self, tenant: str, job: int, message: str) -> None:
-        if run := self._by_job.get((tenant, job)):
+        run = self._by_job.get((tenant, job))
+        if run is not None and not run.overspent:
+            run.overspent = True
             intent = Intent.PAUSE if run.limits.on_budget == "pause" else Intent.CANCEL
             self.stops.by_policy(run, "budget", intent, message)
 
-    def refused(self, tenant: str, job: int, what: str) -> None:
+    def refused(self, tenant: str, job: int, what: str, token: int | None = None) -> None:
+        """Without a token it is about a run that is over; the job may have another by now."""
         _log.warning("late write refused: %s of job %d is not this worker's any more", what, job)
-        if (run := self._by_job.get((tenant, job))) and run.runner is not None and not run.lost:
+        run = self._by_job.get((tenant, job))
+        if run is not None and run.job.token == token and run.runner is not None and not run.lost:
             run.lost = True
             self.lease.look_now()
 
@@ -342,17 +409,19 @@ class Keeper:
         """It is not ours any more: kill it, and say nothing about it."""
         _log.warning("%s is another worker's by now: killed", run)
         run.lost = True
-        if run.runner is not None and not run.has_ended:
+        if run.runner is None:
+            self.withdraw(run)
+        elif not run.has_ended:
             run.runner.killed = run.runner.retired = True
             self.start(self.guard.kill(run.runner.pid))
 
     # What it asks of the database.
 
-    async def database_is_away(self, problem: StoreUnavailable, backoff: Backoff) -> None:
+    async def database_is_away(self, problem: TenureError, backoff: Backoff) -> None:
         self.note_outage(problem)
         await asyncio.sleep(backoff.next())
 
-    def note_outage(self, problem: StoreUnavailable) -> None:
+    def note_outage(self, problem: TenureError) -> None:
         if not self._away:
             self._away = True
             _log.warning(
@@ -366,31 +435,28 @@ class Keeper:
             self._away = False
             _log.info("the database answers again")
 
-    def insist(self, call: Call[Any], tenant: str, *, wakes: bool = False) -> None:
+    def insist(self, call: Call[Any], tenant: str) -> None:
         """Say this to the database, however long it takes."""
-        self.start(self._insist(call, tenant, wakes))
+        self.start(self._insist(call, tenant))
 
     async def end_session(self, run: Run) -> None:
         call = working.end_session(self.id, run.job.id, run.job.token)
-        await self._insist(call, run.tenant, wakes=False)
+        await self._insist(call, run.tenant)
 
     def try_once(self, call: Call[Any], tenant: str) -> None:
         self.start(self._try(call, tenant))
 
-    async def _insist(self, call: Call[Any], tenant: str, wakes: bool) -> None:
+    async def _insist(self, call: Call[T], tenant: str) -> T | None:
+        """The answer; none where it refuses."""
         backoff = Backoff()
         while True:
             try:
-                await self.store(tenant).send(call)
+                return await self.store(tenant).send(call)
             except StoreUnavailable as problem:
                 await self.database_is_away(problem, backoff)
             except TenureError as problem:
                 _log.info("%s: %s", call.verb, problem)
-                return
-            else:
-                if wakes:
-                    self.exchanges[tenant].promote_soon()
-                return
+                return None
 
     async def _try(self, call: Call[Any], tenant: str) -> None:
         try:

@@ -80,6 +80,7 @@ class Run:
         "lost",
         "number",
         "orders",
+        "overspent",
         "rung",
         "rungs",
         "runner",
@@ -107,6 +108,7 @@ class Run:
         self.lost = False  # another worker has it by now
         self.end_waits = False  # it ended, but its runner must end too
         self.lines = 0  # printed
+        self.overspent = False  # its stop is asked for
         self.has_session = False  # in the database, for a transaction of its own
 
     def __str__(self) -> str:
