@@ -36,7 +36,7 @@ class Ear:
             url, self.channel, self._hear, IMPATIENT, prove_every=0.2, prove_within=0.5
         )
 
-    def _hear(self) -> None:
+    def _hear(self, _about: str) -> None:
         self.heard += 1
 
     @asynccontextmanager

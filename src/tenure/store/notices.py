@@ -24,7 +24,9 @@ _PROOF = "proof "  # and something that only this listener knows
 
 
 class Notices:
-    """Calls ``on_notice`` for every notice on a channel, and once after every new connection.
+    """Calls ``on_notice`` for every notice on a channel, with what it is about.
+
+    Once after every new connection it is called with nothing: whatever was said before is lost.
 
     >>> async with asyncio.TaskGroup() as services:
     ...     services.create_task(notices.listen())
@@ -34,7 +36,7 @@ class Notices:
         self,
         url: str,
         channel: str,
-        on_notice: Callable[[], object],
+        on_notice: Callable[[str], object],
         settings: Settings | None = None,
         *,
         prove_every: float = 30.0,
@@ -73,7 +75,7 @@ class Notices:
             async with await self._connect() as other:
                 await self._prove(connection, other)
             self.live, self.trouble = True, None
-            self._on_notice()  # what was said before is lost
+            self._on_notice("")
             while True:
                 if not await self._input(connection, self._prove_every):
                     await self._prove(connection, connection)
@@ -115,7 +117,7 @@ class Notices:
         if payload.startswith(_PROOF):
             self._proven = payload
         else:
-            self._on_notice()
+            self._on_notice(payload)
 
 
 @asynccontextmanager

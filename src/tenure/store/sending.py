@@ -1,6 +1,7 @@
 """What all who send a call do alike: its words, its tries, and what they make of an error."""
 
 import random
+import select
 from collections.abc import Iterator
 from itertools import repeat
 from typing import Any, TypeVar
@@ -41,6 +42,16 @@ def explained(call: Call[Any], error: psycopg.Error) -> TenureError:
             f"out{hint if call.verb == 'enqueue' else ''}"
         )
     return fault(error)
+
+
+def may_be_gone(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Whether the server has said something to nobody: as a rule that it hangs up.
+
+    Costs no round trip, so it is asked before every call.
+    """
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def connect_timeout(settings: Settings | None) -> float:

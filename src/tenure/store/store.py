@@ -18,7 +18,15 @@ from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store.call import Call
 from tenure.store.calls import controlling, enqueueing, keeping, looking, working
 from tenure.store.faults import is_contention, is_outage
-from tenure.store.sending import connect_timeout, explained, options, pauses, read, statement
+from tenure.store.sending import (
+    connect_timeout,
+    explained,
+    may_be_gone,
+    options,
+    pauses,
+    read,
+    statement,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,7 +63,7 @@ class Store:
             timeout=timeout,
             reconnect_timeout=timeout,
             kwargs=options(timeout),
-            check=ConnectionPool.check_connection,
+            check=_check,
             open=True,
         )
 
@@ -146,7 +154,7 @@ class AsyncStore:
             timeout=timeout,
             reconnect_timeout=timeout,
             kwargs=options(timeout),
-            check=AsyncConnectionPool.check_connection,
+            check=_acheck,
             open=False,
         )
 
@@ -235,3 +243,13 @@ def _raise_unless_worth_another_try(
     again = is_contention(error) or (call.safe and is_outage(error))
     if pause is None or not again:
         raise explained(call, error) from error
+
+
+def _check(connection: psycopg.Connection) -> None:
+    if may_be_gone(connection):
+        ConnectionPool.check_connection(connection)
+
+
+async def _acheck(connection: psycopg.AsyncConnection) -> None:
+    if may_be_gone(connection):
+        await AsyncConnectionPool.check_connection(connection)

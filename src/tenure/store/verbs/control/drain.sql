@@ -11,7 +11,7 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no living worker %s', worker);
     END IF;
-    PERFORM pg_notify('tenure_' || worker, '');
+    PERFORM pg_notify('tenure_' || worker, 'orders');
     PERFORM tenure.note(tenure.actor(by), via, 'drain', 'worker', worker::text, reason,
         '{"draining": false}', '{"draining": true}');
     RETURN json_build_object('worker_id', worker, 'draining_at', moment);

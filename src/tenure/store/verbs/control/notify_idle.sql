@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION tenure.notify_idle(names text[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM pg_notify('tenure_' || w.id, '')
+    PERFORM pg_notify('tenure_' || w.id, 'jobs')
     FROM tenure.worker AS w
     WHERE w.idle AND w.dead_at IS NULL AND w.left_at IS NULL
       AND (w.queues IS NULL OR w.queues && names)

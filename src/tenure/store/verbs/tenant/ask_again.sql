@@ -21,7 +21,7 @@ BEGIN
         FROM tenant.member AS m
         WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND s.tenant = '{tenant}' AND s.job_id = m.job_id
           AND s.orders ->> 'cancellation_id' = tenant.cancellation_name(changed.id);
-        PERFORM pg_notify('tenure_' || w.id, '') FROM (
+        PERFORM pg_notify('tenure_' || w.id, 'orders') FROM (
             SELECT DISTINCT m.worker_id AS id FROM tenant.member AS m
             WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL) AS w;
         PERFORM tenant.note(actor, via, CASE WHEN harder THEN 'force' WHEN undo THEN 'rollback' ELSE 'hurry' END, 'job', changed.job_id::text, why,

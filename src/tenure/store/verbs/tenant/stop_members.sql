@@ -56,7 +56,7 @@ BEGIN
         FROM marked AS m WHERE m.worker_id IS NOT NULL
         RETURNING signal.worker_id
     ), noticed AS (
-        SELECT pg_notify('tenure_' || t.worker_id, '') FROM (SELECT DISTINCT t.worker_id FROM told AS t) AS t
+        SELECT pg_notify('tenure_' || t.worker_id, 'orders') FROM (SELECT DISTINCT t.worker_id FROM told AS t) AS t
     )
     SELECT array_agg(e.id), array_agg(DISTINCT e.parent_id) FILTER (WHERE e.parent_id IS NOT NULL),
         array_agg(DISTINCT e.target) FILTER (WHERE e.target IS NOT NULL AND NOT e.holds), (SELECT count(*) FROM noticed)
