@@ -470,11 +470,13 @@ class Keeper:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def noticed(self) -> None:
-        """Somebody has something for this worker: a job, a stop, or both."""
-        self.lease.look_now()
-        for exchange in self.exchanges.values():
-            exchange.wake()
+    def noticed(self, about: str) -> None:
+        """There are jobs for this worker, or orders; without a word it may be both."""
+        if about != "jobs":
+            self.lease.look_now()
+        if about != "orders":
+            for exchange in self.exchanges.values():
+                exchange.wake()
 
     async def leave(self) -> None:
         """Say goodbye; what is still held is recovered at once by others."""
