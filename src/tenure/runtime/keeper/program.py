@@ -23,10 +23,15 @@ from tenure.runtime.keeper.staff import ImportFailed
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
 
+_AS_DEEP_AS_THE_DATABASE = 20_000  # lists in lists; PostgreSQL itself stops before that
+
 
 def run(plan: Plan, watch: Callable[[Life], Any]) -> Exit:
     """Live until the end; `watch` is called in the event loop, to see who asks to leave."""
     import uvloop
+
+    # Jobs that were claimed come in one answer: one that cannot be read would end every worker.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _AS_DEEP_AS_THE_DATABASE))
 
     async def main() -> Exit:
         life = Life(plan)
@@ -35,7 +40,18 @@ def run(plan: Plan, watch: Callable[[Life], Any]) -> Exit:
         del watching
         return code
 
-    return uvloop.run(main())
+    try:
+        return uvloop.run(main())
+    except BaseExceptionGroup as several:
+        if several.split(TenureError)[1] is not None:
+            raise
+        raise _first(several) from several
+
+
+def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The services of a worker end together; the first to fail says why."""
+    first = several.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def make_plan(stack: ExitStack, app: str, **told: Any) -> Plan:
