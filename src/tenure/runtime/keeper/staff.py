@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tenure.errors import TenureError
+from tenure.errors import GuardUnavailable, TenureError
 from tenure.runtime.guarding import Ended as Exit
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.backoff import Backoff
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
 
 _log = logging.getLogger("tenure.worker")
+
+_TRUST_EVERY = 0.2  # seconds between two tries while trust has run out
 
 
 class ImportFailed(TenureError):
@@ -75,6 +77,11 @@ class Staff:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def close(self) -> None:
+        """Nobody needs a further runner."""
+        for task in [*self._tasks, *filter(None, [self._spare])]:
+            task.cancel()
+
     async def _provide(self, crew: Crew) -> None:
         runner = await self._next()
         runner.begin(
@@ -93,6 +100,10 @@ class Staff:
             spare, self._spare = self._spare or asyncio.create_task(self._spawn()), None
             try:
                 runner = await spare
+            except GuardUnavailable as problem:
+                _log.debug("no runner can be started now: %s", problem)
+                await asyncio.sleep(_TRUST_EVERY)
+                continue
             except (ImportFailed, OSError) as problem:
                 _log.error("no runner can be started: %s", problem)
                 await asyncio.sleep(backoff.next())
