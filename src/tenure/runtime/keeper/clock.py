@@ -13,12 +13,12 @@ class DatabaseClock:
     """Leases, retries and schedules go by the database's clock; this machine's may be wrong."""
 
     def __init__(self) -> None:
-        self._ahead = timedelta(0)
+        self._then = datetime.now(UTC)
+        self._at = boottime()
 
     def learn(self, then: datetime, asked_at: float) -> None:
         """The database said that it was `then` when it was asked at this boottime."""
-        here = datetime.now(UTC) - timedelta(seconds=boottime() - asked_at)
-        self._ahead = then - here
+        self._then, self._at = then, asked_at
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + self._ahead
+        return self._then + timedelta(seconds=boottime() - self._at)
