@@ -10,7 +10,9 @@ import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from enum import IntEnum
+from typing import NamedTuple
 from uuid import uuid4
 
 from tenure.config import Settings
@@ -71,7 +73,8 @@ class Life:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._drain: Drain | None = None
-        self._asked: list[str] = []  # to leave, before there was anybody to ask
+        self._asked: list[str] = []  # to leave, and why
+        self._beginning: asyncio.Task[Begun] | None = None
         self.on_ready: Callable[[str], object] = lambda _worker: None
 
     def ask_to_drain(self, reason: str, grace: float | None = None) -> None:
@@ -80,6 +83,8 @@ class Life:
         if self._drain is not None:
             self._drain.grace = self._drain.grace if grace is None else grace
             self._drain.ask(reason)
+        elif self._beginning is not None:
+            self._beginning.cancel()
 
     async def run(self) -> Exit:
         for found in await asyncio.to_thread(reap):
@@ -88,7 +93,7 @@ class Life:
                 len(found.processes.killed),
                 found.folder,
             )
-        while True:
+        while not self._asked:
             try:
                 return await self._live()
             except* LeaseLost as lost:
@@ -97,33 +102,56 @@ class Life:
                 _log.error("%s; it starts anew", lost.exceptions[0])
             if self._asked:
                 return Exit.HANDED_OVER
+        return Exit.DRAINED
 
     async def _live(self) -> Exit:
-        plan, marker = self._plan, str(uuid4())
         async with AsyncExitStack() as stack:
-            place = stack.enter_context(Place.claim(marker))
-            guard = await Guard.start(marker=marker, freeze_max=plan.settings.freeze_max)
-            stack.push_async_callback(guard.close)
-            guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)
-            staff = Staff(
-                guard, plan.app, plan.url, str(place.folder), plan.settings.import_timeout
-            )
-            hello = await staff.announce()
-            announced = Announced(hello.announcement)
-            settings = Settings(**{**hello.settings, **dict(plan.changes)})
-            url = plan.url or hello.url or plan.embedded(settings)
-            keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
-            for store in keeper.stores:
-                await stack.enter_async_context(store)
-            await _register(keeper)
-            self.on_ready(str(keeper.id))
+            self._beginning = asyncio.create_task(self._begin(stack))
+            try:
+                keeper, announced, url = await self._beginning
+            except asyncio.CancelledError:
+                if not self._asked:
+                    raise
+                _log.info("leaving before it began: %s", self._asked[0])
+                return Exit.DRAINED
+            finally:
+                self._beginning = None
             self._drain = Drain(keeper)
             for reason in self._asked:
                 self._drain.ask(reason)
+            self.on_ready(str(keeper.id))
             try:
                 return await _serve(keeper, announced, self._drain, url)
             finally:
                 self._drain = None
+                if keeper.draining is not None and not self._asked:
+                    self._asked.append(keeper.draining)  # the next life is not wanted either
+
+    async def _begin(self, stack: AsyncExitStack) -> "Begun":
+        plan, marker = self._plan, str(uuid4())
+        place = stack.enter_context(Place.claim(marker))
+        guard = await Guard.start(marker=marker, freeze_max=plan.settings.freeze_max)
+        stack.push_async_callback(guard.close)
+        guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)
+        staff = Staff(guard, plan.app, plan.url, str(place.folder), plan.settings.import_timeout)
+        stack.callback(staff.close)
+        hello = await staff.announce()
+        announced = Announced(hello.announcement)
+        settings = Settings(**{**hello.settings, **dict(plan.changes)})
+        url = plan.url or hello.url or plan.embedded(settings)
+        keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
+        for store in keeper.stores:
+            await stack.enter_async_context(store)
+        await _register(keeper)
+        return Begun(keeper, announced, url)
+
+
+class Begun(NamedTuple):
+    """A worker that is registered, and has an app."""
+
+    keeper: Keeper
+    announced: Announced
+    url: str
 
 
 async def _register(keeper: Keeper) -> None:
@@ -131,7 +159,7 @@ async def _register(keeper: Keeper) -> None:
     while True:
         asked_at = boottime()
         try:
-            await keeper.stores[0].register(
+            answer = await keeper.stores[0].register(
                 keeper.id,
                 socket.gethostname(),
                 os.getpid(),
@@ -143,6 +171,8 @@ async def _register(keeper: Keeper) -> None:
             await asyncio.sleep(backoff.next())
         else:
             keeper.lease.begins(asked_at)
+            expires_at = datetime.fromisoformat(answer["expires_at"])
+            keeper.clock.learn(expires_at - keeper.settings.lease, asked_at)
             return
 
 
