@@ -8,12 +8,14 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tenure.errors import StoreUnavailable
+from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew
 from tenure.runtime.messages import Kind
+from tenure.store.call import Call
 from tenure.store.calls import working
 from tenure.store.line import Line
 from tenure.store.outcomes import Ending
@@ -21,6 +23,8 @@ from tenure.store.results import Claim, Exchanged
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
+
+T = TypeVar("T")
 
 _log = logging.getLogger("tenure.worker")
 
@@ -175,7 +179,8 @@ class Exchange:
     ) -> None:
         self._in_flight += 1
         try:
-            answer = await line.send(
+            answer = await self._ask(
+                line,
                 working.exchange(
                     self._keeper.id,
                     endings,
@@ -183,7 +188,6 @@ class Exchange:
                     promoting=promote,
                     hungry=self._has_room_beside(asks),
                 ),
-                self._keeper.tenant(self._tenant),
             )
         except StoreUnavailable as problem:
             self._outbox.extendleft(reversed(endings))
@@ -198,6 +202,10 @@ class Exchange:
             self._in_flight -= 1
             for asking in asks:
                 asking.appetite.crew.reserved -= asking.want.n
+
+    async def _ask(self, line: Line, call: Call[T]) -> T:
+        patience = self._keeper.settings.lease.total_seconds()
+        return await asked(line, call, patience, self._keeper.tenant(self._tenant))
 
     def _want(self, appetite: Appetite, n: int) -> working.Want:
         now = self._loop.time()
@@ -220,14 +228,19 @@ class Exchange:
         for job in finished.refused:
             self._keeper.refused(self._tenant, job, "its end")
         if finished.busy:
+            self._in_flight += 1
             again = [ending for ending in endings if ending.job in finished.busy]
-            self._loop.call_later(_BUSY_PAUSE, self.finish, again)
+            self._loop.call_later(_BUSY_PAUSE, self._say_again, again)
         for asking, claim in zip(asks, answer.claims, strict=True):
             self._answered(asking, claim)
         if answer.idled:
             self.wake()  # a job that came in this moment was announced to nobody
         if not answer.alive:
             self._keeper.lease.look_now()
+
+    def _say_again(self, endings: list[Ending]) -> None:
+        self._in_flight -= 1
+        self.finish(endings)
 
     def _answered(self, asking: Asking, claim: Claim) -> None:
         appetite = asking.appetite
@@ -246,7 +259,7 @@ class Exchange:
             return
         self._in_flight += 1
         try:
-            held = await line.send(working.held(self._keeper.id), self._keeper.tenant(self._tenant))
+            held = await self._ask(line, working.held(self._keeper.id))
             unknown = [
                 Ending(job=one.job, token=one.token)
                 for one in held
@@ -254,9 +267,7 @@ class Exchange:
                 and not any(end.job == one.job and end.token == one.token for end in self._outbox)
             ]
             if unknown:
-                await line.send(
-                    working.release(self._keeper.id, unknown), self._keeper.tenant(self._tenant)
-                )
+                await self._ask(line, working.release(self._keeper.id, unknown))
                 _log.warning(
                     "%d jobs were claimed in a call that was lost: given back", len(unknown)
                 )
