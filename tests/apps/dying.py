@@ -160,6 +160,7 @@ async def steps(ctx: Context, until: int) -> int:
 async def lasts(ctx: Context, seconds: float) -> int:
     begin(ctx)
     await asyncio.sleep(seconds)
+    mark(f"lasted-{ctx.job.id}")
     return ctx.attempt
 
 

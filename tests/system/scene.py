@@ -2,21 +2,30 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tenure.domain.job import Job, NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
-from tests.workers import RunningWorker, Watcher, eventually, running_worker
+from tests.workers import FAST, ROOT, RunningWorker, Watcher, eventually, running_worker
 
 APP = "tests.apps.dying:app"
 # No test waits this long: whatever comes back sooner did not wait for a lease.
 LONG = {"TENURE_LEASE": "90s", "TENURE_BEAT": "500ms"}
 SHORT = {"TENURE_LEASE": "1s", "TENURE_BEAT": "200ms", "TENURE_RECOVER_EVERY": "200ms"}
+
+THAWS = pytest.mark.xfail(
+    strict=True,
+    reason="a renewal that names what it holds fails: in lost.sql a variable is called some, "
+    "which is a word of SQL; so nothing that was frozen is thawed",
+)
 
 
 class Scene:
@@ -36,6 +45,29 @@ class Scene:
             url or self.url, self.folder, *options, app=app, settings=settings
         ) as worker:
             yield worker
+
+    @contextmanager
+    def starting(
+        self, *options: str, app: str = APP, url: str | None = None, **settings: str
+    ) -> Iterator[RunningWorker]:
+        """A worker of which nobody knows yet whether it will ever run."""
+        log = self.folder / f"starting-{len(list(self.folder.glob('starting-*.log')))}.log"
+        command = [sys.executable, "-m", "tenure", "worker", app, "--url", url or self.url, "-v"]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*command, *options],
+                cwd=ROOT,
+                env={**os.environ, "TENURE_TEST_FOLDER": str(self.folder), **FAST, **settings},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            yield RunningWorker(process, log)
+        finally:
+            process.kill()
+            process.wait()
 
     def enqueue(self, job: NewJob) -> int:
         [made] = self.store.enqueue(job)

@@ -1,0 +1,148 @@
+"""Leaving: what runs is finished or handed over, and nothing stays with a worker that is gone."""
+
+import random
+import signal
+import time
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tenure.domain.lifecycle import State
+from tenure.runtime.keeper.life import Exit
+from tenure.store.store import Store
+from tests.apps import dying
+from tests.system.scene import SHORT, Scene
+from tests.workers import RunningWorker, eventually, is_gone
+
+NOWHERE = "postgresql://postgres@127.0.0.1:1/nowhere"
+
+
+@pytest.fixture
+def scene(database: str, store: Store, tmp_path: Path) -> Scene:
+    return Scene(database, store, tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_asked_to_leave_finishes_what_runs_and_takes_nothing_new(
+    scene: Scene, number: signal.Signals
+) -> None:
+    with scene.worker(**SHORT) as worker:
+        jobs = [scene.start(dying.waits.new_job()), scene.start(dying.waits_in_a_process.new_job())]
+        worker.signal(number)
+        [seen] = eventually(lambda: [w for w in scene.store.workers() if w.status == "draining"])
+        assert {job.job_id for job in seen.jobs} == set(jobs), "what it waits for is visible"
+        late = scene.enqueue(dying.quick.new_job())
+        beats = worker.log.count("beat of worker")
+        eventually(lambda: worker.log.count("beat of worker") > beats + 15, "three leases pass")
+        assert scene.watch.state(late) is State.PENDING
+        scene.let_go(*jobs)
+        assert worker.ends() == Exit.DRAINED
+    assert [scene.store.show(job).result for job in jobs] == [1, 1]
+    assert [len(scene.runs(job)) for job in jobs] == [1, 1]
+    assert scene.store.statistics().recovered == 0
+    assert scene.watch.state(late) is State.PENDING
+
+
+def test_a_job_can_be_stopped_while_its_worker_drains(scene: Scene) -> None:
+    with scene.worker() as worker:
+        stopped = scene.start(dying.waits.new_job())
+        other = scene.start(dying.waits_in_a_process.new_job())
+        worker.signal(signal.SIGTERM)
+        worker.says("draining: SIGTERM")
+        record = scene.store.stop(stopped, reason="enough")
+        scene.watch.record_ends(record.cancellation_id)
+        assert scene.watch.state(stopped) is State.CANCELLED
+        scene.let_go(other)
+        assert worker.ends() == Exit.DRAINED
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_what_does_not_finish_is_released_and_another_worker_goes_on_from_the_checkpoint(
+    scene: Scene, signals: int
+) -> None:
+    grace = {1: "2s", 2: "60s"}[signals]
+    with scene.worker(TENURE_DRAIN_GRACE=grace) as worker:
+        job = scene.start(dying.steps.new_job(5))
+        stuck = scene.start(dying.waits_in_a_process.new_job())
+        steps = scene.folder / f"steps-{job}"
+        eventually(lambda: len(steps.read_text().splitlines()) == 5, "all steps are done")
+        for _ in range(signals):
+            worker.signal(signal.SIGTERM)
+            worker.says("draining: SIGTERM")
+        assert worker.ends() == {1: Exit.HANDED_OVER, 2: Exit.HURRIED}[signals]
+    for id_ in (job, stuck):
+        seen = scene.store.show(id_)
+        assert (seen.state, seen.attempt, seen.crashes) == (State.PENDING, 0, 0)
+        assert scene.outcomes(id_) == ["released"]
+    assert scene.store.show(job).checkpoint == {"done": 5}
+    scene.let_go(job, stuck)
+    with scene.worker() as second:
+        assert [done.result for done in scene.completes(job, stuck)] == [1, 1]
+        assert len(steps.read_text().splitlines()) == 5, "no step was done twice"
+        assert second.drain() == Exit.DRAINED
+    assert scene.store.statistics().recovered == 0
+
+
+def test_what_does_not_finish_is_paused_if_the_settings_say_so(scene: Scene) -> None:
+    with scene.worker(TENURE_DRAIN_GRACE="1s", TENURE_ON_DRAIN="pause") as worker:
+        job = scene.start(dying.steps.new_job(3))
+        eventually(lambda: scene.store.show(job).checkpoint == {"done": 3})
+        assert worker.drain() == Exit.HANDED_OVER
+    paused = scene.store.show(job)
+    assert paused.state is State.PAUSED
+    assert paused.checkpoint == {"done": 3}
+    scene.store.resume(job)
+    scene.let_go(job)
+    with scene.worker() as second:
+        scene.completes(job)
+        assert second.drain() == Exit.DRAINED
+
+
+def test_a_worker_can_be_asked_to_leave_through_the_database(scene: Scene) -> None:
+    with scene.worker() as worker:
+        job = scene.start(dying.waits.new_job())
+        scene.store.drain(UUID(scene.only_worker()), "host goes away", by="ops")
+        worker.says("draining: ")
+        scene.let_go(job)
+        assert worker.ends() == Exit.DRAINED
+    assert scene.watch.state(job) is State.COMPLETED
+
+
+def test_a_worker_that_waits_for_its_database_can_be_asked_to_leave(scene: Scene) -> None:
+    with scene.starting(url=NOWHERE) as worker:
+        worker.says("cannot be reached")
+        guard = worker.guard
+        assert worker.drain() == Exit.DRAINED
+        assert is_gone(guard)
+
+
+# At every point between the start of a worker and the start of its jobs
+
+
+def test_a_signal_at_any_moment_of_a_start_loses_no_job(
+    scene: Scene, sql: psycopg.Connection
+) -> None:
+    jobs = [scene.enqueue(dying.lasts.new_job(0.02)) for _ in range(200)]
+    for number in range(15):
+        with scene.starting("--concurrency", "2") as worker:
+            _come_along(worker, number)
+            worker.signal(signal.SIGTERM)
+            assert worker.ends() in (Exit.DRAINED, -signal.SIGTERM), worker.log
+        held = sql.execute("SELECT id FROM tenure.job WHERE state = 'running'").fetchall()
+        assert held == [], "no job stays with a worker that has left"
+    with scene.worker() as last:
+        done = scene.completes(*jobs)
+        assert last.drain() == Exit.DRAINED
+    assert {(job.attempt, job.crashes) for job in done} == {(1, 0)}
+    assert {len(scene.runs(job)) for job in jobs} == {1}
+
+
+def _come_along(worker: RunningWorker, number: int) -> None:
+    """Wait until it has come a little further than the last time."""
+    if number < 6:
+        eventually(lambda: len(worker.tree) > number // 2, "it has its processes")
+    else:
+        worker.says([" runs ", "beat of worker", "claimed job"][number % 3])
+    time.sleep(random.Random(number).uniform(0, 0.05))  # not for luck: to hit another moment
