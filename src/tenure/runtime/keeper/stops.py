@@ -82,7 +82,7 @@ class Stops:
         loop = asyncio.get_running_loop()
         run.timers = []
         if (limit := run.limits.timeout) is not None:
-            run.timers.append(loop.call_later(limit.total_seconds(), self._timed_out, run, limit))
+            self._set_timeout(run, limit)
         if (deadline := run.limits.deadline) is not None:
             left = (deadline - self._keeper.clock.now()).total_seconds()
             reason = f"its deadline of {deadline.isoformat(timespec='seconds')} has passed"
@@ -138,8 +138,17 @@ class Stops:
     def _own(self, run: Run, reason: str, by: str) -> Orders:
         return Orders(Intent.CANCEL, reason, by, run.limits.grace.total_seconds())
 
+    def _set_timeout(self, run: Run, limit: timedelta) -> None:
+        assert run.timers is not None
+        loop = asyncio.get_running_loop()
+        run.timers.append(loop.call_later(limit.total_seconds(), self._timed_out, run, limit))
+
     def _timed_out(self, run: Run, limit: timedelta) -> None:
-        self.for_limit(run, "timeout", timeout_reason(limit))
+        if run.runner is None or not run.runner.ready.is_set():
+            # It waits for a runner: its code cannot have taken any time yet.
+            self._set_timeout(run, limit)
+        else:
+            self.for_limit(run, "timeout", timeout_reason(limit))
 
     def _cannot_be_killed(self, run: Run, result: Killed) -> None:
         named = ", ".join(f"pid {one.pid} ({one.command}): {one.why}" for one in result.left)
