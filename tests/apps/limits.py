@@ -47,6 +47,18 @@ async def in_time_the_second_time(ctx: Context) -> int:
     return ctx.attempt
 
 
+@app.task(retry=0)
+async def sleeps_async(ctx: Context) -> None:
+    started(ctx)
+    await asyncio.sleep(NEVER)
+
+
+@app.task(retry=0)
+def sleeps(ctx: Context) -> None:
+    started(ctx, os.getpid())
+    time.sleep(NEVER)
+
+
 @app.task(retry=0, memory="150MB")
 def eats_memory(ctx: Context) -> None:
     started(ctx, os.getpid())

@@ -133,6 +133,16 @@ async def leaves_a_thread(ctx: Context) -> None:
 
 
 @app.task(retry=0, close_timeout="300ms")
+async def talks_and_leaves_a_thread(ctx: Context) -> str:
+    """More than is kept, so that its last word comes with its end: how much was dropped."""
+    threading.Thread(target=time.sleep, args=(NEVER,), daemon=True).start()
+    started(ctx)
+    for number in range(10_001):
+        ctx.log.info("%d", number)
+    return "left"
+
+
+@app.task(retry=0, close_timeout="300ms")
 async def waits_for_a_thread(ctx: Context) -> None:
     started(ctx)
     await asyncio.to_thread(time.sleep, NEVER)

@@ -1,5 +1,6 @@
 """Code of every kind is stopped for good: by what rung, and with nothing left of it."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -86,6 +87,18 @@ def test_a_coroutine_has_not_stopped_before_its_threads_and_tasks_have(
     stage.is_stopped(handle, stage.stop(handle, grace="1s"), "interrupted", "terminated", "killed")
 
 
+def test_a_coroutine_has_not_completed_before_its_thread_has_ended(
+    stage: Stage, neighbours: list[Jobs]
+) -> None:
+    handle = stage.start(stopping.talks_and_leaves_a_thread)
+    stage.worker.says(f"job {handle.id} left a thread that will not end behind")
+    until = time.monotonic() + 1
+    while time.monotonic() < until:
+        assert stage.watch.state(handle.id) is State.RUNNING, "its thread is still there"
+    stage.let("neighbours-may-end")
+    assert handle.result(timeout="20s") == "left"
+
+
 # Functions.
 
 
@@ -146,6 +159,16 @@ def test_a_fork_storm_is_stopped(stage: Stage) -> None:
     handle = stage.start(stopping.forks_without_end)
     assert len(stage.strangers()) >= 10
     stage.is_stopped(handle, stage.stop(handle), "interrupted")
+
+
+@pytest.mark.xfail(strict=True, reason="they are removed when the worker leaves, not before")
+@pytest.mark.parametrize("name", ["hogs_in_a_coroutine", "hogs"])
+def test_the_temporary_directories_of_a_job_that_was_killed_are_gone(
+    stage: Stage, name: str
+) -> None:
+    handle = stage.start(getattr(stopping, name))
+    stage.stop(handle, force=True)
+    stage.nothing_is_left(handle.id)
 
 
 # Afterwards.
