@@ -3,13 +3,17 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from tenure.config import Settings
+from tenure.domain.job import NewJob
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, StoreUnavailable
+from tenure.runtime.context import Context
 from tenure.runtime.guarding import Ended as Exit
 from tenure.runtime.keeper.clock import boottime
 from tenure.runtime.keeper.crew import Crew
@@ -17,15 +21,16 @@ from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.reports import Reports
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.schedules import Schedules
 from tenure.runtime.messages import Ended, Endings, Interrupting, Question, Said, Sayings
 from tenure.store.results import Claimed, Finished, Reported
 
 NOTHING = Reported(accepted=(), refused=(), busy=(), exhausted=(), granted={})
 
 
-def claimed(job: int = 1, token: int = 1) -> Claimed:
+def claimed(job: int = 1, token: int = 1, options: Any = None) -> Claimed:
     return Claimed(
-        job, token, "task", "default", b"{}", 1, 3, 0, 0, "", job, None, None, None, None, None,
+        job, token, "task", "default", b"{}", 1, 3, 0, 0, "", job, None, None, None, options, None,
         None, None,
     )  # fmt: skip
 
@@ -298,3 +303,44 @@ def test_reports_keep_no_trace_of_a_run_that_is_through() -> None:
         assert not reports._queue
 
     through()
+
+
+@in_a_keeper
+async def test_a_retry_beyond_all_time_ends_its_job_with_a_sentence(scene: Scene) -> None:
+    runner = scene.runner()
+    far = {"retry": {"max": 3, "base": "999999999d", "cap": "999999999d", "jitter": 0}}
+    run = scene.start(claimed(options=far))
+    run.cause, run.killed = "timeout", True
+    scene.keeper.runner_lost(runner, Exit(None, signal.SIGKILL))
+    [told] = scene.finished
+    assert told.outcome == "failed"
+    assert "cannot be recorded" in told.error["message"]
+
+
+@in_a_keeper
+async def test_schedules_wait_a_while_for_a_database_that_is_away(scene: Scene) -> None:
+    class Always:
+        name, tenant, catch_up = "always", "default", timedelta(hours=1)
+
+        def due(self, _moment: datetime) -> NewJob:
+            return NewJob(task="task")
+
+    async def enqueue(*_: Any, **__: Any) -> None:
+        raise StoreUnavailable("away")
+
+    store: Any = scene.keeper.store("default")
+    store.enqueue = enqueue
+    schedules = Schedules(scene.keeper, [])
+    schedules._next = [(scene.keeper.clock.now(), cast(Any, Always()))]
+    assert await schedules.run_once(), "it is to be tried again, and not at once"
+    [(due, _)] = schedules._next
+    assert due <= scene.keeper.clock.now()
+
+
+@pytest.mark.parametrize("amount", [float("inf"), float("nan"), -1, 1 << 64, True, "3"])
+def test_only_numbers_are_spent(amount: Any) -> None:
+    said: list[Any] = []
+    attempt: Any = SimpleNamespace(work=SimpleNamespace(checkpoint=None), say=said.append)
+    with pytest.raises(InputRefused, match="cannot be spent"):
+        Context(attempt).spend(tokens=amount)
+    assert said == []

@@ -5,9 +5,8 @@ A worker that is declared dead never comes back as the same: it ends here, and a
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -184,7 +183,7 @@ class Keeper:
             run = runner.runs.get(one.run)
             if run is None:
                 continue
-            told = self._told(run, one, now)
+            told = self._recordable(run, lambda: ending(run, one, now, self.settings.on_drain))  # noqa: B023
             self._clean_up_again(run, one)
             if one.left:
                 self._wait_for_the_rest(runner, run, told, one.left)
@@ -192,12 +191,12 @@ class Keeper:
                 done.append((run, told))
         self._conclude(runner, done)
 
-    def _told(self, run: Run, ended: Ended, now: datetime) -> Ending | None:
-        """What to record of it; that nobody can, where its code said such things."""
+    def _recordable(self, run: Run, say: Callable[[], Ending | None]) -> Ending | None:
+        """What to record of its end; that nobody can, where its code said such things."""
         try:
-            told = ending(run, ended, now, self.settings.on_drain)
+            told = say()
         except (TenureError, ValueError, OverflowError) as problem:
-            sentence = f"that it {ended.how} cannot be recorded: {problem}"
+            sentence = f"how it ended cannot be recorded: {problem}"
             error = {"type": "tenure.InputRefused", "message": sentence}
             return Ending(job=run.job.id, token=run.job.token, outcome="failed", error=error)
         if told is None or (told.error is None and told.cleanup is None):
@@ -205,6 +204,10 @@ class Keeper:
         return msgspec.structs.replace(
             told, error=storable(told.error), cleanup=storable(told.cleanup)
         )
+
+    def _killed(self, run: Run) -> Ending | None:
+        now = self.clock.now()
+        return self._recordable(run, lambda: killed(run, now, self.settings.on_drain))
 
     def _conclude(self, runner: Runner, done: Sequence[tuple[Run, Ending | None]]) -> None:
         """Their code is gone: hand their endings over, when all they said is recorded."""
@@ -266,8 +269,7 @@ class Keeper:
             if crew.withdraw(run):
                 run.end()
                 self._forget(run)
-                if not run.lost:
-                    told = killed(run, self.clock.now(), self.settings.on_drain)
+                if not run.lost and (told := self._killed(run)) is not None:
                     self.exchanges[run.tenant].finish([told])
                 return True
         return False
@@ -300,7 +302,7 @@ class Keeper:
         runs = list(runner.runs.values())
         if not runs:
             return
-        now, done = self.clock.now(), []
+        done: list[tuple[Run, Ending | None]] = []
         # Its death was not its own doing: a guard also kills what was frozen for too long.
         innocent = (
             runner.killed
@@ -313,7 +315,7 @@ class Keeper:
             if run.end_waits:
                 done.append((run, run.ending))
             elif run.killed:
-                done.append((run, killed(run, now, self.settings.on_drain)))
+                done.append((run, self._killed(run)))
             elif run is blamed:
                 self._end(runner, run)
                 self.start(self._charge(run, deaths.crash(run, runner, how)))
