@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tenure.errors import StoreUnavailable, TenureError
+from tenure.runtime.keeper.backoff import Backoff
 
 if TYPE_CHECKING:
     from tenure.control.schedule import Schedule
@@ -22,6 +23,7 @@ class Schedules:
         from tenure.control.schedule import Schedule
 
         self._keeper = keeper
+        self._backoff = Backoff()
         self._next: list[tuple[datetime, Schedule]] = []
         now = keeper.clock.now()
         for told in announced:
@@ -31,14 +33,18 @@ class Schedules:
 
     async def serve(self) -> None:
         while self._next:
-            await self.run_once()
+            behind = await self.run_once()
             first = min(due for due, _ in self._next)
             left = (first - self._keeper.clock.now()).total_seconds()
+            if behind:
+                left = self._backoff.next()
+            else:
+                self._backoff.reset()
             await asyncio.sleep(min(max(left, 0.01), _LONGEST_SLEEP))
 
-    async def run_once(self) -> None:
-        """Enqueue what is due by the database's clock."""
-        now = self._keeper.clock.now()
+    async def run_once(self) -> bool:
+        """Enqueue what is due by the database's clock; whether something has to be tried again."""
+        now, behind = self._keeper.clock.now(), False
         for place, (due, schedule) in enumerate(self._next):
             if due > now:
                 continue
@@ -46,11 +52,13 @@ class Schedules:
                 await self._fire(schedule, due)
             except StoreUnavailable:
                 if now - due < schedule.catch_up:
-                    continue  # the next look tries again
+                    behind = True
+                    continue
                 _log.error("schedule %s missed %s: the database is away", schedule.name, due)
             except TenureError as problem:
                 _log.error("schedule %s: %s", schedule.name, problem)
             self._next[place] = (schedule.next_after(due), schedule)
+        return behind
 
     async def _fire(self, schedule: "Schedule", due: datetime) -> None:
         if schedule.tenant not in self._keeper.exchanges:
