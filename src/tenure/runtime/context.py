@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 log = logging.getLogger("tenure.job")
 
+_MOST_SPENT = 1 << 63  # at once
+
 
 class Sent:
     """Something on its way to the keeper. Awaiting it waits until it has left this process."""
@@ -168,7 +170,11 @@ class Context:
     def spend(self, **amounts: float) -> None:
         """Count against the budget of this job and of every job above it."""
         for unit, amount in amounts.items():
-            if isinstance(amount, bool) or not isinstance(amount, (int, float)) or not amount >= 0:
+            if (
+                isinstance(amount, bool)
+                or not isinstance(amount, (int, float))
+                or not 0 <= amount < _MOST_SPENT
+            ):
                 raise InputRefused(
                     f"{amount!r} {unit} cannot be spent; it takes a number from 0 on"
                 )
