@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tenure.control.handle import Handle
     from tenure.control.task import Task
     from tenure.runtime.resources import CleanupCoordinator
-    from tenure.runtime.slots import SlotHold
+    from tenure.runtime.slots import Holds, SlotHold
     from tenure.runtime.transactions import JobTransaction
 
 P = ParamSpec("P")
@@ -59,6 +59,7 @@ class Context:
         self._attempt = attempt
         self._checkpoint: dict[str, JSON] = dict(read(attempt.work.checkpoint or b"{}"))
         self._resources: CleanupCoordinator | None = None
+        self._holds: Holds | None = None
         self.log = log
 
     @property
@@ -215,9 +216,11 @@ class Context:
 
     def slot(self, pool: str) -> "SlotHold":
         """One of the pool's slots while the block lasts: ``with`` or ``async with``; its name."""
-        from tenure.runtime.slots import SlotHold
+        from tenure.runtime.slots import Holds, SlotHold
 
-        return SlotHold(self._attempt, pool)
+        if self._holds is None:
+            self._holds = Holds(self._attempt.work.slots or ())
+        return SlotHold(self._attempt, pool, self._holds)
 
     # What it leaves behind.
 

@@ -1,20 +1,47 @@
 """A slot of a pool, held by a block of a job's code."""
 
+from collections.abc import Iterable
 from types import TracebackType
 
 from tenure.errors import InputRefused
 from tenure.runtime.runner.attempt import Attempt
 
 
+class Holds:
+    """How many blocks of a job hold its slot of each pool.
+
+    A job has one slot of a pool, however often it asks; the last to leave gives it back. One that
+    it was started with stays its own until it ends.
+    """
+
+    def __init__(self, own: Iterable[str]) -> None:
+        # Lists, because to append and to pop is one step: there is no lock to be interrupted in.
+        self._blocks: dict[str, list[None]] = {pool: [None] for pool in own}
+
+    def enter(self, pool: str) -> None:
+        self._blocks.setdefault(pool, []).append(None)
+
+    def leave(self, pool: str) -> bool:
+        """Whether nobody holds it any more."""
+        self._blocks[pool].pop()
+        return not self._blocks[pool]
+
+
 class SlotHold:
     """``with ctx.slot("gpu") as name:`` or ``async with``; waits until one is free."""
 
-    def __init__(self, attempt: Attempt, pool: str) -> None:
+    def __init__(self, attempt: Attempt, pool: str, holds: Holds) -> None:
         self._attempt = attempt
         self._pool = pool
+        self._holds = holds
 
     def __enter__(self) -> str:
-        return self._got(self._attempt.link.ask(self._attempt.work.run, "slot", self._pool))
+        self._holds.enter(self._pool)
+        try:
+            return self._got(self._attempt.link.ask(self._attempt.work.run, "slot", self._pool))
+        except BaseException:
+            self._leave()
+            raise
 
     def __exit__(
         self,
@@ -22,10 +49,16 @@ class SlotHold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._attempt.say(give=(self._pool,))
+        self._leave()
 
     async def __aenter__(self) -> str:
-        return self._got(await self._attempt.link.aask(self._attempt.work.run, "slot", self._pool))
+        self._holds.enter(self._pool)
+        try:
+            asked = self._attempt.link.aask(self._attempt.work.run, "slot", self._pool)
+            return self._got(await asked)
+        except BaseException:
+            self._leave()
+            raise
 
     async def __aexit__(
         self,
@@ -33,7 +66,11 @@ class SlotHold:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._attempt.say(give=(self._pool,))
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._holds.leave(self._pool):
+            self._attempt.say(give=(self._pool,))
 
     def _got(self, slot: str | None) -> str:
         if slot is None:
