@@ -29,6 +29,7 @@ class Lease:
         self._line = line
         self._length = keeper.settings.lease.total_seconds()
         self._margin = min(max(0.25, self._length / 10), 2.0)  # to freeze a tree in
+        self._patience = max(1.0, self._length / 3)  # so that another try fits into the lease
         self._wake = asyncio.Event()
         self._backoff = Backoff(first=0.1, longest=1.0)
         self.trusted_until = 0.0
@@ -63,7 +64,7 @@ class Lease:
         asked_at = boottime()
         # When some time was lost, ask what is left; to a beat in time it makes no difference.
         holding = self._holding() if frozen else []
-        answer = await asked(self._line, working.renew(self._keeper.id, holding), self._length)
+        answer = await asked(self._line, working.renew(self._keeper.id, holding), self._patience)
         if not answer.alive:
             raise LeaseLost(f"worker {self._keeper.id} was declared dead")
         assert answer.expires_at is not None

@@ -35,6 +35,8 @@ from tenure.store.notices import Notices
 
 _log = logging.getLogger("tenure.worker")
 
+_PROVE_EVERY = 8.0  # seconds; so a listener that has fallen deaf is missed within 15
+
 
 class Exit(IntEnum):
     """How a worker ended, as its exit code."""
@@ -186,7 +188,9 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
     for name, exchange in keeper.exchanges.items():
         for kind, tasks in announced.tasks.items():
             exchange.serve(keeper.staff.crew(kind, name, sizes[kind]), tasks)
-    notices = Notices(url, f"tenure_{keeper.id}", keeper.noticed, settings)
+    notices = Notices(
+        url, f"tenure_{keeper.id}", keeper.noticed, settings, prove_every=_PROVE_EVERY
+    )
     _log.info("worker %s runs %s", keeper.id, ", ".join(announced.names) or "nothing")
     ends: list[Drained] = []
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tenure.errors import InputRefused, TenureError
+from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.storable import storable
@@ -131,8 +132,10 @@ class Reports:
     async def _send(self, line: Line, batch: list[Pending]) -> None:
         while batch:
             try:
-                answer = await line.send(
+                answer = await asked(
+                    line,
                     working.report(self._keeper.id, [pending.report for pending in batch]),
+                    self._keeper.settings.lease.total_seconds(),
                     self._keeper.tenant(self._tenant),
                 )
             except InputRefused as problem:
