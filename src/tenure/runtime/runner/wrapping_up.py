@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tenure.job")
 
+_LIMITS: Mapping[str, type[Exception]] = {
+    "policy:timeout": TimeoutError,
+    "policy:memory": MemoryError,
+}
+
 
 def coordinator(attempt: Attempt) -> "CleanupCoordinator":
     """The resources of an attempt."""
@@ -71,11 +76,27 @@ def _hook(
 ) -> Callable[[], Any] | None:
     task = attempt.link.app.tasks.get(attempt.work.task)
     hooks = task.hooks if task is not None else {}
-    if how["how"] == "stopped" and "on_cancel" in hooks:
+    ended_by = how["how"]
+    if ended_by == "stopped" and (limit := _passed_limit(attempt)) is not None:
+        ended_by, error = "failed", limit
+    if ended_by == "stopped" and "on_cancel" in hooks and not _goes_on_elsewhere(attempt):
         return lambda: hooks["on_cancel"](attempt.make_context())
-    if how["how"] == "failed" and "on_failure" in hooks:
+    if ended_by == "failed" and "on_failure" in hooks:
         return lambda: hooks["on_failure"](attempt.make_context(), error)
     return None
+
+
+def _passed_limit(attempt: Attempt) -> BaseException | None:
+    """The failure that the keeper makes of an attempt that it stopped for a limit."""
+    orders = attempt.orders
+    if orders is None or orders.by not in _LIMITS:
+        return None
+    return _LIMITS[orders.by](orders.reason)
+
+
+def _goes_on_elsewhere(attempt: Attempt) -> bool:
+    """Whether nobody wants it to end: its worker leaves, or another job needs its slot."""
+    return attempt.orders is not None and attempt.orders.cancellation_id is None
 
 
 def _resources(attempt: Attempt) -> "CleanupCoordinator | None":
