@@ -344,3 +344,19 @@ def test_only_numbers_are_spent(amount: Any) -> None:
     with pytest.raises(InputRefused, match="cannot be spent"):
         Context(attempt).spend(tokens=amount)
     assert said == []
+
+
+@pytest.mark.parametrize("value", [b"{not json", b"", b'"\xff"', b'"\\u0000"', b"1 2"])
+def test_a_result_that_is_no_json_fails_its_job_alone(value: bytes) -> None:
+    """From a runner that was taken over; the database would refuse the whole call."""
+
+    @in_a_keeper
+    async def forged(scene: Scene) -> None:
+        runner = scene.runner()
+        run = scene.start(claimed())
+        scene.keeper.heard(runner, Endings((Ended(run.number, "completed", value),)))
+        [told] = scene.finished
+        assert told.outcome == "failed"
+        assert "cannot be recorded" in told.error["message"]
+
+    forged()

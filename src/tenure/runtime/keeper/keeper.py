@@ -7,6 +7,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -33,7 +35,7 @@ from tenure.runtime.keeper.run import Limits, Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.stops import Stops
-from tenure.runtime.keeper.storable import storable
+from tenure.runtime.keeper.storable import refuse_no_json, storable
 from tenure.runtime.keeper.verdicts import ending, killed
 from tenure.runtime.messages import (
     Ended,
@@ -183,13 +185,18 @@ class Keeper:
             run = runner.runs.get(one.run)
             if run is None:
                 continue
-            told = self._recordable(run, lambda: ending(run, one, now, self.settings.on_drain))  # noqa: B023
+            told = self._recordable(run, partial(self._told, run, one, now))
             self._clean_up_again(run, one)
             if one.left:
                 self._wait_for_the_rest(runner, run, told, one.left)
             else:
                 done.append((run, told))
         self._conclude(runner, done)
+
+    def _told(self, run: Run, ended: Ended, now: datetime) -> Ending | None:
+        if ended.how == "completed":
+            refuse_no_json(ended.value)
+        return ending(run, ended, now, self.settings.on_drain)
 
     def _recordable(self, run: Run, say: Callable[[], Ending | None]) -> Ending | None:
         """What to record of its end; that nobody can, where its code said such things."""

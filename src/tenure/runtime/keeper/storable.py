@@ -3,6 +3,23 @@
 from math import isfinite
 from typing import Any
 
+import msgspec
+
+from tenure.store.new_jobs import as_json
+
+_unread = msgspec.json.Decoder(msgspec.Raw)
+
+
+def refuse_no_json(value: bytes) -> None:
+    """ValueError or InputRefused for what the database would refuse, with all that goes with it."""
+    try:
+        _unread.decode(value)
+        value.decode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if b"\\u0000" in value:
+        as_json(msgspec.Raw(value))
+
 
 def storable(value: Any) -> Any:
     """The same value without what PostgreSQL cannot store: NUL, and numbers that JSON lacks."""
