@@ -1,6 +1,6 @@
 """Programs, and jobs that print."""
 
-# ruff: noqa: T201 - what no job should do is what these do
+# ruff: noqa: ASYNC110, T201 - what no job should do is what these do
 
 import asyncio
 import os
@@ -25,12 +25,12 @@ cannot_start = app.command("cannot_start", ["/nowhere/at/all"], retry=0)
 _PROGRAM = """
 import os, subprocess, sys, time
 child = subprocess.Popen(["sleep", "3600"], start_new_session=True)
-with open(sys.argv[1], "a") as file: file.write(f"{os.getpid()}\\n{child.pid}\\n")
+with open(sys.argv[1], "a") as file: print(os.getpid(), child.pid, sep="\\n", file=file)
 print("the program runs", flush=True)
-open(sys.argv[2], "w").close()
 if sys.argv[3] == "deaf":
     import signal
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(sys.argv[2], "w").close()
 time.sleep(3600)
 """
 runs_on = app.command(
@@ -78,3 +78,10 @@ async def blocks_for_a_while(ctx: Context, seconds: float) -> str:
 
 def _this_is_where_it_blocks(seconds: float) -> None:
     time.sleep(seconds)
+
+
+@app.task(retry=0)
+async def is_busy_but_turns(ctx: Context, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        await asyncio.sleep(0)
