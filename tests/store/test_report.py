@@ -1,5 +1,6 @@
 """report: what running jobs have to say, many at once, fenced; and what they spend."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -301,3 +302,36 @@ def test_artifacts_that_were_deleted_are_forgotten_and_those_of_others_are_not(
     assert len(store.show(job.id).artifacts) == 1
     report(worker, job, forget_artifacts=True)
     assert store.show(job.id).artifacts == ()
+
+
+def test_a_report_that_is_said_again_is_recorded_once_and_answered_as_before(store: Store) -> None:
+    worker, job = running(store, budget={"tokens": 1})
+    told = Report(job=job.id, token=job.token, partials=[1], spent={"tokens": 2})
+
+    first = store.report(worker.id, [told], number=1)
+    again = store.report(worker.id, [told], number=1)
+
+    assert again == first
+    assert first.exhausted != ()
+    shown = store.show(job.id)
+    assert (shown.partials, shown.spent) == (1, {"tokens": 2})
+    store.report(worker.id, [told], number=2)
+    assert store.show(job.id).partials == 2
+
+
+def test_a_report_that_is_said_again_waits_for_the_first_try(
+    store: Store, connect: Connect
+) -> None:
+    worker, job = running(store)
+    told = [{"job": job.id, "token": job.token, "partials": [1]}]
+    query = "SELECT tenure.report(%s, %s::jsonb, 1)"
+    one, two = connect(), connect()
+    one.execute(query, (worker.id, json.dumps(told)))
+    two.execute("SET LOCAL lock_timeout = '200ms'")
+    with pytest.raises(psycopg.errors.LockNotAvailable):
+        two.execute(query, (worker.id, json.dumps(told)))
+    two.rollback()
+    one.commit()
+    two.execute(query, (worker.id, json.dumps(told)))
+    two.commit()
+    assert store.show(job.id).partials == 1

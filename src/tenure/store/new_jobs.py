@@ -22,7 +22,7 @@ def as_json(value: Any) -> str:
         text = _encoder.encode(value).decode("utf-8")
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputRefused(f"this cannot be written as JSON: {error}") from None
-    if _NUL.search(text):
+    if "\\u0000" in text and _NUL.search(text):
         raise InputRefused("a text contains the character NUL, which PostgreSQL cannot store")
     return text
 

@@ -10,7 +10,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tenure.errors import StoreUnavailable
+import msgspec
+
+from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew
@@ -147,7 +149,7 @@ class Exchange:
         size = 0
         while self._outbox and len(endings) < BATCH and size < _MOST_BYTES:
             ending = self._outbox.popleft()
-            size += len(ending.value) if isinstance(ending.value, (bytes, memoryview)) else 0
+            size += len(ending.value) if isinstance(ending.value, msgspec.Raw) else 0
             endings.append(ending)
         return endings
 
@@ -189,7 +191,9 @@ class Exchange:
                     hungry=self._has_room_beside(asks),
                 ),
             )
-        except StoreUnavailable as problem:
+        except InputRefused as problem:
+            await self._one_by_one(line, endings, problem)
+        except TenureError as problem:
             self._outbox.extendleft(reversed(endings))
             self._uncertain = self._uncertain or bool(asks)
             self._promote = True
@@ -202,6 +206,21 @@ class Exchange:
             self._in_flight -= 1
             for asking in asks:
                 asking.appetite.crew.reserved -= asking.want.n
+
+    async def _one_by_one(self, line: Line, endings: list[Ending], problem: InputRefused) -> None:
+        """One of them cannot be taken. It ends failed; the others are not lost with it."""
+        if len(endings) > 1:
+            for ending in endings:
+                await self._exchange(line, [ending], [], promote=False)
+            return
+        for ending in endings:
+            _log.error("the end of job %d cannot be recorded: %s", ending.job, problem)
+            error = {"type": "tenure.InputRefused", "message": str(problem)}
+            self._outbox.append(
+                Ending(job=ending.job, token=ending.token, outcome="failed", error=error)
+            )
+        if not endings:
+            await self._keeper.database_is_away(problem, self._backoff)
 
     async def _ask(self, line: Line, call: Call[T]) -> T:
         patience = self._keeper.settings.lease.total_seconds()
@@ -217,7 +236,8 @@ class Exchange:
 
     def _heard(self, answer: Exchanged, endings: list[Ending], asks: list[Asking]) -> None:
         finished = answer.finished
-        if finished.wakes if answer.promoted is None else answer.promoted.more:
+        # Also when it has promoted in the same call: what was locked then waits for another.
+        if finished.wakes or (answer.promoted is not None and answer.promoted.more):
             self._promote = True
         if answer.promoted is not None and (
             answer.promoted.due or answer.promoted.linked or answer.promoted.targets
@@ -267,11 +287,14 @@ class Exchange:
                 and not any(end.job == one.job and end.token == one.token for end in self._outbox)
             ]
             if unknown:
-                await self._ask(line, working.release(self._keeper.id, unknown))
+                released = await self._ask(line, working.release(self._keeper.id, unknown))
+                if released.busy:
+                    await asyncio.sleep(_BUSY_PAUSE)
+                    return  # the next look finds them again
                 _log.warning(
                     "%d jobs were claimed in a call that was lost: given back", len(unknown)
                 )
-        except StoreUnavailable as problem:
+        except TenureError as problem:
             await self._keeper.database_is_away(problem, self._backoff)
         else:
             self._uncertain = False

@@ -40,19 +40,16 @@ class Ladder:
         run.climbing = asyncio.create_task(self._climb(run, orders, last, ask_for))
 
     async def _climb(self, run: Run, orders: Orders, last: Rung, ask_for: float) -> None:
-        kill_at = max(orders.grace, 0)
-        ask_for = min(ask_for, kill_at)
+        grace = max(orders.grace, 0)
+        ask_for = min(ask_for, grace)
         if not await self._ask(run, orders, ask_for) or last is Rung.ASKED:
             return
-        left = kill_at - ask_for
-        terminate_after = left - min(_LAST, left / 2)
-        if orders.grace <= 0:
-            terminate_after = 0 if run.runner and run.runner.kind == "process" else FORCED
-        if not await self._interrupt(run, terminate_after) or last is Rung.INTERRUPTED:
-            return
-        seconds = left - terminate_after if orders.grace > 0 else 0
-        if not await self._terminate(run, seconds) or last is Rung.TERMINATED:
-            return
+        if grace > 0 or last is not Rung.KILLED or not _is_alone(run):
+            interrupt_for, terminate_for = _rest_of(grace - ask_for)
+            if not await self._interrupt(run, interrupt_for) or last is Rung.INTERRUPTED:
+                return
+            if not await self._terminate(run, terminate_for) or last is Rung.TERMINATED:
+                return
         await self._keeper.stops.kill(run)
 
     async def _ask(self, run: Run, orders: Orders, seconds: float) -> bool:
@@ -102,3 +99,16 @@ class Ladder:
         if run.rung is None or self._order.index(rung) > self._order.index(run.rung):
             run.rung = rung
             self._keeper.stops.note_rung(run, rung)
+
+
+def _is_alone(run: Run) -> bool:
+    """Whether a kill harms nobody else."""
+    return run.runner is not None and run.runner.kind == "process"
+
+
+def _rest_of(seconds: float) -> tuple[float, float]:
+    """How long to try each of the two rungs before the kill."""
+    if seconds <= 0:
+        return FORCED, 0
+    terminate_for = min(_LAST, seconds / 2)
+    return seconds - terminate_for, terminate_for

@@ -9,7 +9,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from tenure.errors import GuardUnavailable, LeaseLost, StoreUnavailable
+from tenure.errors import GuardUnavailable, LeaseLost, TenureError
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.clock import boottime
@@ -47,7 +47,9 @@ class Lease:
             pause = self._keeper.settings.beat.total_seconds()
             try:
                 await self.run_once()
-            except StoreUnavailable as problem:
+            except LeaseLost:
+                raise
+            except TenureError as problem:
                 pause = self._backoff.next()
                 self._keeper.note_outage(problem)
             self._keeper.watch_guard()

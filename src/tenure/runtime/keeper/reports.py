@@ -6,6 +6,7 @@ progress cost one call. An ending waits until what its job said before is record
 
 import asyncio
 from collections import deque
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -84,6 +85,7 @@ class Reports:
         self._open: dict[int, Pending] = {}  # by run: what may still be added to
         self._something = asyncio.Event()
         self._backoff = Backoff()
+        self._numbers = count(1)  # of reports; one that is said again keeps its own
 
     def add(self, run: Run, said: Said) -> None:
         self._of(run).add(said)
@@ -130,11 +132,13 @@ class Reports:
         return batch
 
     async def _send(self, line: Line, batch: list[Pending]) -> None:
+        number = next(self._numbers)
         while batch:
+            told = [pending.report for pending in batch]
             try:
                 answer = await asked(
                     line,
-                    working.report(self._keeper.id, [pending.report for pending in batch]),
+                    working.report(self._keeper.id, told, number=number),
                     self._keeper.settings.lease.total_seconds(),
                     self._keeper.tenant(self._tenant),
                 )
@@ -151,6 +155,7 @@ class Reports:
             else:
                 self._backoff.reset()
                 batch = self._heard(batch, answer)
+                number = next(self._numbers)
                 if batch:
                     await asyncio.sleep(_BUSY_PAUSE)
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import State
-from tenure.errors import StoreUnavailable
+from tenure.errors import StoreUnavailable, TenureError
 from tenure.runtime.keeper.clock import boottime
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ async def every(pause: timedelta, run_once: Callable[[], Awaitable[object]]) -> 
             await run_once()
         except StoreUnavailable as problem:
             _log.debug("%s", problem)
+        except TenureError as problem:
+            _log.warning("%s", problem)
 
 
 class Recovery:

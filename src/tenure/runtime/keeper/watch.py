@@ -25,8 +25,9 @@ class Watch:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
         self._told: dict[str, int] = {}  # by runner: the run whose blocking was told
-        queues = (keeper.settings.preempt or "").split(",")
-        self._preempting = {queue.strip() for queue in queues if queue.strip()}
+        queues = {queue.strip() for queue in (keeper.settings.preempt or "").split(",")} - {""}
+        # Those that this worker does not serve cannot need a slot of it.
+        self._preempting = queues if keeper.queues is None else queues & set(keeper.queues)
 
     async def serve(self) -> None:
         while True:

@@ -179,13 +179,18 @@ def release(worker: UUID, jobs: Sequence[Ending]) -> Call[Finished]:
     )
 
 
-def report(worker: UUID, reports: Sequence[Report]) -> Call[Reported]:
+def report(worker: UUID, reports: Sequence[Report], *, number: int | None = None) -> Call[Reported]:
     for said in reports:
         refuse_not_json([said.progress, said.checkpoint, *said.partials])
     return Call(
         "report",
-        {**of_worker(worker), "reports": Argument(as_json(reports), "jsonb")},
+        {
+            **of_worker(worker),
+            "reports": Argument(as_json(reports), "jsonb"),
+            "number": Argument(number, "int8"),
+        },
         answer(Reported),
+        safe=number is not None,
     )
 
 

@@ -12,5 +12,13 @@ CREATE TABLE tenant.admission (
 INSERT INTO tenant.admission (role_name, kind)
 SELECT DISTINCT a.name, a.after ->> 'kind' FROM tenant.audit AS a WHERE a.verb = 'admit' AND a.subject = 'role';
 
+-- The last report of each worker, so that one whose answer was lost can be said again.
+CREATE TABLE tenant.reported (
+    worker_id uuid PRIMARY KEY,
+    number    bigint NOT NULL,
+    answer    json
+) WITH (fillfactor = 50);
+
+DROP FUNCTION IF EXISTS tenant.report(uuid, jsonb);
 DROP FUNCTION IF EXISTS tenant.stop(bigint, text, text, boolean, boolean, interval, tenure.rung, text, text);
 DROP FUNCTION IF EXISTS tenant.ask_again(tenant.cancellation, boolean, interval, text, text, text);

@@ -52,6 +52,8 @@ BEGIN
         DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events;
         GET DIAGNOSTICS events = ROW_COUNT;
         -- A job that still names such a worker is an orphan of an unknown one.
+        DELETE FROM tenant.reported AS r WHERE NOT EXISTS (
+            SELECT FROM tenure.worker AS w WHERE w.id = r.worker_id AND w.dead_at IS NULL);
         DELETE FROM tenure.worker AS w WHERE w.dead_at < moment - keep_events;
     END IF;
     RETURN json_build_object('jobs', cardinality(gone), 'events', events, 'more', cardinality(roots) >= n);

@@ -3,7 +3,10 @@
 --
 -- Spending is recorded even when the rest is refused, or crash loops would escape their budget; it
 -- counts for the job and everything above it. A budget is exhausted when more than its limit is spent.
-CREATE OR REPLACE FUNCTION tenant.report(worker uuid, reports jsonb) RETURNS json
+--
+-- "number" grows with every report of a worker. One that is said again, because its answer was lost,
+-- keeps its number: it is not recorded twice, and is answered as it was.
+CREATE OR REPLACE FUNCTION tenant.report(worker uuid, reports jsonb, number bigint DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -14,7 +17,17 @@ DECLARE
     exhausted json;
     granted   json;
     missing   json;
+    reply     json;
 BEGIN
+    IF number IS NOT NULL THEN
+        -- Whoever says it again waits here for a first try that is still under way.
+        INSERT INTO tenant.reported AS r (worker_id, number) VALUES (worker, report.number)
+        ON CONFLICT (worker_id) DO UPDATE SET number = excluded.number, answer = NULL WHERE r.number < excluded.number;
+        IF NOT FOUND THEN
+            SELECT r.answer INTO reply FROM tenant.reported AS r WHERE r.worker_id = worker;
+            RETURN reply;
+        END IF;
+    END IF;
     PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
     alive := FOUND;
     moment := tenure.now();
@@ -75,6 +88,10 @@ BEGIN
             WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
                           WHERE a.job = (r ->> 'job')::bigint AND a.token = (r ->> 'token')::bigint)), moment);
     END IF;
-    RETURN json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
+    reply := json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
         'busy', coalesce(missing -> 'busy', '[]'), 'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));
+    IF number IS NOT NULL THEN
+        UPDATE tenant.reported AS r SET answer = reply WHERE r.worker_id = worker;
+    END IF;
+    RETURN reply;
 END $$;
