@@ -55,7 +55,7 @@ class Ladder:
     async def _ask(self, run: Run, orders: Orders, seconds: float) -> bool:
         """Whether it goes on after being asked for this long."""
         self._reach(run, Rung.ASKED)
-        if run.runner is None and self._keeper.withdraw(run):
+        if run.runner is None and self._keeper.runs.withdraw(run):
             return False
         if run.runner is not None:
             await self._handed_over(run.runner, orders.grace)
