@@ -38,6 +38,7 @@ def started(ctx: Context, *pids: int) -> None:
     folder = ctx.temp_dir()
     (folder / "file").write_text("something")
     mark(f"temp-{ctx.job.id}", str(folder))
+    mark(f"runner-{ctx.job.id}", str(os.getpid()))
     mark(f"started-{ctx.job.id}", str(ctx.attempt))
 
 

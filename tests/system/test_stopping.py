@@ -85,7 +85,10 @@ def test_a_coroutine_has_not_stopped_before_its_threads_and_tasks_have(
     stage: Stage, name: str
 ) -> None:
     handle = stage.start(getattr(stopping, name))
-    stage.is_stopped(handle, stage.stop(handle, grace="1s"), "interrupted", "terminated", "killed")
+    [runner] = stage.lines(f"runner-{handle.id}")
+    record = stage.stop(handle, grace="1s")
+    assert not Path(f"/proc/{runner}").exists(), "it was the only way to end them"
+    stage.is_stopped(handle, record, "interrupted", "terminated", "killed")
 
 
 def test_a_coroutine_has_not_completed_before_its_thread_has_ended(
