@@ -93,7 +93,7 @@ class Scene:
         self.serving = asyncio.create_task(self.reports.serve(cast(Any, self.line)))
 
     def runner(self) -> Runner:
-        runner = Runner("runner-1", self.keeper.heard, self.keeper.runner_lost)
+        runner = Runner("runner-1", self.keeper.runs.heard, self.keeper.runs.runner_lost)
         runner.kind, runner.tenant, runner.pid = "process", "default", 42
         runner.ready.set()
         runner._channel = cast(Any, Sink())
@@ -101,8 +101,8 @@ class Scene:
         return runner
 
     def start(self, job: Claimed) -> Run:
-        self.keeper.claimed("default", self.crew, [job])
-        return next(run for run in self.keeper.runs.values() if run.job is job)
+        self.keeper.runs.claimed("default", self.crew, [job])
+        return next(run for run in self.keeper.runs if run.job is job)
 
 
 class Sink:
@@ -135,14 +135,16 @@ async def turns(n: int = 10) -> None:
 async def test_an_end_is_not_told_before_its_runner_is_gone(scene: Scene) -> None:
     runner = scene.runner()
     run = scene.start(claimed())
-    scene.keeper.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
-    scene.keeper.heard(runner, Endings((Ended(run.number, "completed", b"1", left="a thread"),)))
+    scene.keeper.runs.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
+    scene.keeper.runs.heard(
+        runner, Endings((Ended(run.number, "completed", b"1", left="a thread"),))
+    )
     scene.line.open.set()
     await turns()
     assert run.unrecorded == 0
     assert scene.guard.killed == [42]
     assert scene.finished == [], "its code may still run"
-    scene.keeper.runner_lost(runner, Exit(None, signal.SIGKILL))
+    scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
     assert [told.outcome for told in scene.finished] == ["completed"]
 
 
@@ -165,7 +167,7 @@ async def test_a_job_that_is_anothers_by_now_does_not_start(scene: Scene) -> Non
     runner = scene.runner()
     scene.crew._distribute()
     assert runner.runs == {}
-    assert (scene.crew.running, scene.keeper.runs, scene.finished) == (0, {}, [])
+    assert (scene.crew.running, len(scene.keeper.runs), scene.finished) == (0, 0, [])
 
 
 @in_a_keeper
@@ -188,11 +190,11 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
 
     store: Any = scene.keeper.store("default")
     store.send = send
-    scene.keeper.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
-    scene.keeper.runner_lost(runner, Exit(None, signal.SIGKILL))
+    scene.keeper.runs.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
+    scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
     await turns()
     assert told == []
-    assert scene.keeper.knows("default", 1, 1), "it is neither given back nor forgotten"
+    assert scene.keeper.runs.of("default", 1, 1), "it is neither given back nor forgotten"
     assert not scene.keeper.is_idle
     scene.line.open.set()
     async with asyncio.timeout(10):
@@ -207,7 +209,7 @@ async def test_a_runner_that_died_before_it_had_its_jobs_costs_them_nothing(scen
     runner = scene.runner()
     runner.ready.clear()
     scene.start(claimed())
-    scene.keeper.runner_lost(runner, Exit(1, None))
+    scene.keeper.runs.runner_lost(runner, Exit(1, None))
     [told] = scene.finished
     assert (told.outcome, told.suspect) == ("released", False)
 
@@ -215,7 +217,7 @@ async def test_a_runner_that_died_before_it_had_its_jobs_costs_them_nothing(scen
 @in_a_keeper
 async def test_an_interrupt_of_a_run_that_is_over_leaves_nothing_behind(scene: Scene) -> None:
     runner = scene.runner()
-    scene.keeper.heard(runner, Interrupting(99))
+    scene.keeper.runs.heard(runner, Interrupting(99))
     assert runner.passed_on == set()
 
 
@@ -280,7 +282,7 @@ def test_every_question_is_answered(about: str) -> None:
         runner = scene.runner()
         run = scene.start(claimed())
         asker = 99 if about == "flush" else run.number
-        scene.keeper.heard(runner, Question(5, asker, about, {"task": 7}))
+        scene.keeper.runs.heard(runner, Question(5, asker, about, {"task": 7}))
         sink: Any = runner._channel
         async with asyncio.timeout(10):
             while not any(hasattr(one, "refusal") for one in sink.sent):  # noqa: ASYNC110
@@ -311,7 +313,7 @@ async def test_a_retry_beyond_all_time_ends_its_job_with_a_sentence(scene: Scene
     far = {"retry": {"max": 3, "base": "999999999d", "cap": "999999999d", "jitter": 0}}
     run = scene.start(claimed(options=far))
     run.cause, run.killed = "timeout", True
-    scene.keeper.runner_lost(runner, Exit(None, signal.SIGKILL))
+    scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
     [told] = scene.finished
     assert told.outcome == "failed"
     assert "cannot be recorded" in told.error["message"]
@@ -354,7 +356,7 @@ def test_a_result_that_is_no_json_fails_its_job_alone(value: bytes) -> None:
     async def forged(scene: Scene) -> None:
         runner = scene.runner()
         run = scene.start(claimed())
-        scene.keeper.heard(runner, Endings((Ended(run.number, "completed", value),)))
+        scene.keeper.runs.heard(runner, Endings((Ended(run.number, "completed", value),)))
         [told] = scene.finished
         assert told.outcome == "failed"
         assert "cannot be recorded" in told.error["message"]

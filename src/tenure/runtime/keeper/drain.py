@@ -65,13 +65,13 @@ class Drain:
                 return False
             if loop.time() >= say_at:
                 say_at += _SAY_EVERY
-                waits = ", ".join(str(run) for run in list(self._keeper.runs.values())[:10])
+                waits = ", ".join(str(run) for run in list(self._keeper.runs)[:10])
                 _log.info("draining; waiting for %d: %s", len(self._keeper.runs), waits)
             await asyncio.sleep(_LOOK_EVERY)
         return True
 
     def _stop_all(self, grace: float) -> int:
-        runs = list(self._keeper.runs.values())
+        runs = list(self._keeper.runs)
         _log.warning("draining: %d jobs are stopped and given back", len(runs))
         for run in runs:
             self._keeper.stops.for_drain(run, grace)

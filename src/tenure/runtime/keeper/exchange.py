@@ -269,7 +269,7 @@ class Exchange:
         if not appetite.plenty and asking.want.floors is not None:
             self._look_at = min(self._look_at, appetite.floors_until)
         if claim.jobs:
-            self._keeper.claimed(self._tenant, appetite.crew, claim.jobs)
+            self._keeper.runs.claimed(self._tenant, appetite.crew, claim.jobs)
 
     async def _settle(self, line: Line) -> None:
         """A call was lost on the way: give back what was claimed without our knowing."""
@@ -283,7 +283,7 @@ class Exchange:
             unknown = [
                 Ending(job=one.job, token=one.token)
                 for one in held
-                if not self._keeper.knows(self._tenant, one.job, one.token)
+                if not self._keeper.runs.of(self._tenant, one.job, one.token)
                 and not any(end.job == one.job and end.token == one.token for end in self._outbox)
             ]
             if unknown:

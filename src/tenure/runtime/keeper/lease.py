@@ -87,6 +87,4 @@ class Lease:
         self._keeper.guard.trust_until(self.trusted_until)
 
     def _holding(self) -> list[Holding]:
-        return [
-            Holding(run.tenant, run.job.id, run.job.token) for run in self._keeper.runs.values()
-        ]
+        return [Holding(run.tenant, run.job.id, run.job.token) for run in self._keeper.runs]

@@ -226,9 +226,9 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
 async def _watch(keeper: Keeper) -> None:
     """A dead guard has taken its runners with it: give their jobs back before anything else."""
     await keeper.guard.died
-    for run in [run for run in keeper.runs.values() if run.runner is None]:
+    for run in [run for run in keeper.runs if run.runner is None]:
         run.cause = "preemption"  # it waited for a runner, and is released unspent
-        keeper.withdraw(run)
+        keeper.runs.withdraw(run)
     try:
         async with asyncio.timeout(keeper.settings.lease.total_seconds()):
             while not keeper.is_idle:  # noqa: ASYNC110 - it hangs on four things

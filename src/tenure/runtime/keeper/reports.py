@@ -194,4 +194,4 @@ class Reports:
 
     def _is_through(self, pending: Pending) -> None:
         pending.run.unrecorded -= 1
-        self._keeper.recorded(pending.run)
+        self._keeper.runs.recorded(pending.run)

@@ -41,7 +41,7 @@ class Rungs:
             for run in runs:
                 run.unrecorded -= 1
                 if run.has_ended:
-                    self._keeper.recorded(run)
+                    self._keeper.runs.recorded(run)
         del self._waiting[place]
 
     async def _write_once(self, tenant: str, record: str, runs: list[Run]) -> None:

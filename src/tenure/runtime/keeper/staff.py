@@ -47,6 +47,7 @@ class Staff:
         self._gone_early: dict[int, Exit] = {}  # before we heard that they were there
         self._spare: asyncio.Task[Runner] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = asyncio.Semaphore(max(2, os.cpu_count() or 1))  # more at once is no faster
         self.crews: dict[tuple[str, Kind], Crew] = {}
         guard.on_exit = self._exited
 
@@ -115,6 +116,10 @@ class Staff:
                 return runner
 
     async def _spawn(self) -> Runner:
+        async with self._turns:
+            return await self._spawn_one()
+
+    async def _spawn_one(self) -> Runner:
         runner = Runner(f"runner-{next(self._numbers)}", self._heard, self._lost)
         runner.output.on_line = self._printed
         await runner.spawn(self._guard, self._app, self._env)
@@ -145,14 +150,14 @@ class Staff:
         for crew in self.crews.values():
             crew.leave(runner)
         if hasattr(self, "keeper"):
-            self.keeper.runner_lost(runner, how)
+            self.keeper.runs.runner_lost(runner, how)
 
     def _heard(self, runner: Runner, message: FromRunner) -> None:
-        self.keeper.heard(runner, message)
+        self.keeper.runs.heard(runner, message)
 
     def _printed(self, runner: Runner, stream: str, line: str) -> None:
         if hasattr(self, "keeper"):
-            self.keeper.printed(runner, stream, line)
+            self.keeper.runs.printed(runner, stream, line)
         else:
             _log.info("%s %s: %s", runner.name, stream, line)
 

@@ -1,0 +1,345 @@
+"""What a worker holds, from the claim of a job to the end of its attempt.
+
+An end is told when the code is gone and all that it said is recorded; until then the run is ours.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tenure.domain.job import JSON
+from tenure.errors import InputRefused, TenureError
+from tenure.runtime.guarding import Ended as Exit
+from tenure.runtime.keeper import deaths
+from tenure.runtime.keeper.clock import boottime
+from tenure.runtime.keeper.crew import Assignment, Crew
+from tenure.runtime.keeper.run import Limits, Run
+from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.storable import refuse_no_json, storable
+from tenure.runtime.keeper.verdicts import ending, killed
+from tenure.runtime.messages import (
+    Ended,
+    Endings,
+    FromRunner,
+    Interrupting,
+    Question,
+    Said,
+    Sayings,
+    Work,
+)
+from tenure.store.calls import working
+from tenure.store.outcomes import Ending
+from tenure.store.results import Claimed
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.keeper import Keeper
+
+_log = logging.getLogger("tenure.worker")
+_BUSY_PAUSE = 0.02
+_numbers = count(1)  # of runs; never used again in this process
+
+
+class Runs:
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+        self._settings = keeper.settings
+        self._defaults = Limits({}, keeper.settings)
+        self._runs: dict[int, Run] = {}
+        self._by_job: dict[tuple[str, int], Run] = {}
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(list(self._runs.values()))
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def of(self, tenant: str, job: int, token: int | None = None) -> Run | None:
+        """The run of a job, under this token if one is given."""
+        run = self._by_job.get((tenant, job))
+        return run if run is not None and token in (None, run.job.token) else None
+
+    def claimed(self, tenant: str, crew: Crew, jobs: Sequence[Claimed]) -> None:
+        assignments: list[Assignment] = []
+        for job in jobs:
+            try:
+                limits = Limits(job.options, self._settings) if job.options else self._defaults
+            except InputRefused as refusal:
+                self._keeper.exchanges[tenant].finish([unreadable(job, refusal)])
+                continue
+            run = Run(next(_numbers), tenant, job, limits)
+            self._runs[run.number] = run
+            self._by_job[tenant, job.id] = run
+            assignments.append((run, _work(run)))
+            if job.options:
+                self._keeper.stops.set_timers(run)
+            _log.debug(
+                "worker %s claimed job %d (%s, attempt %d)",
+                self._keeper.id,
+                job.id,
+                job.task,
+                job.attempt,
+            )
+        crew.assign(assignments)
+
+    def heard(self, runner: Runner, message: FromRunner) -> None:
+        match message:
+            case Endings(ended):
+                self._ended(runner, ended)
+            case Sayings(said):
+                for one in said:
+                    if run := runner.runs.get(one.run):
+                        self._keeper.reports[run.tenant].add(run, one)
+            case Interrupting(number):
+                if number in runner.runs:
+                    runner.passed_on.add(number)
+            case Question():
+                self._keeper.questions.hear(runner, message)
+
+    def printed(self, runner: Runner, stream: str, line: str) -> None:
+        """A line on the standard output of a runner."""
+        run = next(iter(runner.runs.values()), None) if runner.kind == "process" else None
+        if run is None:
+            _log.info("%s %s: %s", runner.name, stream, line)
+        elif run.may_print(self._settings.max_log_lines):
+            self._keeper.reports[run.tenant].add(run, Said(run.number, logs=((stream, line),)))
+
+    def _ended(self, runner: Runner, ended: Sequence[Ended]) -> None:
+        now = self._keeper.clock.now()
+        runner.output.drain()
+        done = []
+        for one in ended:
+            run = runner.runs.get(one.run)
+            if run is None:
+                continue
+            told = self._recordable(run, partial(self._told, run, one, now))
+            self._clean_up_again(run, one)
+            if one.left:
+                self._wait_for_the_rest(runner, run, told, one.left)
+            else:
+                done.append((run, told))
+        self._conclude(runner, done)
+
+    def _told(self, run: Run, ended: Ended, now: datetime) -> Ending | None:
+        if ended.how == "completed":
+            refuse_no_json(ended.value)
+        return ending(run, ended, now, self._settings.on_drain)
+
+    def _recordable(self, run: Run, say: Callable[[], Ending | None]) -> Ending | None:
+        """What to record of its end; that nobody can, where its code said such things."""
+        try:
+            told = say()
+        except (TenureError, ValueError, OverflowError) as problem:
+            sentence = f"how it ended cannot be recorded: {problem}"
+            error = {"type": "tenure.InputRefused", "message": sentence}
+            return Ending(job=run.job.id, token=run.job.token, outcome="failed", error=error)
+        if told is None or (told.error is None and told.cleanup is None):
+            return told
+        return msgspec.structs.replace(
+            told, error=storable(told.error), cleanup=storable(told.cleanup)
+        )
+
+    def _killed(self, run: Run) -> Ending | None:
+        now = self._keeper.clock.now()
+        return self._recordable(run, lambda: killed(run, now, self._settings.on_drain))
+
+    def _conclude(self, runner: Runner, done: Sequence[tuple[Run, Ending | None]]) -> None:
+        """Their code is gone: hand their endings over, when all they said is recorded."""
+        endings = []
+        for run, told in done:
+            self._end(runner, run)
+            run.ending = told
+            if told is None:
+                self._forget(run)
+                self._keeper.exchanges[run.tenant].promote_soon()
+            elif run.lost:
+                self._forget(run)  # what became of it is another worker's to say
+            elif not run.unrecorded:
+                endings.append(told)
+                self._forget(run)
+        if runner.tenant is not None:
+            self._keeper.exchanges[runner.tenant].finish(endings)
+        self._make_room(runner, len(done))
+
+    def _end(self, runner: Runner, run: Run) -> None:
+        runner.runs.pop(run.number, None)
+        runner.passed_on.discard(run.number)
+        runner.done += 1
+        self._say_what_was_dropped(run)
+        run.end()
+
+    def _make_room(self, runner: Runner, n: int) -> None:
+        if self._is_worn_out(runner):
+            self._keeper.staff.retire(runner)
+        crew = self._keeper.staff.crews.get((runner.tenant or "", runner.kind or "async"))
+        if crew is not None:
+            crew.ended(n)
+
+    def _say_what_was_dropped(self, run: Run) -> None:
+        dropped = run.lines - self._settings.max_log_lines
+        if dropped > 0:
+            line = f"{dropped} lines of output were dropped: the limit of a job was reached"
+            self._keeper.reports[run.tenant].add(run, Said(run.number, logs=(("warning", line),)))
+
+    def recorded(self, run: Run) -> None:
+        """All that this run said until now is recorded; its ending may follow.
+
+        Not while its runner still has to end: until then its code is not gone.
+        """
+        through = run.has_ended and not run.unrecorded and self._runs.get(run.number) is run
+        if through and run.ending is not None:
+            self._forget(run)
+            self._keeper.exchanges[run.tenant].finish([run.ending])
+
+    def _forget(self, run: Run) -> None:
+        self._runs.pop(run.number, None)
+        if self._by_job.get((run.tenant, run.job.id)) is run:
+            del self._by_job[run.tenant, run.job.id]
+        self._keeper.stops.forget(run)
+
+    def withdraw(self, run: Run) -> bool:
+        """Stop a run that has no runner yet; whether that could be done."""
+        for crew in self._keeper.staff.crews.values():
+            if crew.withdraw(run):
+                run.end()
+                self._forget(run)
+                if not run.lost and (told := self._killed(run)) is not None:
+                    self._keeper.exchanges[run.tenant].finish([told])
+                return True
+        return False
+
+    def _wait_for_the_rest(self, runner: Runner, run: Run, told: Ending | None, left: str) -> None:
+        """Its code has ended, but not all it started: it counts when the runner is gone."""
+        run.ending = told
+        run.end_waits = True
+        if runner.kind == "process":
+            runner.killed = runner.retired = True
+            self._keeper.start(self._keeper.guard.kill(runner.pid))
+            return
+        _log.warning("%s left %s behind: %s takes nothing new", run, left, runner.name)
+        self._keeper.staff.retire(runner)
+        self._keeper.start(self._kill_when_alone(runner))
+
+    async def _kill_when_alone(self, runner: Runner) -> None:
+        """Let the neighbours finish first, for a while."""
+        patience = self._settings.stop_grace.total_seconds()
+        for run in list(runner.runs.values()):
+            if not run.end_waits:
+                started = asyncio.get_running_loop().time()
+                await run.ends_within(patience)
+                patience -= asyncio.get_running_loop().time() - started
+        runner.killed = True
+        await self._keeper.guard.kill(runner.pid)
+
+    def runner_lost(self, runner: Runner, how: Exit | None) -> None:
+        """A runner and all below it are gone."""
+        runs = list(runner.runs.values())
+        if not runs:
+            return
+        done: list[tuple[Run, Ending | None]] = []
+        # Its death was not its own doing: a guard also kills what was frozen for too long.
+        innocent = (
+            runner.killed
+            or self._keeper.guard.is_gone
+            or not runner.ready.is_set()
+            or boottime() >= self._keeper.lease.trusted_until
+        )
+        blamed = None if innocent else deaths.culprit(runner, runs)
+        for run in runs:
+            if run.end_waits:
+                done.append((run, run.ending))
+            elif run.killed:
+                done.append((run, self._killed(run)))
+            elif run is blamed:
+                self._end(runner, run)
+                self._keeper.start(self._charge(run, deaths.crash(run, runner, how)))
+            else:
+                suspect = blamed is None and not innocent
+                done.append((run, deaths.give_back(run, suspect=suspect)))
+        if not innocent:
+            _log.error(
+                "%s (pid %d) died: %s; charged: %s; given back: %d",
+                runner.name,
+                runner.pid,
+                how,
+                blamed or "nobody",
+                len(done),
+            )
+        self._conclude(runner, done)
+        self._make_room(runner, len(runs) - len(done))
+
+    async def _charge(self, run: Run, crash: Ending) -> None:
+        """A crash is told when all that its job had said is recorded; until then it is ours."""
+        if run.unrecorded:
+            with suppress(TenureError):
+                await self._keeper.reports[run.tenant].flushed(run)
+        while (
+            told := await self._keeper.insisted(working.crash(self._keeper.id, [crash]), run.tenant)
+        ) is not None:
+            if not told.busy:
+                break
+            await asyncio.sleep(_BUSY_PAUSE)
+        self._forget(run)
+        self._keeper.exchanges[run.tenant].promote_soon()
+
+    def _is_worn_out(self, runner: Runner) -> bool:
+        if runner.kind != "process":
+            return runner.retired or (runner.alone and not runner.runs)
+        return (
+            runner.done >= self._settings.recycle_after
+            or runner.memory > self._settings.recycle_above
+        )
+
+    def _clean_up_again(self, run: Run, ended: Ended) -> None:
+        """What could not be closed is tried again by jobs."""
+        for task, args in ended.again:
+            _log.warning("a resource of %s could not be closed; %s goes on trying", run, task)
+            run.unrecorded += 1  # its ending waits, so that a crash now does not lose the clean-up
+            self._keeper.start(self._clean_up_later(run, task, args))
+
+    async def _clean_up_later(self, run: Run, task: str, args: Mapping[str, JSON]) -> None:
+        try:
+            await self._keeper.questions.clean_up(run, task, args)
+        except TenureError as problem:
+            _log.error("nobody cleans up after %s: %s", run, problem)
+        finally:
+            run.unrecorded -= 1
+            self.recorded(run)
+
+
+def unreadable(job: Claimed, refusal: InputRefused) -> Ending:
+    """A job that cannot even be started ends there, and nowhere else."""
+    _log.warning("job %d: %s", job.id, refusal)
+    error = {"type": "tenure.InputRefused", "message": str(refusal)}
+    return Ending(job=job.id, token=job.token, outcome="failed", error=error)
+
+
+def _work(run: Run) -> Work:
+    job = run.job
+    return Work(
+        run.number,
+        job.id,
+        job.token,
+        job.task,
+        job.queue,
+        job.raw_args,
+        job.attempt,
+        job.max_attempts,
+        job.crashes,
+        job.priority,
+        job.owner,
+        job.root_id,
+        job.parent_id,
+        job.key,
+        job.target,
+        job.slots,
+        job.raw_checkpoint,
+        run.limits.close_timeout.total_seconds(),
+        run.limits.preserve_artifacts,
+    )
