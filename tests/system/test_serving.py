@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure.app import Tenure
+from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
@@ -91,3 +92,19 @@ def test_without_leave_nobody_gives_way(
         low.cancel()
         assert high.result(timeout="20s") == "done"
         Watcher(store).becomes(low.id, State.CANCELLED)
+
+
+def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
+    store: Store, database: str, tmp_path: Path
+) -> None:
+    place = "tests.apps.breakable:app"
+    with running_worker(database, tmp_path, app=place) as worker:
+        [spare] = eventually(lambda: worker.runners)
+        (tmp_path / "broken").touch()
+        spare.kill()
+        [job] = store.enqueue(NewJob(task="tests.apps.breakable.work"))
+        worker.says("the deployment went wrong")
+        Watcher(store).becomes(job.id, State.PENDING)
+        assert store.show(job.id).attempt == 0
+        (tmp_path / "broken").unlink()
+        Watcher(store).becomes(job.id, State.COMPLETED, within=60)

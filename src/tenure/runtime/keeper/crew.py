@@ -24,13 +24,14 @@ class Crew:
         self.runners: list[Runner] = []
         self.running = 0
         self.reserved = 0  # claims on their way
+        self.is_stuck = False  # no runner can be started
         self._ask_for_one = ask_for_one
         self._coming = 0  # runners that were asked for
         self._waiting: list[Assignment] = []
 
     @property
     def free(self) -> int:
-        return self.size - self.running - self.reserved
+        return 0 if self.is_stuck else self.size - self.running - self.reserved
 
     def assign(self, assignments: list[Assignment]) -> None:
         """Let them run, as soon as there is a runner for each."""
@@ -41,6 +42,7 @@ class Crew:
     def join(self, runner: Runner) -> None:
         """A runner that was asked for is there."""
         self._coming -= 1
+        self.is_stuck = False
         self.runners.append(runner)
         self._distribute()
 
@@ -52,6 +54,9 @@ class Crew:
         self.running -= n
         if self._waiting:
             self._distribute()
+
+    def has_waiting(self, run: Run) -> bool:
+        return any(one is run for one, _ in self._waiting)
 
     def withdraw(self, run: Run) -> bool:
         """Take back a run that has no runner yet; whether it could be done."""

@@ -219,6 +219,13 @@ class Keeper:
         except TenureError as problem:
             _log.warning("could not say goodbye: %s", problem)
 
+    async def close(self) -> None:
+        """Whatever it still wanted to do is for another to do."""
+        left = [*self._tasks, *self.questions.tasks, *(run.climbing for run in self.runs)]
+        for task in filter(None, left):
+            task.cancel()
+        await asyncio.gather(*filter(None, left), return_exceptions=True)
+
     def drain(self, reason: str) -> None:
         if self.draining is None:
             self.draining = reason

@@ -144,6 +144,7 @@ class Life:
         keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
         for store in keeper.stores:
             await stack.enter_async_context(store)
+        stack.push_async_callback(keeper.close)
         await _register(keeper)
         return Begun(keeper, announced, url)
 
@@ -226,9 +227,7 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
 async def _watch(keeper: Keeper) -> None:
     """A dead guard has taken its runners with it: give their jobs back before anything else."""
     await keeper.guard.died
-    for run in [run for run in keeper.runs if run.runner is None]:
-        run.cause = "preemption"  # it waited for a runner, and is released unspent
-        keeper.runs.withdraw(run)
+    keeper.runs.give_back_waiting()
     try:
         async with asyncio.timeout(keeper.settings.lease.total_seconds()):
             while not keeper.is_idle:  # noqa: ASYNC110 - it hangs on four things

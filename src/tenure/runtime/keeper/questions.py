@@ -29,7 +29,7 @@ _TRIES = 10  # while the database is there for others
 class Questions:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
-        self._tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
         self._about: dict[str, Callable[[Run, Any], Awaitable[Any]]] = {
             "flush": self._flush,
             "spawn": self._spawn,
@@ -41,8 +41,8 @@ class Questions:
 
     def hear(self, runner: Runner, question: Question) -> None:
         task = asyncio.create_task(self._answer(runner, question))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     async def _answer(self, runner: Runner, question: Question) -> None:
         """Whatever goes wrong is an answer too: the code that asked waits for one."""

@@ -205,11 +205,20 @@ class Runs:
 
     def withdraw(self, run: Run) -> bool:
         """Stop a run that has no runner yet; whether that could be done."""
+        return self._withdrawn(run, None if run.lost else self._killed(run))
+
+    def give_back_waiting(self, crew: Crew | None = None) -> None:
+        """Those that no runner will take, of this crew or of all: others may have one."""
+        for run in self:
+            if run.runner is None and (crew is None or crew.has_waiting(run)):
+                self._withdrawn(run, deaths.give_back(run, suspect=False))
+
+    def _withdrawn(self, run: Run, told: Ending | None) -> bool:
         for crew in self._keeper.staff.crews.values():
             if crew.withdraw(run):
                 run.end()
                 self._forget(run)
-                if not run.lost and (told := self._killed(run)) is not None:
+                if told is not None:
                     self._keeper.exchanges[run.tenant].finish([told])
                 return True
         return False

@@ -84,7 +84,7 @@ class Staff:
             task.cancel()
 
     async def _provide(self, crew: Crew) -> None:
-        runner = await self._next()
+        runner = await self._next(crew)
         runner.begin(
             crew.kind,
             crew.tenant,
@@ -93,8 +93,9 @@ class Staff:
             self._folder,
         )
         crew.join(runner)
+        self.keeper.exchanges[crew.tenant].wake()
 
-    async def _next(self) -> Runner:
+    async def _next(self, crew: Crew) -> Runner:
         """The spare, with another one on its way."""
         backoff = Backoff(first=0.5, longest=30)
         while True:
@@ -107,6 +108,8 @@ class Staff:
                 continue
             except (ImportFailed, OSError) as problem:
                 _log.error("no runner can be started: %s", problem)
+                crew.is_stuck = True  # jobs are for workers that have one
+                self.keeper.runs.give_back_waiting(crew)
                 await asyncio.sleep(backoff.next())
                 continue
             if self._spare is None and self.keeper.may_claim:
