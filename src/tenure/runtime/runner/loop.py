@@ -168,7 +168,8 @@ class LoopRunner:
         except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
             how, error = raised(attempt, problem), problem
         attempt.over = True
-        if attempt.is_plain:
+        hooked = error is not None and task is not None and task.hooks
+        if attempt.is_plain and not hooked:
             self._end(attempt, ended(attempt, how))
         else:
             # In a task of its own: a cancel on its way to the job's must not hit the clean-up.
