@@ -5,6 +5,7 @@ It is started by the guard, with a socket to the keeper, a shared page and a pla
 
 import ctypes
 import faulthandler
+import os
 import signal
 import socket
 import sys
@@ -14,6 +15,7 @@ from tenure.errors import TenureError
 from tenure.runtime.executors.rollback import bring_along
 from tenure.runtime.messages import Begin, Broken, Hello, Quit
 from tenure.runtime.page import Page
+from tenure.runtime.runner import forks
 from tenure.runtime.runner.loading import load
 from tenure.runtime.wire import PlainChannel, from_keeper
 
@@ -27,10 +29,13 @@ def main() -> int:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     faulthandler.register(signal.SIGUSR2, file=STACK, all_threads=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for descriptor in (WIRE, PAGE, STACK):
+        os.set_inheritable(descriptor, False)
+    forks.watch(WIRE)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     channel = PlainChannel(from_keeper, socket.socket(fileno=WIRE))
     try:
-        app = load(path)
+        app = forks.leaving(load, path)
         bring_along(app)
         announcement = app.announcement()
     except BaseException as error:  # noqa: BLE001 - whatever a module does at import, it is told

@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -40,43 +39,19 @@ from tenure.runtime.messages import (
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import processes
+from tenure.runtime.runner import forks, processes
 from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.on_cpu import OnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
+from tenure.runtime.runner.threads import TrackingExecutor, watch_threads
 from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
 from tenure.runtime.wire import Channel, from_keeper
 
 _TICK = 0.25  # seconds between two stamps of a loop that has work
-
-
-class LoopAttempt(Attempt):
-    def __init__(self, work: Work, link: "LoopRunner") -> None:
-        super().__init__(work, link)
-        self.task: asyncio.Task[None] | None = None  # its own
-        self.tasks: set[asyncio.Task[Any]] = set()  # those it created
-        self.threads: set[threading.Thread] = set()
-        self.calls: set[Future[Any]] = set()  # in threads of the loop's executor
-        self.pids: set[int] = set()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing has to be wrapped up."""
-        return not (
-            self.context or self.tasks or self.threads or self.calls or self.pids or self.orders
-        )
-
-    @property
-    def left(self) -> str:
-        """What of it has not ended."""
-        if any(not task.done() for task in self.tasks):
-            return "a task that will not end"
-        if any(not call.done() for call in self.calls) or any(t.is_alive() for t in self.threads):
-            return "a thread that will not end"
-        return ""
 
 
 class LoopRunner:
@@ -116,8 +91,15 @@ class LoopRunner:
         sys.stdout, sys.stderr = self._outputs
         capture_logging()
         processes.watch_forks(_note_process)
-        _watch_threads()
+        os.register_at_fork(after_in_child=self._become_child)
+        watch_threads()
         signal.signal(signal.SIGUSR1, self._on_interrupt)
+
+    def _become_child(self) -> None:
+        """In a process that a callback of a job forked: no neighbour may go on in there."""
+        if threading.get_ident() == self._thread:
+            self._loop.stop()
+            getattr(self._loop, "_ready", []).clear()
 
     # What the keeper says.
 
@@ -181,7 +163,9 @@ class LoopRunner:
         until = time.monotonic() + PATIENCE
         while attempt.orders_are_unread and time.monotonic() < until:  # noqa: ASYNC110 - the wire tells
             await asyncio.sleep(0)
-        await self._wait_for_the_rest(attempt, how, await awrap_up(attempt, how, error))
+        # Whatever a hook does to the runner, it is still the job that does it.
+        wrapping_up = OnCpu(awrap_up(attempt, how, error), self._words, attempt.work.run)
+        await self._wait_for_the_rest(attempt, how, await wrapping_up)
 
     async def _wait_for_the_rest(
         self, attempt: LoopAttempt, how: Mapping[str, Any], cleanup: Mapping[str, Any] | None
@@ -214,7 +198,7 @@ class LoopRunner:
         def work() -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
             error: BaseException | None = None
             try:
-                how = returned(attempt, call(), write)
+                how = returned(attempt, forks.leaving(call), write)
             except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
                 how, error = raised(attempt, problem), problem
             attempt.over = True
@@ -233,7 +217,7 @@ class LoopRunner:
         """The keeper saw that a job holds the loop. Raise, if it still is the one meant."""
         page = self._page
         run = page.on_cpu
-        if run == 0 or run != page.meant:
+        if forks.in_child or run == 0 or run != page.meant:
             return
         page.meant = 0
         attempt = self._attempts.get(run)
@@ -272,6 +256,8 @@ class LoopRunner:
     # What jobs say.
 
     def say(self, said: Said) -> None:
+        if forks.in_child:
+            forks.refuse()
         if threading.get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self.say, said)
             return
@@ -285,6 +271,8 @@ class LoopRunner:
             self._loop.call_soon_threadsafe(self._loop.call_later, _TICK, attempt.say_the_rest)
 
     def ask(self, run: int, about: str, told: Any) -> Any:
+        if forks.in_child:
+            forks.refuse()
         if threading.get_ident() == self._thread:
             raise InputRefused(
                 f"in a coroutine, await the twin of this: its name begins with a ({about})"
@@ -298,6 +286,8 @@ class LoopRunner:
         return self._value_of(await self._question(run, about, told), run, about)
 
     async def _question(self, run: int, about: str, told: Any) -> Answer:
+        if forks.in_child:
+            forks.refuse()
         self._flush()
         self._asked += 1
         number = self._asked
@@ -339,41 +329,6 @@ class LoopRunner:
         if self._ended:
             done, self._ended = self._ended, []
             self._channel.send(Endings(tuple(done)))
-
-
-class NobodysExecutor(ThreadPoolExecutor):
-    """Threads that belong to no attempt, whoever made the call for which one was started."""
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return contextvars.Context().run(super().submit, work, *args, **kwargs)
-
-
-class TrackingExecutor(NobodysExecutor):
-    """The loop's threads; each call is known to the attempt it is made for."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(max(size, 32), thread_name_prefix="job")
-        self.untracked = NobodysExecutor(4, thread_name_prefix="runner")
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        call = super().submit(work, *args, **kwargs)
-        attempt = current.get()
-        if isinstance(attempt, LoopAttempt):
-            attempt.calls.add(call)
-            call.add_done_callback(attempt.calls.discard)
-        return call
-
-
-def _watch_threads() -> None:
-    start = threading.Thread.start
-
-    def noted_start(thread: threading.Thread) -> None:
-        attempt = current.get()
-        if isinstance(attempt, LoopAttempt):
-            attempt.threads.add(thread)
-        start(thread)
-
-    threading.Thread.start = noted_start  # type: ignore[method-assign, assignment]
 
 
 def _note_process(attempt: Attempt, pid: int) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Coroutine, Generator
 from types import TracebackType
 from typing import Any
 
+from tenure.runtime.runner import forks
+
 
 class OnCpu(Coroutine[Any, Any, Any]):
     __slots__ = ("_coroutine", "_run", "_words")
@@ -32,6 +34,8 @@ class OnCpu(Coroutine[Any, Any, Any]):
         try:
             return self._coroutine.send(value)
         finally:
+            if forks.in_child:
+                forks.leave()
             words[0] = 0
 
     def throw(
@@ -47,6 +51,8 @@ class OnCpu(Coroutine[Any, Any, Any]):
                 return self._coroutine.throw(kind)
             return self._coroutine.throw(kind, error, trace)
         finally:
+            if forks.in_child:
+                forks.leave()
             words[0] = 0
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ import logging
 import sys
 from typing import TextIO
 
+from tenure.runtime.runner import forks
 from tenure.runtime.runner.attempt import Attempt, current
 
 
@@ -31,7 +32,7 @@ class JobOutput(io.TextIOBase):
 
     def write(self, text: str) -> int:
         attempt = current.get()
-        if attempt is None:
+        if attempt is None or forks.in_child:
             return self._beneath.write(text)
         *lines, rest = (self._begun.pop(attempt.work.run, "") + text).split("\n")
         for line in lines:
@@ -56,7 +57,9 @@ class JobLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         attempt = current.get()
-        if attempt is not None:
+        if forks.in_child:
+            sys.__stderr__.write(self.format(record) + "\n")  # type: ignore[union-attr]
+        elif attempt is not None:
             attempt.log(record.levelname.lower(), self.format(record))
         elif record.levelno >= logging.WARNING:
             sys.__stderr__.write(self.format(record) + "\n")  # type: ignore[union-attr]

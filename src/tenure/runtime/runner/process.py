@@ -38,6 +38,7 @@ from tenure.runtime.messages import (
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
+from tenure.runtime.runner import forks
 from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
@@ -137,6 +138,8 @@ class ProcessRunner:
                     attempt.interrupt()
                 value = call()
             finally:
+                if forks.in_child:
+                    forks.leave()
                 page.on_cpu = 0
             attempt.over = True
             how = returned(attempt, value, task.write_result)
@@ -145,7 +148,9 @@ class ProcessRunner:
             page.on_cpu = 0
             how, error = raised(attempt, problem), problem
         self._read_orders(attempt)
-        cleanup = wrap_up(attempt, how, error) if attempt.context or error else None
+        cleanup = None
+        if attempt.context or error:
+            cleanup = forks.leaving(wrap_up, attempt, how, error)
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._attempt = None
@@ -164,7 +169,7 @@ class ProcessRunner:
 
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         attempt, page = self._attempt, self._page
-        if attempt is None or page.on_cpu == 0 or page.on_cpu != page.meant:
+        if forks.in_child or attempt is None or page.on_cpu == 0 or page.on_cpu != page.meant:
             return
         page.meant = 0
         if not attempt.interrupted:
@@ -175,6 +180,8 @@ class ProcessRunner:
 
     def _send(self, message: Message) -> None:
         """An interrupt in the middle of a frame would leave half of it on the wire."""
+        if forks.in_child:
+            forks.refuse()
         attempt = self._attempt
         if attempt is None or threading.get_ident() != self._main:
             self._channel.send(message)

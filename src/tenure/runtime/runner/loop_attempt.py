@@ -1,0 +1,35 @@
+"""One attempt among others in an event loop, and what it has started there."""
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+from tenure.runtime.messages import Work
+from tenure.runtime.runner.attempt import Attempt, Link
+
+
+class LoopAttempt(Attempt):
+    def __init__(self, work: Work, link: Link) -> None:
+        super().__init__(work, link)
+        self.task: asyncio.Task[None] | None = None  # its own
+        self.tasks: set[asyncio.Task[Any]] = set()  # those it created
+        self.threads: set[threading.Thread] = set()
+        self.calls: set[Future[Any]] = set()  # in threads of the loop's executor
+        self.pids: set[int] = set()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing has to be wrapped up."""
+        return not (
+            self.context or self.tasks or self.threads or self.calls or self.pids or self.orders
+        )
+
+    @property
+    def left(self) -> str:
+        """What of it has not ended."""
+        if any(not task.done() for task in self.tasks):
+            return "a task that will not end"
+        if any(not call.done() for call in self.calls) or any(t.is_alive() for t in self.threads):
+            return "a thread that will not end"
+        return ""

@@ -1,0 +1,155 @@
+"""Jobs that change the process they run in: they fork, exit, stop the loop, leave things behind."""
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tenure import Context, Tenure
+from tenure.errors import InputRefused
+
+app = Tenure()
+FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
+
+
+def mark(name: str, text: str = "") -> None:
+    """Append a line to a file that the test looks at."""
+    with (FOLDER / name).open("a") as file:
+        file.write(f"{text}\n")
+
+
+@app.task(retry=0)
+async def neighbour(ctx: Context) -> list[int]:
+    """In which processes it was, until the test lets it go."""
+    pids = {os.getpid()}
+    mark(f"started-{ctx.job.id}")
+    while not (FOLDER / f"go-{ctx.job.id}").exists():
+        await asyncio.sleep(0.005)
+        mark(f"pids-{ctx.job.id}", str(os.getpid()))
+    pids.update(map(int, (FOLDER / f"pids-{ctx.job.id}").read_text().split()))
+    return sorted(pids)
+
+
+@app.task
+def pid() -> int:
+    return os.getpid()
+
+
+# Forks.
+
+
+def _exit_code(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _fork(ctx: Context, how: str) -> Any:
+    """The child comes back from here as if it were the job; the parent sees how it ended."""
+    child = os.fork()
+    if child:
+        return _exit_code(child)
+    match how:
+        case "return":
+            return "child"
+        case "raise":
+            raise ValueError("in the child")
+        case "exit":
+            sys.exit(7)
+        case "speak":
+            try:
+                ctx.emit("from the child")
+            except InputRefused:
+                sys.exit(8)
+    raise AssertionError(how)
+
+
+@app.task(retry=0)
+def forks(ctx: Context, how: str) -> Any:
+    return _fork(ctx, how)
+
+
+@app.task(retry=0)
+async def forks_async(ctx: Context, how: str) -> Any:
+    return _fork(ctx, how)
+
+
+@app.task(retry=0, executor="thread")
+def forks_thread(ctx: Context, how: str) -> Any:
+    return _fork(ctx, how)
+
+
+@app.task(retry=0)
+async def forks_in_a_thread(ctx: Context, how: str) -> Any:
+    return await asyncio.to_thread(_fork, ctx, how)
+
+
+@app.task(retry=0)
+async def forks_in_a_task(ctx: Context, how: str) -> Any:
+    async def fork() -> Any:
+        await asyncio.sleep(0)
+        return _fork(ctx, how)
+
+    return await asyncio.create_task(fork())
+
+
+@app.task(retry=0)
+async def forks_in_a_callback() -> Any:
+    loop = asyncio.get_running_loop()
+    forked: asyncio.Future[int] = loop.create_future()
+
+    def fork() -> None:
+        if child := os.fork():
+            forked.set_result(child)
+
+    loop.call_soon(fork)
+    return await asyncio.to_thread(_exit_code, await forked)
+
+
+@app.task(retry=0)
+def forks_in_its_hook() -> None:
+    raise ValueError("for the hook")
+
+
+@app.task(retry=0)
+async def forks_in_its_hook_async() -> None:
+    raise ValueError("for the hook")
+
+
+@forks_in_its_hook_async.on_failure
+@forks_in_its_hook.on_failure
+def _fork_in_a_hook(ctx: Context, _error: BaseException) -> None:
+    if child := os.fork():
+        mark(f"hook-{ctx.job.id}", str(_exit_code(child)))
+
+
+def _answer(pipe: Any) -> None:
+    logging.getLogger("child").warning("logged by a child")
+    print("printed by a child", flush=True)
+    pipe.send("from a child")
+
+
+def _children() -> list[Any]:
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    process = fork.Process(target=_answer, args=(theirs,))
+    process.start()
+    heard = ours.recv()
+    process.join()
+    shouted = subprocess.run(
+        ["/bin/echo", "hello"], stdout=subprocess.PIPE, check=True, preexec_fn=os.getpid
+    )
+    wire = os.system("test -e /proc/self/fd/3")
+    return [heard, process.exitcode, shouted.stdout.decode().strip(), wire != 0]
+
+
+@app.task(retry=0)
+def has_children() -> list[Any]:
+    return _children()
+
+
+@app.task(retry=0)
+async def has_children_async() -> list[Any]:
+    return _children()

@@ -1,0 +1,97 @@
+"""Code that changes the process it runs in harms neither its neighbours nor those after it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.app import Tenure
+from tenure.control.task import Task
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+from tests.apps import faults
+from tests.conftest import wipe
+from tests.workers import RunningWorker, Watcher, eventually, running_worker
+
+AnyTask = Task[..., Any]
+
+
+@pytest.fixture(scope="module")
+def worker(shared_database: str, folder: Path) -> Iterator[RunningWorker]:
+    wipe(shared_database)
+    with running_worker(
+        shared_database, folder, app="tests.apps.faults:app", settings={"TENURE_PROCESSES": "1"}
+    ) as worker:
+        yield worker
+
+
+@pytest.fixture(scope="module", autouse=True)
+def app(worker: RunningWorker, shared_database: str) -> Iterator[Tenure]:
+    before, faults.app._url = faults.app._url, shared_database
+    yield faults.app
+    faults.app.close()
+    faults.app._url = before
+
+
+def result(task: AnyTask, *args: Any) -> Any:
+    return task.enqueue(*args).result(timeout="20s")
+
+
+@contextmanager
+def unharmed(folder: Path, store: Store) -> Iterator[None]:
+    """A neighbour in the same loop goes on, in its one process and its one attempt."""
+    handle = faults.neighbour.enqueue()
+    eventually((folder / f"started-{handle.id}").exists)
+    yield
+    (folder / f"go-{handle.id}").touch()
+    [_] = handle.result(timeout="20s")
+    job = store.show(handle.id)
+    assert (job.attempt, job.crashes) == (1, 0)
+
+
+# Forks.
+
+FORKS: list[AnyTask] = [
+    faults.forks,
+    faults.forks_async,
+    faults.forks_thread,
+    faults.forks_in_a_thread,
+    faults.forks_in_a_task,
+]
+
+
+@pytest.mark.parametrize("task", FORKS, ids=lambda task: str(task.name).rpartition(".")[2])
+@pytest.mark.parametrize(("how", "code"), [("return", 1), ("raise", 1), ("exit", 7), ("speak", 8)])
+def test_a_forked_child_is_not_its_job(
+    task: AnyTask, how: str, code: int, folder: Path, store: Store
+) -> None:
+    with unharmed(folder, store):
+        handle = task.enqueue(how)
+        assert handle.result(timeout="20s") == code
+        assert handle.partials() == []
+
+
+@pytest.mark.parametrize("task", [faults.forks_in_its_hook, faults.forks_in_its_hook_async])
+def test_a_hook_that_forks_ends_its_child(
+    task: AnyTask, folder: Path, store: Store, watch: Watcher
+) -> None:
+    with unharmed(folder, store):
+        handle = task.enqueue()
+        watch.becomes(handle.id, State.FAILED)
+        assert (folder / f"hook-{handle.id}").read_text() == "1\n"
+        assert store.show(handle.id).error_message == "for the hook"
+
+
+@pytest.mark.parametrize("task", [faults.has_children, faults.has_children_async])
+def test_children_of_multiprocessing_and_subprocess_work(task: AnyTask) -> None:
+    """And of what they inherit nothing leads to the keeper."""
+    assert result(task) == ["from a child", 0, "hello", True]
+
+
+def test_what_a_child_prints_and_logs_is_in_the_log_of_its_job(store: Store) -> None:
+    handle = faults.has_children.enqueue()
+    handle.result(timeout="20s")
+    lines = {str(line["line"]) for line in store.kept(handle.id, "logs")}
+    assert lines >= {"printed by a child", "logged by a child"}
