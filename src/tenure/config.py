@@ -17,6 +17,7 @@ from tenure.errors import InputRefused, SettingInvalid
 ORPHAN_MESSAGE = "orphan: its worker stopped renewing its lease and was declared dead"
 PORTUGUESE_ORPHAN_MESSAGE = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
 MOST_ARGS_BYTES = 1_048_576  # the database refuses more
+MOST_RESULT_BYTES = 32 << 20  # what fits between two processes in one piece
 
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
@@ -123,6 +124,11 @@ class Settings:
             0 < self.max_args_bytes <= MOST_ARGS_BYTES,
             f"max_args_bytes: it takes from 1 to {MOST_ARGS_BYTES} bytes, not "
             f"{self.max_args_bytes}",
+        )
+        require(
+            0 < self.max_result_bytes <= MOST_RESULT_BYTES,
+            f"max_result_bytes: it takes from 1 to {MOST_RESULT_BYTES} bytes, not "
+            f"{self.max_result_bytes}; larger things are artifacts",
         )
         require(self.orphan_message != "", "orphan_message: it cannot be empty")
 

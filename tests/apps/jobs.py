@@ -53,6 +53,9 @@ async def _all_async(ctx: Context, how: str) -> Any:
         case "spawn":
             child = await ctx.aspawn(echo, "from child")
             return await ctx.await_for([child])
+        case "no such pool":
+            async with ctx.slot("boats") as boat:
+                return boat
         case "slot":
             async with ctx.slot("beds") as bed:
                 return bed
@@ -87,6 +90,9 @@ def _all_plain(ctx: Context, how: str) -> Any:
         case "spawn":
             child = ctx.spawn(echo, "from child")
             return ctx.wait_for([child])
+        case "no such pool":
+            with ctx.slot("boats") as boat:
+                return boat
         case "slot":
             with ctx.slot("beds") as bed:
                 return bed

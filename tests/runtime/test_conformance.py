@@ -155,6 +155,14 @@ def test_a_slot_is_held_and_given_back(task: Task[..., Any], store: Store) -> No
     assert result(task, "slot") == "top"
 
 
+def test_a_pool_that_is_not_there_is_an_error(
+    task: Task[..., Any], watch: Watcher, store: Store
+) -> None:
+    handle = task.enqueue("no such pool")
+    watch.becomes(handle.id, State.FAILED)
+    assert "there is no pool 'boats'" in (store.show(handle.id).error_message or "")
+
+
 def test_a_job_knows_who_it_is(task: Task[..., Any]) -> None:
     handle = task.enqueue("who")
     told = handle.result(timeout="20s")

@@ -11,7 +11,7 @@ import msgspec
 
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.lifecycle import State
-from tenure.errors import InputRefused, StoreUnavailable, TenureError
+from tenure.errors import InputRefused, NotFound, StoreUnavailable, TenureError
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.clock import boottime
 from tenure.runtime.keeper.run import Run
@@ -112,6 +112,9 @@ class Questions:
 
     async def _slot(self, run: Run, pool: str) -> str | None:
         """Wait for a slot; nothing when the job ends first."""
+        known = [found.name for found in await self._keeper.store(run.tenant).pools()]
+        if pool not in known:
+            raise NotFound(f"there is no pool {pool!r}; there are: {', '.join(known) or 'none'}")
         while not run.has_ended:
             if slot := await self._keeper.reports[run.tenant].take_slot(run, pool):
                 return slot
