@@ -184,23 +184,18 @@ def holds_the_lock(ctx: Context, seconds: float) -> int:
     return ctx.attempt
 
 
-@app.task(retry=Retry(max=1, base="1s"))
-async def fails_first(ctx: Context) -> int:
+@app.task(retry=Retry(max=1, base="1s", jitter=0))
+async def fails_first(ctx: Context) -> None:
+    mark(f"moments-{ctx.job.id}", str(time.monotonic()))
     if begin(ctx):
         raise ValueError("not yet")
-    return ctx.attempt
 
 
 @app.task(retry=0)
-async def snoozes_first(ctx: Context) -> int:
+async def snoozes_first(ctx: Context) -> None:
+    mark(f"moments-{ctx.job.id}", str(time.monotonic()))
     if begin(ctx):
         raise Snooze("1s")
-    return ctx.attempt
-
-
-@app.task(retry=0)
-async def fails_with(ctx: Context, message: str) -> None:
-    raise ValueError(message.encode().decode("unicode_escape"))
 
 
 # An app of its own: every worker that has schedules enqueues them.

@@ -1,0 +1,71 @@
+"""Apps that cannot be imported: a sentence, the traceback, a code of its own, nothing left."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tenure.runtime.keeper.life import Exit
+from tenure.store.store import Store
+from tests.system.scene import Scene
+from tests.workers import RunningWorker, eventually, is_gone
+
+HEAD = "from tenure import Tenure\napp = Tenure()\n"
+
+
+@pytest.fixture
+def scene(database: str, store: Store, tmp_path: Path) -> Scene:
+    return Scene(database, store, tmp_path)
+
+
+def refused(scene: Scene, app: str, **settings: str) -> str:
+    """What a worker that cannot import this app says."""
+    with scene.starting(app=app, **settings) as worker:
+        below = _below(worker)
+        assert worker.ends() == Exit.NOT_IMPORTED
+        eventually(lambda: all(map(is_gone, below)), "nothing of it is left", 5)
+        return worker.log
+
+
+def _below(worker: RunningWorker) -> list[psutil.Process]:
+    """What it has started, as soon as there is something."""
+    found: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        while worker.process.poll() is None and not found:
+            found = worker.tree[1:]
+    return found
+
+
+def written(scene: Scene, code: str) -> str:
+    place = scene.folder / "shop.py"
+    place.write_text(HEAD + code)
+    return str(place)
+
+
+def test_a_module_that_is_not_there(scene: Scene) -> None:
+    assert "there is no module 'no.such.shop'" in refused(scene, "no.such.shop:app")
+
+
+def test_a_module_that_raises_is_shown_with_its_traceback(scene: Scene) -> None:
+    log = refused(scene, written(scene, "raise RuntimeError('closed today')\n") + ":app")
+    assert "raise RuntimeError('closed today')" in log
+    assert "cannot be imported: RuntimeError: closed today" in log
+
+
+def test_a_module_that_hangs_is_given_up_and_said_where_it_hangs(scene: Scene) -> None:
+    app = written(scene, "import time\ntime.sleep(3600)\n") + ":app"
+    log = refused(scene, app, TENURE_IMPORT_TIMEOUT="1s")
+    assert "was not imported within 1 s (import_timeout)" in log
+    assert 'shop.py", line 4' in log
+
+
+def test_a_module_that_dies(scene: Scene) -> None:
+    log = refused(scene, written(scene, "import os\nos.abort()\n") + ":app")
+    assert "it ended while it was imported: signal 6 (SIGABRT)" in log
+
+
+def test_a_module_without_that_app(scene: Scene) -> None:
+    log = refused(scene, written(scene, "") + ":shop")
+    assert "'shop' in" in log
+    assert "is not an app; write `app = Tenure()` there" in log
