@@ -27,7 +27,20 @@ FROM_TEXT: dict[str, tuple[str, object]] = {
     "orphan_message": (PORTUGUESE_ORPHAN_MESSAGE, PORTUGUESE_ORPHAN_MESSAGE),
     "on_orphan": ("fail", "fail"),
     "promote_every": ("500ms", SECOND / 2),
-    "poll": ("2s", 2 * SECOND),
+    "poll": ("3s", 3 * SECOND),
+    "concurrency": ("500", 500),
+    "processes": ("8", 8),
+    "threads": ("4", 4),
+    "recycle_after": ("10", 10),
+    "recycle_above": ("1000000", 1_000_000),
+    "preempt": ("crawl,mail", "crawl,mail"),
+    "import_timeout": ("5m", 300 * SECOND),
+    "blocked_after": ("5s", 5 * SECOND),
+    "freeze_max": ("10m", 600 * SECOND),
+    "artifacts": ("s3://bucket/jobs", "s3://bucket/jobs"),
+    "max_artifact_bytes": ("1000", 1000),
+    "max_result_bytes": ("1000", 1000),
+    "max_log_lines": ("10", 10),
     "retry": ("5", Retry(max=5)),
     "stop_grace": ("10s", 10 * SECOND),
     "ask_for": ("4s", 4 * SECOND),
@@ -157,7 +170,7 @@ def test_variables_of_the_test_suite_are_left_alone() -> None:
         (
             {"pending_orphan_after": "1s"},
             (
-                "pending_orphan_after: a job must wait longer than the 1s that an idle worker "
+                "pending_orphan_after: a job must wait longer than the 2s that an idle worker "
                 "takes to look for it (poll)"
             ),
         ),

@@ -94,6 +94,19 @@ def test_without_leave_nobody_gives_way(
         Watcher(store).becomes(low.id, State.CANCELLED)
 
 
+def test_a_job_whose_time_comes_while_the_worker_is_busy_does_not_wait_for_a_pause(
+    app: Tenure, store: Store, database: str, tmp_path: Path
+) -> None:
+    with running_worker(database, tmp_path, "--concurrency", "1", app=PLACE):
+        first = serving.quick.enqueue()
+        first.result(timeout="20s")
+        later = serving.quick.using(delay="1s", priority=5).enqueue()
+        last = serving.quick.enqueue_many([{}] * 2000)[-1]
+        Watcher(store).becomes(later.id, State.COMPLETED)
+        assert store.show(last.id).state is State.PENDING
+        store.pause("queue", "default")
+
+
 def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
     store: Store, database: str, tmp_path: Path
 ) -> None:

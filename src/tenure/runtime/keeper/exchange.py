@@ -69,6 +69,8 @@ class Exchange:
         self._changed = asyncio.Event()
         self._promote = True
         self._look_at = 0.0  # when to look even if nothing was heard
+        self._promote_at = 0.0  # when to promote even if there is enough to do
+        self._promote_every = keeper.settings.promote_every.total_seconds()
         self._in_flight = 0
         self._uncertain = False  # a call was lost; what it claimed is unknown
         self._backoff = Backoff()
@@ -115,7 +117,10 @@ class Exchange:
                 await self._settle(line)
                 continue
             endings, asks = self._take(), self._asks()
-            promote, self._promote = self._promote, False
+            promote = self._promote or self._loop.time() >= self._promote_at
+            if promote:
+                self._promote = False
+                self._promote_at = self._loop.time() + self._promote_every
             if endings or asks or promote:
                 await self._exchange(line, endings, asks, promote)
 
@@ -244,7 +249,9 @@ class Exchange:
         ):
             self.wake()
         if answer.next_due is not None:
-            self._look_at = min(self._look_at, self._loop.time() + answer.next_due)
+            due = self._loop.time() + answer.next_due
+            self._look_at = min(self._look_at, due)
+            self._promote_at = min(self._promote_at, due)
         for job in finished.refused:
             self._keeper.refused(self._tenant, job, "its end")
         if finished.busy:
