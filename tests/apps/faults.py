@@ -153,3 +153,25 @@ def has_children() -> list[Any]:
 @app.task(retry=0)
 async def has_children_async() -> list[Any]:
     return _children()
+
+
+# Loops.
+
+
+@app.task(retry=0)
+async def stops_its_loop() -> str:
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(0)
+    return "stopped"
+
+
+@app.task(retry=0)
+async def closes_its_loop() -> None:
+    asyncio.get_running_loop().close()
+
+
+@app.task(retry=0)
+async def exits_in_a_callback() -> str:
+    asyncio.get_running_loop().call_soon(sys.exit, 3)
+    await asyncio.sleep(0.05)
+    return "still here"

@@ -95,3 +95,34 @@ def test_what_a_child_prints_and_logs_is_in_the_log_of_its_job(store: Store) -> 
     handle.result(timeout="20s")
     lines = {str(line["line"]) for line in store.kept(handle.id, "logs")}
     assert lines >= {"printed by a child", "logged by a child"}
+
+
+# Loops.
+
+
+def test_a_job_that_stops_the_loop_stops_nobody(
+    folder: Path, store: Store, worker: RunningWorker
+) -> None:
+    with unharmed(folder, store):
+        assert result(faults.stops_its_loop) == "stopped"
+    worker.says("a job stopped the event loop")
+
+
+def test_a_job_that_closes_the_loop_has_failed(folder: Path, store: Store, watch: Watcher) -> None:
+    with unharmed(folder, store):
+        handle = faults.closes_its_loop.enqueue()
+        watch.becomes(handle.id, State.FAILED)
+        assert store.show(handle.id).error_message == "Cannot close a running event loop"
+
+
+def test_a_callback_that_exits_ends_nobody(folder: Path, store: Store) -> None:
+    with unharmed(folder, store):
+        assert result(faults.exits_in_a_callback) == "still here"
+
+
+def test_a_callback_that_forks_ends_its_child_before_a_neighbour_runs_in_it(
+    folder: Path, store: Store
+) -> None:
+    with unharmed(folder, store):
+        for _ in range(20):
+            assert result(faults.forks_in_a_callback) == 1

@@ -6,6 +6,7 @@ attempt has ended when its coroutine, the tasks and threads it started and its p
 
 import asyncio
 import contextvars
+import logging
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from tenure.errors import InputRefused
 from tenure.runtime.messages import (
@@ -50,6 +51,8 @@ from tenure.runtime.runner.output import JobOutput, capture_logging
 from tenure.runtime.runner.threads import TrackingExecutor, watch_threads
 from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
 from tenure.runtime.wire import Channel, from_keeper
+
+_log = logging.getLogger("tenure.worker")
 
 _TICK = 0.25  # seconds between two stamps of a loop that has work
 
@@ -99,7 +102,8 @@ class LoopRunner:
         """In a process that a callback of a job forked: no neighbour may go on in there."""
         if threading.get_ident() == self._thread:
             self._loop.stop()
-            getattr(self._loop, "_ready", []).clear()
+            for neighbour in getattr(self._loop, "_ready", ()):
+                neighbour.cancel()
 
     # What the keeper says.
 
@@ -337,10 +341,20 @@ def _note_process(attempt: Attempt, pid: int) -> None:
 
 
 def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:
-    asyncio.run(_main(app, sock, page, begin))
-    os._exit(0)  # threads that will not end must not keep the process
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    main = loop.create_task(_main(app, sock, page, begin))
+    main.add_done_callback(lambda _: loop.stop())
+    while not main.done():
+        try:
+            forks.leaving(loop.run_forever)
+        except (SystemExit, KeyboardInterrupt):
+            _log.warning("a callback of a job tried to exit; its neighbours go on")
+        else:
+            _log.warning("a job stopped the event loop; for its neighbours it goes on")
+    return main.result()
 
 
-async def _main(app: App, sock: socket.socket, page: Page, begin: Begin) -> None:
+async def _main(app: App, sock: socket.socket, page: Page, begin: Begin) -> NoReturn:
     await LoopRunner(app, page, begin).run(sock)
-    os._exit(0)
+    os._exit(0)  # threads that will not end must not keep the process
