@@ -177,8 +177,10 @@ def test_variables_of_the_test_suite_are_left_alone() -> None:
         ({"ask_for": "31s"}, "ask_for: 31s of asking do not fit into a stop_grace of 30s"),
         (
             {"max_result_bytes": 64 << 20},
-            "max_result_bytes: it takes from 1 to 33554432 bytes, not 67108864; larger things are "
-            "artifacts",
+            (
+                "max_result_bytes: it takes from 1 to 33554432 bytes, not 67108864; larger things "
+                "are artifacts"
+            ),
         ),
         (
             {"max_args_bytes": 2_000_000},
