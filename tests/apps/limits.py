@@ -1,7 +1,5 @@
 """Jobs that pass their limits, and one that a cancel pauses."""
 
-# ruff: noqa: ASYNC110 - what no job should do is what these do
-
 import asyncio
 import os
 import time

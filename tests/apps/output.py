@@ -1,7 +1,5 @@
 """Programs, and jobs that print."""
 
-# ruff: noqa: ASYNC110, T201 - what no job should do is what these do
-
 import asyncio
 import os
 import subprocess

@@ -103,6 +103,12 @@ def test_a_coroutine_has_not_completed_before_its_thread_has_ended(
     assert handle.result(timeout="20s") == "left"
 
 
+def test_a_cancel_that_comes_after_the_last_step_does_not_reach_the_clean_up(stage: Stage) -> None:
+    handle = stage.start(stopping.is_cancelled_too_late)
+    assert handle.result(timeout="20s") == "returned"
+    stage.nothing_is_left(handle.id)
+
+
 # Functions.
 
 
