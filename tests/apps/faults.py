@@ -175,3 +175,40 @@ async def exits_in_a_callback() -> str:
     asyncio.get_running_loop().call_soon(sys.exit, 3)
     await asyncio.sleep(0.05)
     return "still here"
+
+
+async def _raise(how: str) -> None:
+    """At once, after a wait, or out of its own cancellation."""
+    try:
+        if how != "at once":
+            await asyncio.sleep(0 if how == "later" else 3600)
+    finally:
+        sys.exit(3)
+
+
+@app.task(retry=0)
+async def exits_in_a_task(how: str) -> list[str]:
+    task = asyncio.create_task(_raise(how))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    try:
+        await task
+    except RuntimeError as error:
+        return [str(error), repr(error.__cause__)]
+    return []
+
+
+@app.task(retry=0)
+async def is_interrupted_in_a_task() -> None:
+    async def interrupt() -> None:
+        raise KeyboardInterrupt("in a task")
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(interrupt())
+
+
+@app.task(retry=0)
+async def exits_in_a_task_of_nobody() -> str:
+    task = asyncio.create_task(_raise("at once"))
+    await asyncio.sleep(0.01)
+    return "done" if task.done() else "not yet"

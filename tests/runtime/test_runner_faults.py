@@ -126,3 +126,21 @@ def test_a_callback_that_forks_ends_its_child_before_a_neighbour_runs_in_it(
     with unharmed(folder, store):
         for _ in range(20):
             assert result(faults.forks_in_a_callback) == 1
+
+
+@pytest.mark.parametrize("how", ["at once", "later", "cancelled"])
+def test_an_exit_in_a_task_is_an_error_of_that_task(how: str, folder: Path, store: Store) -> None:
+    with unharmed(folder, store):
+        told = result(faults.exits_in_a_task, how)
+        assert told == ["a task of the job raised SystemExit(3)", "SystemExit(3)"]
+        assert result(faults.exits_in_a_task_of_nobody) == "done"
+
+
+def test_an_interrupt_in_a_task_group_fails_its_job_alone(
+    folder: Path, store: Store, watch: Watcher
+) -> None:
+    with unharmed(folder, store):
+        handle = faults.is_interrupted_in_a_task.enqueue()
+        watch.becomes(handle.id, State.FAILED)
+        error: Any = store.show(handle.id).error
+        assert "KeyboardInterrupt('in a task')" in error["traceback"]

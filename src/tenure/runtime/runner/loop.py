@@ -46,7 +46,7 @@ from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
-from tenure.runtime.runner.on_cpu import OnCpu
+from tenure.runtime.runner.on_cpu import OfTask, OnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
 from tenure.runtime.runner.threads import TrackingExecutor, watch_threads
 from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
@@ -245,7 +245,7 @@ class LoopRunner:
         if attempt is None:
             return asyncio.Task(coroutine, loop=loop, **options)
         assert isinstance(attempt, LoopAttempt)
-        stepped = OnCpu(coroutine, self._words, attempt.work.run)
+        stepped = OfTask(coroutine, self._words, attempt.work.run)
         task: asyncio.Task[Any] = asyncio.Task(stepped, loop=loop, **options)
         attempt.tasks.add(task)
         task.add_done_callback(attempt.tasks.discard)

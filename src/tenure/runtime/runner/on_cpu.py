@@ -57,3 +57,31 @@ class OnCpu(Coroutine[Any, Any, Any]):
 
     def close(self) -> None:
         self._coroutine.close()
+
+
+class OfTask(OnCpu):
+    """Steps of a task that a job created. Nothing that it raises ends the event loop."""
+
+    __slots__ = ()
+
+    def send(self, value: Any) -> Any:
+        try:
+            return super().send(value)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise _of_the_task(error) from error
+
+    def throw(
+        self,
+        kind: Any,
+        error: BaseException | object = None,
+        trace: TracebackType | None = None,
+    ) -> Any:
+        try:
+            return super().throw(kind, error, trace)
+        except (SystemExit, KeyboardInterrupt) as problem:
+            raise _of_the_task(problem) from problem
+
+
+def _of_the_task(error: BaseException) -> RuntimeError:
+    """asyncio passes those two on to whoever runs the loop, past all who wait for the task."""
+    return RuntimeError(f"a task of the job raised {error!r}")
