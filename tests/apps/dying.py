@@ -3,8 +3,6 @@
 Each writes a line into `ran-<id>` whenever it starts, so that a test sees how often it ran.
 """
 
-# ruff: noqa: ASYNC110, ASYNC251
-
 import asyncio
 import ctypes
 import os
@@ -215,7 +213,6 @@ async def queues(ctx: Context) -> None:
 
 
 @scheduled.schedule("* * * * * *", overlap="replace", catch_up="1s", name="replacing")
-@scheduled.task(retry=0)
+@scheduled.task(retry=0, queue="later")
 async def replaces(ctx: Context) -> None:
     begin(ctx)
-    await asyncio.sleep(3600)
