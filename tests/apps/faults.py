@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,11 @@ from tenure.errors import InputRefused
 
 app = Tenure()
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
+
+
+if "TENURE_RUNNER" in os.environ:  # as libraries do that report to somebody
+    threading.Thread(target=time.sleep, args=(3600,), name="library", daemon=True).start()
+    library = subprocess.Popen(["/bin/sleep", "3600"])
 
 
 def mark(name: str, text: str = "") -> None:
@@ -212,3 +219,25 @@ async def exits_in_a_task_of_nobody() -> str:
     task = asyncio.create_task(_raise("at once"))
     await asyncio.sleep(0.01)
     return "done" if task.done() else "not yet"
+
+
+# What is left behind.
+
+
+@app.task(retry=0)
+def leaves(what: str) -> int:
+    if what == "thread":
+        threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+    elif what == "process":
+        subprocess.Popen(["/bin/sleep", "3600"])
+    return os.getpid()
+
+
+@app.task(retry=0, grace="1s", ask_for="100ms", last_rung="terminated")
+def outlives_its_interrupt(ctx: Context) -> list[int | None]:
+    """How its own process and that of the library are, when it was terminated."""
+    with ctx.shield():
+        own = subprocess.Popen(["/bin/sleep", "3600"])
+        mark(f"started-{ctx.job.id}")
+        mark(f"ended-{ctx.job.id}", f"{own.wait()} {library.poll()}")
+    return []

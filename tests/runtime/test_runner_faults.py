@@ -144,3 +144,26 @@ def test_an_interrupt_in_a_task_group_fails_its_job_alone(
         watch.becomes(handle.id, State.FAILED)
         error: Any = store.show(handle.id).error
         assert "KeyboardInterrupt('in a task')" in error["traceback"]
+
+
+# What is left behind.
+
+
+def test_threads_and_processes_of_the_app_itself_are_nobodys(worker: RunningWorker) -> None:
+    assert result(faults.pid) == result(faults.pid) == result(faults.leaves, "nothing")
+
+
+@pytest.mark.parametrize("what", ["thread", "process"])
+def test_threads_and_processes_of_a_job_end_with_it(what: str) -> None:
+    before = result(faults.leaves, what)
+    assert result(faults.pid) != before
+
+
+def test_what_the_app_itself_started_is_not_terminated_with_a_job(
+    folder: Path, watch: Watcher
+) -> None:
+    handle = faults.outlives_its_interrupt.enqueue()
+    eventually((folder / f"started-{handle.id}").exists)
+    handle.cancel()
+    watch.becomes(handle.id, State.CANCELLED)
+    assert (folder / f"ended-{handle.id}").read_text() == "-15 None\n"

@@ -68,11 +68,13 @@ class ProcessRunner:
         self._asked = 0
         self._wanted = False  # an interrupt was asked for in this attempt
         self._main = threading.main_thread().ident or 0
+        self._before: set[psutil.Process] = set()  # of the app itself, since it was imported
 
     def run(self) -> int:
         capture_logging()
         signal.signal(signal.SIGUSR1, self._on_interrupt)
         threading.Thread(target=self._listen, name="wire", daemon=True).start()
+        self._before = set(_children())
         self._channel.send(Ready())
         while attempt := self._inbox.get():
             self._carry_out(attempt)
@@ -118,12 +120,17 @@ class ProcessRunner:
                 self._inbox.put(None)
 
     def _terminate(self, attempt: Attempt) -> None:
-        end(_children, attempt.close_timeout)
+        end(self._started, attempt.close_timeout)
+
+    def _started(self) -> list[psutil.Process]:
+        """What is alive of the processes that jobs started."""
+        return [process for process in _children() if process not in self._before]
 
     # The job; in the main thread.
 
     def _carry_out(self, attempt: Attempt) -> None:
         current.set(attempt)
+        threads = set(threading.enumerate())
         page, run = self._page, attempt.work.run
         task = self.app.tasks.get(attempt.work.task)
         error: BaseException | None = None
@@ -155,7 +162,16 @@ class ProcessRunner:
         attempt.say_what_was_dropped()
         self._attempt = None
         current.set(None)
-        self._channel.send(Endings((ended(attempt, how, cleanup=cleanup, left=_left(attempt)),)))
+        left = self._left(attempt, threads)
+        self._channel.send(Endings((ended(attempt, how, cleanup=cleanup, left=left),)))
+
+    def _left(self, attempt: Attempt, threads: set[threading.Thread]) -> str:
+        """What of an attempt has not ended; these threads were there before it."""
+        if attempt.delivered:
+            return "a function that was interrupted"
+        if not threads.issuperset(threading.enumerate()):
+            return "a thread that will not end"
+        return "a process" if self._started() else ""
 
     def _read_orders(self, attempt: Attempt) -> None:
         """The thread at the wire does, as soon as the function lets it."""
@@ -219,27 +235,22 @@ class ProcessRunner:
         return None
 
 
-def _left(attempt: Attempt) -> str:
-    """What of an attempt has not ended."""
-    if attempt.delivered:
-        return "a function that was interrupted"
-    ours = {"wire", threading.main_thread().name}
-    if any(thread.name not in ours for thread in threading.enumerate()):
-        return "a thread that will not end"
-    return "a process" if _has_children() else ""
-
-
 def _children() -> list[psutil.Process]:
-    return [
-        process
-        for process in psutil.Process().children(recursive=True)
-        if process.status() != psutil.STATUS_ZOMBIE
-    ]
+    """Alive, and of their children too. Cheap where there are none, which is the rule."""
+    if not any(_children_of(thread) for thread in Path("/proc/self/task").iterdir()):
+        return []
+    return [one for one in psutil.Process().children(recursive=True) if _is_alive(one)]
 
 
-def _has_children() -> bool:
-    """Cheap where there are none, which is the rule."""
-    for thread in Path("/proc/self/task").iterdir():
-        if (thread / "children").read_text():
-            return bool(_children())
-    return False
+def _children_of(thread: Path) -> str:
+    try:
+        return (thread / "children").read_text()
+    except OSError:  # a thread that has just ended
+        return ""
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
