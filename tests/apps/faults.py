@@ -4,10 +4,12 @@ import asyncio
 import logging
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +243,55 @@ def outlives_its_interrupt(ctx: Context) -> list[int | None]:
         mark(f"started-{ctx.job.id}")
         mark(f"ended-{ctx.job.id}", f"{own.wait()} {library.poll()}")
     return []
+
+
+variable = ContextVar("variable", default="clean")
+SIGNALS = (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD)
+TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+
+
+def _ignore(*_: Any) -> None:
+    return
+
+
+@app.task(retry=0)
+def surroundings() -> dict[str, Any]:
+    return _surroundings()
+
+
+def _surroundings() -> dict[str, Any]:
+    """All that a job before this one could have changed."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return {
+        "pid": os.getpid(),
+        "variable": variable.get(),
+        "timers": [signal.getitimer(timer)[0] > 0 for timer in TIMERS],
+        "signals": [repr(signal.getsignal(number)) for number in SIGNALS],
+        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        "folder": str(Path.cwd()),
+        "umask": umask,
+        "environment": dict(os.environ),
+    }
+
+
+@app.task(retry=0)
+def changes_its_surroundings() -> dict[str, Any]:
+    variable.set("dirty")
+    for number in (*SIGNALS, signal.SIGVTALRM, signal.SIGPROF):
+        signal.signal(number, _ignore)
+    for timer in TIMERS:
+        signal.setitimer(timer, 60)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    os.chdir("/")
+    os.umask(0o77)
+    os.environ["TENURE_TEST_NEW"] = "new"
+    os.environ["TENURE_TEST_FOLDER"] = "changed"
+    del os.environ["PATH"]
+    return _surroundings()
+
+
+@app.task(retry=0)
+def sleeps(ctx: Context) -> None:
+    mark(f"started-{ctx.job.id}")
+    time.sleep(3600)

@@ -167,3 +167,20 @@ def test_what_the_app_itself_started_is_not_terminated_with_a_job(
     handle.cancel()
     watch.becomes(handle.id, State.CANCELLED)
     assert (folder / f"ended-{handle.id}").read_text() == "-15 None\n"
+
+
+def test_a_function_finds_everything_as_the_one_before_it_did() -> None:
+    before = result(faults.surroundings)
+    changed = result(faults.changes_its_surroundings)
+    assert [name for name in before if before[name] == changed[name]] == ["pid"]
+    assert result(faults.surroundings) == before
+
+
+def test_a_function_is_interrupted_after_one_that_took_the_signal_away(
+    folder: Path, watch: Watcher
+) -> None:
+    result(faults.changes_its_surroundings)
+    handle = faults.sleeps.enqueue()
+    eventually((folder / f"started-{handle.id}").exists)
+    record = watch.record_ends(handle.cancel().cancellation_id)
+    assert [member.rung for member in record.members] == ["interrupted"]

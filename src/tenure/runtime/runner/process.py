@@ -4,6 +4,7 @@ A second thread speaks with the keeper, so that a stop is heard while the functi
 whose function was interrupted, or left threads or processes behind, is not used again.
 """
 
+import contextvars
 import os
 import select
 import signal
@@ -45,6 +46,7 @@ from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.processes import end
+from tenure.runtime.runner.surroundings import Surroundings
 from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
 
@@ -75,9 +77,10 @@ class ProcessRunner:
         signal.signal(signal.SIGUSR1, self._on_interrupt)
         threading.Thread(target=self._listen, name="wire", daemon=True).start()
         self._before = set(_children())
+        self._surroundings = Surroundings()
         self._channel.send(Ready())
         while attempt := self._inbox.get():
-            self._carry_out(attempt)
+            contextvars.copy_context().run(self._carry_out, attempt)
         os._exit(0)  # threads that will not end must not keep the process
 
     # What the keeper says; in the other thread.
@@ -161,7 +164,7 @@ class ProcessRunner:
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._attempt = None
-        current.set(None)
+        self._surroundings.restore()
         left = self._left(attempt, threads)
         self._channel.send(Endings((ended(attempt, how, cleanup=cleanup, left=left),)))
 
