@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -295,3 +296,37 @@ def changes_its_surroundings() -> dict[str, Any]:
 def sleeps(ctx: Context) -> None:
     mark(f"started-{ctx.job.id}")
     time.sleep(3600)
+
+
+# Interrupts.
+
+
+@app.task(retry=0, ask_for="100ms", grace="10s")
+async def speaks_slowly(ctx: Context, how: str) -> None:
+    """Half a frame, then, when it is meant by an interrupt, some time, then the other half."""
+    link: Any = ctx._attempt.link
+    transport = link._channel._transport
+    write = transport.write
+
+    def write_slowly(frame: bytes) -> None:
+        del transport.write
+        write(frame[:5])
+        mark(f"started-{ctx.job.id}")
+        _wait_until(lambda: link._page.meant != 0)
+        until = time.monotonic() + 0.2
+        _wait_until(lambda: time.monotonic() > until)
+        write(frame[5:])
+        mark(f"written-{ctx.job.id}")
+
+    transport.write = write_slowly
+    if how == "emit":
+        await ctx.emit("slowly")
+    else:
+        await ctx._attempt.link.aask(ctx._attempt.work.run, "flush", None)
+    while True:
+        time.sleep(0.01)
+
+
+def _wait_until(look: Callable[[], bool]) -> None:
+    while not look():
+        time.sleep(0.001)

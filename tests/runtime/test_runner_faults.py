@@ -184,3 +184,18 @@ def test_a_function_is_interrupted_after_one_that_took_the_signal_away(
     eventually((folder / f"started-{handle.id}").exists)
     record = watch.record_ends(handle.cancel().cancellation_id)
     assert [member.rung for member in record.members] == ["interrupted"]
+
+
+# Interrupts.
+
+
+@pytest.mark.parametrize("how", ["emit", "ask"])
+def test_an_interrupt_waits_until_a_frame_is_whole(
+    how: str, folder: Path, store: Store, watch: Watcher
+) -> None:
+    with unharmed(folder, store):
+        handle = faults.speaks_slowly.enqueue(how)
+        eventually((folder / f"started-{handle.id}").exists)
+        record = watch.record_ends(handle.cancel().cancellation_id)
+        assert [member.rung for member in record.members] == ["interrupted"]
+        assert (folder / f"written-{handle.id}").exists()

@@ -29,6 +29,7 @@ from tenure.runtime.messages import (
     FromKeeper,
     Interrupt,
     Interrupting,
+    Message,
     Question,
     Quit,
     Ready,
@@ -73,6 +74,7 @@ class LoopRunner:
         self._said: list[Said] = []
         self._ended: list[Ended] = []
         self._flushing = False
+        self._sending = False  # an interrupt now would leave half a frame on the wire
         self._questions: dict[int, asyncio.Future[Answer]] = {}
         self._asked = 0
         self._gone = asyncio.Event()
@@ -223,6 +225,8 @@ class LoopRunner:
         run = page.on_cpu
         if forks.in_child or run == 0 or run != page.meant:
             return
+        if self._sending:
+            return  # still meant: the keeper repeats the signal
         page.meant = 0
         attempt = self._attempts.get(run)
         if attempt is None or attempt.over or attempt.interrupted:
@@ -265,8 +269,12 @@ class LoopRunner:
         if threading.get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self.say, said)
             return
-        self._said.append(said)
-        self._flush_soon()
+        before, self._sending = self._sending, True
+        try:
+            self._said.append(said)
+            self._flush_soon()
+        finally:
+            self._sending = before
 
     def say_soon(self, attempt: Attempt) -> None:
         if threading.get_ident() == self._thread:
@@ -292,12 +300,11 @@ class LoopRunner:
     async def _question(self, run: int, about: str, told: Any) -> Answer:
         if forks.in_child:
             forks.refuse()
-        self._flush()
         self._asked += 1
         number = self._asked
         waiting: asyncio.Future[Answer] = self._loop.create_future()
         self._questions[number] = waiting
-        self._channel.send(Question(number, run, about, told))
+        self._flush(Question(number, run, about, told))
         return await waiting
 
     def _value_of(self, answer: Answer, run: int, about: str) -> Any:
@@ -325,14 +332,20 @@ class LoopRunner:
             self._flushing = True
             self._loop.call_soon(self._flush)
 
-    def _flush(self) -> None:
-        self._flushing = False
-        if self._said:
-            said, self._said = self._said, []
-            self._channel.send(Sayings(tuple(said)))
-        if self._ended:
-            done, self._ended = self._ended, []
-            self._channel.send(Endings(tuple(done)))
+    def _flush(self, *more: Message) -> None:
+        before, self._sending = self._sending, True
+        try:
+            self._flushing = False
+            if self._said:
+                said, self._said = self._said, []
+                self._channel.send(Sayings(tuple(said)))
+            if self._ended:
+                done, self._ended = self._ended, []
+                self._channel.send(Endings(tuple(done)))
+            for message in more:
+                self._channel.send(message)
+        finally:
+            self._sending = before
 
 
 def _note_process(attempt: Attempt, pid: int) -> None:
