@@ -77,14 +77,26 @@ class Stage:
 
     def strangers(self) -> list[psutil.Process]:
         """Processes that were started by jobs; a test's jobs have left none."""
-        own = {self.worker.pid, self.worker.guard.pid, *(one.pid for one in self.worker.runners)}
+        own = {self.worker.pid, *runners_of(self.worker)}
         return [one for one in _started_here(self.folder) if one.pid not in own]
 
 
 def _alive(pids: list[int], worker: RunningWorker) -> list[int]:
     """A runner that goes on to other jobs is no leftover."""
-    reused = {runner.pid for runner in worker.runners}
+    reused = runners_of(worker)
     return [pid for pid in pids if pid not in reused and not _is_gone(pid)]
+
+
+def runners_of(worker: RunningWorker) -> set[int]:
+    """The pids of its guard and its runners, though one of them may die while they are counted."""
+
+    def look() -> set[int]:
+        try:
+            return {worker.guard.pid, *(runner.pid for runner in worker.runners)}
+        except psutil.Error:
+            return set()
+
+    return eventually(look, "all that can be seen of a worker")
 
 
 def _is_gone(pid: int) -> bool:

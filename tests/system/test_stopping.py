@@ -8,7 +8,7 @@ import pytest
 
 from tenure.domain.lifecycle import State
 from tests.apps import stopping
-from tests.system.stage import Jobs, Stage, staged
+from tests.system.stage import Jobs, Stage, runners_of, staged
 from tests.workers import eventually
 
 
@@ -187,5 +187,5 @@ def test_the_worker_is_as_good_as_before(stage: Stage) -> None:
     assert stopping.quick.enqueue().result(timeout="20s") == "done"
     assert stopping.quick_function.enqueue().result(timeout="20s") == "done"
     assert stage.store.statistics().by_status.get("running", 0) == 0
-    eventually(lambda: len(stage.worker.runners) <= 5, "no runner that nobody needs")
+    eventually(lambda: len(runners_of(stage.worker)) <= 6, "no runner that nobody needs")
     assert stage.watch.state(1) is State.COMPLETED

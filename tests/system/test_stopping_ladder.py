@@ -115,7 +115,7 @@ def ends_by_itself(stage: Stage, handle: Jobs, cancellation: str, last: str) -> 
     """It goes on, long after its grace is over, until it ends; then it is cancelled."""
     if last == "interrupted":
         eventually(lambda: stage.lines(f"swallowed-{handle.id}"), "it was interrupted")
-    until = time.monotonic() + 1
+    until = time.monotonic() + 0.5
     while time.monotonic() < until:
         assert handle.status() is Status.CANCELLING
         time.sleep(0.05)
