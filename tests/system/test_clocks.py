@@ -90,7 +90,7 @@ def test_leases_retries_and_snoozes_go_by_the_clock_of_the_database(
             scene.enqueue(dying.fails_first.new_job()),
             scene.enqueue(dying.snoozes_first.new_job()),
         ]
-        long = scene.start(dying.lasts.new_job(6))
+        long = scene.start(dying.lasts.new_job(4))
         for job in scene.completes(*waiting):
             moments = (scene.folder / f"moments-{job.id}").read_text().split()
             first, second = map(float, moments)
