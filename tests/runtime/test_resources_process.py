@@ -173,7 +173,7 @@ def test_a_process_that_has_ended_is_closed(folder: Path) -> None:
     asyncio.run(manager.force_close())
 
 
-@pytest.mark.parametrize("ours", [os.getpid(), os.getppid(), 1])
+@pytest.mark.parametrize("ours", [os.getpid(), os.getppid(), 1], ids=["itself", "parent", "init"])
 def test_a_job_cannot_close_what_it_runs_in(ours: int) -> None:
     if ours not in {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}:
         pytest.skip("not one that this process comes from")

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tenure.domain.job import Job, NewJob
 from tenure.domain.lifecycle import State
@@ -20,12 +19,6 @@ APP = "tests.apps.dying:app"
 # No test waits this long: whatever comes back sooner did not wait for a lease.
 LONG = {"TENURE_LEASE": "90s", "TENURE_BEAT": "500ms"}
 SHORT = {"TENURE_LEASE": "1s", "TENURE_BEAT": "200ms", "TENURE_RECOVER_EVERY": "200ms"}
-
-THAWS = pytest.mark.xfail(
-    strict=True,
-    reason="a renewal that names what it holds fails: in lost.sql a variable is called some, "
-    "which is a word of SQL; so nothing that was frozen is thawed",
-)
 
 
 class Scene:

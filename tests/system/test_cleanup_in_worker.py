@@ -145,7 +145,6 @@ def test_a_stop_closes_the_resources(stage: Stage, task: Task[..., Any]) -> None
     assert stage.store.show(handle.id).progress["message"] == "in the middle"
 
 
-@pytest.mark.xfail(strict=True, reason="only what could not be closed is on the record")
 def test_the_report_is_on_the_record(stage: Stage) -> None:
     handle = stage.start(cleaning.has_resources)
     record = msgspec.json.encode(stage.stop(handle)).decode()

@@ -12,7 +12,7 @@ import pytest
 from tenure.domain.lifecycle import Rung, State
 from tenure.store.store import Store
 from tests.apps import dying
-from tests.system.scene import LONG, THAWS, Scene, runner_of, state_of
+from tests.system.scene import LONG, Scene, runner_of, state_of
 from tests.workers import RunningWorker, eventually, is_gone
 
 
@@ -75,7 +75,6 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
     assert first.drain() == 0
 
 
-@THAWS
 def test_a_worker_that_nobody_missed_goes_on_where_it_was(
     scene: Scene, first: RunningWorker
 ) -> None:

@@ -121,7 +121,6 @@ def test_a_job_over_its_budget_ends_failed_and_keeps_its_partials(stage: Stage) 
     stage.nothing_is_left(handle.id)
 
 
-@pytest.mark.xfail(strict=True, reason="whole numbers become fractions on the way to the database")
 def test_what_was_spent_is_told_as_it_was_spent(stage: Stage) -> None:
     handle = stage.start(limits.spends_too_much)
     stage.watch.becomes(handle.id, State.FAILED)

@@ -21,7 +21,7 @@ from tenure.store.embedded import Embedded
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.conftest import chosen_binaries
-from tests.system.scene import LONG, THAWS, Scene, runner_of, state_of
+from tests.system.scene import LONG, Scene, runner_of, state_of
 from tests.workers import eventually
 
 
@@ -46,7 +46,6 @@ def stop_at_once(folder: Path) -> None:
     eventually(lambda: not postmaster.is_running(), "the server is gone")
 
 
-@THAWS
 def test_jobs_outlive_an_outage_longer_than_their_lease(own_server: Path, tmp_path: Path) -> None:
     with Embedded.open(own_server, chosen_binaries()) as server, Store(server.url) as store:
         with psycopg.connect(server.url, autocommit=True) as connection:

@@ -171,7 +171,6 @@ def test_a_fork_storm_is_stopped(stage: Stage) -> None:
     stage.is_stopped(handle, stage.stop(handle), "interrupted")
 
 
-@pytest.mark.xfail(strict=True, reason="they are removed when the worker leaves, not before")
 def test_the_temporary_directories_of_jobs_that_were_killed_are_gone(stage: Stage) -> None:
     handles = [stage.start(stopping.hogs_in_a_coroutine), stage.start(stopping.hogs)]
     for handle in handles:

@@ -154,7 +154,7 @@ class Said(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
     progress: Mapping[str, JSON] | None = None
     checkpoint: bytes = b""
     partials: tuple[bytes, ...] = ()
-    spent: Mapping[str, float] | None = None
+    spent: Mapping[str, int | float] | None = None
     logs: tuple[tuple[str, str], ...] = ()  # level and line
     artifacts: tuple[tuple[str, str, int], ...] = ()
     give: tuple[str, ...] = ()

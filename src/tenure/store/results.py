@@ -142,6 +142,7 @@ class Member(msgspec.Struct, frozen=True):
     runner: str | None
     ended_at: datetime | None
     error: str | None
+    cleanup: JSON = None  # what became of its resources
 
 
 class Cancellation(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ class Pending:
         self.progress: Any = None
         self.checkpoint: bytes = b""
         self.partials: list[bytes] = []
-        self.spent: dict[str, float] = {}
+        self.spent: dict[str, int | float] = {}
         self.logs: list[LogLine] = []
         self.artifacts: list[Artifact] = []
         self.take: dict[str, asyncio.Future[str | None]] = {}  # who waits for a slot, by pool

@@ -117,7 +117,7 @@ class Runner:
         """Where it is right now, also when it holds its interpreter's lock."""
         self.stack()
         self.signal(signal.SIGUSR2)
-        for _ in range(20):
+        for _ in range(100):
             await asyncio.sleep(0.01)
             if stack := self.stack():
                 return stack

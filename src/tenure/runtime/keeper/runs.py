@@ -251,6 +251,7 @@ class Runs:
         runs = list(runner.runs.values())
         if not runs:
             return
+        self._keeper.staff.remove_files(runs)
         done: list[tuple[Run, Ending | None]] = []
         # Its death was not its own doing: a guard also kills what was frozen for too long.
         innocent = (

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import os
+from collections.abc import Sequence
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tenure.errors import GuardUnavailable, TenureError
@@ -12,8 +14,10 @@ from tenure.runtime.guarding import Ended as Exit
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew
+from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.messages import Broken, FromRunner, Hello, Kind
+from tenure.runtime.temporary import remove
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -72,6 +76,13 @@ class Staff:
         runner.retired = True
         if not runner.runs:
             runner.quit()
+
+    def remove_files(self, runs: Sequence[Run]) -> None:
+        """The temporary directories of runs whose runner is gone."""
+        for run in runs:
+            folder = Path(self._folder) / str(run.number)
+            if folder.exists():
+                self.keeper.start(asyncio.to_thread(remove, folder))
 
     def _ask_for_one(self, crew: Crew) -> None:
         task = asyncio.create_task(self._provide(crew))

@@ -25,8 +25,9 @@ BEGIN
             waiting = CASE WHEN j.id = ANY (unmet) THEN 'dependencies' ELSE tenure.waiting_for(j.run_at, moment, j.target) END,
             ready = j.id <> ALL (unmet) AND tenure.waiting_for(j.run_at, moment, j.target) IS NULL,
             run_at = greatest(j.run_at, moment),
-            turn = nextval('tenant.turn')
-        WHERE j.id = ANY (settling) AND j.state = 'pending'
+            turn = t.turn
+        FROM (SELECT o.id, nextval('tenant.turn') AS turn FROM (SELECT unnest(settling) AS id ORDER BY 1) AS o) AS t
+        WHERE j.id = t.id AND j.state = 'pending'
         RETURNING j.lane, j.target, j.waiting, j.ready
     ), lined AS (
         INSERT INTO tenant.wake (target) SELECT DISTINCT s.target FROM settled AS s WHERE s.waiting = 'target'
