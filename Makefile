@@ -34,11 +34,11 @@ format: $(READY)  ## Format and fix what can be fixed
 
 .PHONY: test
 test: $(READY)  ## All tests, on the embedded PostgreSQL 18
-	$(BIN)/pytest --numprocesses 3 --dist loadfile
+	$(BIN)/pytest --numprocesses 4 --dist loadfile
 
 .PHONY: test-system
 test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (apt install postgresql)
-	TENURE_TEST_BINARIES=system $(BIN)/pytest --numprocesses 3 --dist loadfile tests/store tests/model tests/system/test_embedded.py
+	TENURE_TEST_BINARIES=system $(BIN)/pytest --numprocesses 4 --dist loadfile tests/store tests/model tests/system/test_embedded.py
 
 .PHONY: demo
 demo: $(READY)  ## Watch jobs being claimed, stopped and recovered

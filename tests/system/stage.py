@@ -43,6 +43,13 @@ class Stage:
         path = self.folder / name
         return path.read_text().splitlines() if path.exists() else []
 
+    def is_alive(self, pid: int) -> bool:
+        """A process that has ended and is only not yet reaped is not."""
+        try:
+            return not is_gone(psutil.Process(pid))
+        except psutil.NoSuchProcess:
+            return False
+
     def let(self, what: str) -> None:
         """Allow what jobs wait for."""
         (self.folder / what).touch()
