@@ -56,6 +56,9 @@ class FakeStaff:
     def retire(self, runner: Runner) -> None:
         runner.retired = True
 
+    def remove_files(self, _runs: object) -> None:
+        return
+
 
 class FakeLine:
     """Answers reports, when the test wants it to."""

@@ -220,3 +220,27 @@ def test_a_job_that_its_budget_pauses_is_paused_and_by_anybody_else_failed(store
         store.report(worker.id, [Report(job=job.id, token=job.token, spent={"tokens": 2})])
         store.stop(job.id, intent=Intent.PAUSE, by=by)
         assert worker.finish(job, "stopped").accepted == {job.id: state}
+
+
+def test_only_a_job_with_which_a_runner_died_is_to_run_alone(store: Store) -> None:
+    worker, job = running(store)
+    assert not job.alone
+    worker.crash(job)
+    again = worker.claim_one()
+    assert again.alone
+    worker.release(again)
+    once_more = worker.claim_one()
+    assert not once_more.alone
+    worker.release(once_more, suspect=True)
+    assert worker.claim_one().alone
+
+
+def test_the_death_of_its_worker_is_not_the_fault_of_a_job(store: Store, clock: Clock) -> None:
+    _, job = running(store)
+    clock.advance(timedelta(hours=2))
+    store.recover()
+    clock.advance(timedelta(hours=2))
+    store.recover()
+    promote(store)
+    again = make_worker(store).claim_one()
+    assert (again.id, again.crashes, again.alone) == (job.id, 1, False)

@@ -39,6 +39,7 @@ class Claimed(msgspec.Struct, frozen=True):
     budget: Mapping[str, float] | None
     raw_checkpoint: bytes | None
     slots: Mapping[str, str] | None
+    alone: bool = False  # it is to run with no neighbours: a runner died with it
 
     @property
     def args(self) -> Mapping[str, JSON]:

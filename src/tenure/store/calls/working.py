@@ -213,6 +213,7 @@ class _JobColumns(msgspec.Struct):
     budget: list[dict[str, float] | None] | None = None
     checkpoint: list[msgspec.Raw] | None = None
     slots: list[dict[str, str] | None] | None = None
+    alone: list[bool] | None = None
 
 
 class _ClaimColumns(msgspec.Struct):
@@ -252,6 +253,7 @@ def _claim(claim: _ClaimColumns) -> Claim:
         columns.budget or nothing,
         map(_unless_null, columns.checkpoint) if columns.checkpoint else nothing,
         columns.slots or nothing,
+        columns.alone or [False] * len(columns.id),
         strict=True,
     )
     jobs = tuple(Claimed(job, claim.token, *names, *rest) for job, names, *rest in rows)

@@ -1,5 +1,9 @@
 -- A cancel may ask for a rollback; who was admitted is known, so that an upgrade keeps its rights.
 
+-- It died, or its runner died with it and nobody knows whose fault it was: it runs with no neighbours.
+-- A dead worker is nobody's fault.
+ALTER TABLE tenant.job ADD COLUMN alone boolean NOT NULL DEFAULT false;
+
 ALTER TABLE tenant.cancellation
     ADD COLUMN rollback boolean NOT NULL DEFAULT false,
     ADD COLUMN ask_for interval;       -- before code that was asked is interrupted; null: as its task says

@@ -15,7 +15,7 @@ BEGIN
     SELECT json_build_object(
         'id', json_agg(c.id), 'lane', json_agg(c.lane), 'args', json_agg(c.args), 'attempt', json_agg(c.attempt),
         'max_attempts', json_agg(c.max_attempts), 'crashes', json_agg(c.crashes), 'priority', json_agg(c.priority),
-        'owner', json_agg(c.owner), 'root_id', json_agg(c.root_id),
+        'alone', CASE WHEN bool_or(c.alone) THEN json_agg(c.alone) END, 'owner', json_agg(c.owner), 'root_id', json_agg(c.root_id),
         'parent_id', CASE WHEN count(c.parent_id) > 0 THEN json_agg(c.parent_id) END,
         'key', CASE WHEN count(c.key) > 0 THEN json_agg(c.key) END,
         'target', CASE WHEN count(c.target) > 0 THEN json_agg(c.target) END,

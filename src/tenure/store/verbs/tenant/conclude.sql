@@ -72,6 +72,7 @@ BEGIN
             state = d.becomes,
             worker_id = NULL,
             attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending' AND NOT d.yields)::integer,
+            alone = (d.outcome = 'crashed' OR (d.outcome = 'released' AND d.suspect IS TRUE)) OR (j.alone AND d.outcome = 'expired'),
             crashes = j.crashes + (d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
             run_at = CASE WHEN d.becomes <> 'pending' THEN j.run_at WHEN d.outcome = 'retry' THEN coalesce(d.run_at, moment)
                           WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,

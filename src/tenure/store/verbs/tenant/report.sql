@@ -84,9 +84,11 @@ BEGIN
             WHERE NOT coalesce((missing -> 'busy')::jsonb, '[]') @> (r -> 'job')));
     END IF;
     IF reports @? '$[*].take' OR reports @? '$[*].give' THEN
-        granted := tenant.trade_slots((SELECT coalesce(jsonb_agg(r), '[]') FROM jsonb_array_elements(reports) AS r
+        -- In the order in which they asked.
+        granted := tenant.trade_slots((SELECT coalesce(jsonb_agg(r.value ORDER BY r.place), '[]')
+            FROM jsonb_array_elements(reports) WITH ORDINALITY AS r(value, place)
             WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
-                          WHERE a.job = (r ->> 'job')::bigint AND a.token = (r ->> 'token')::bigint)), moment);
+                          WHERE a.job = (r.value ->> 'job')::bigint AND a.token = (r.value ->> 'token')::bigint)), moment);
     END IF;
     reply := json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
         'busy', coalesce(missing -> 'busy', '[]'), 'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));

@@ -51,7 +51,7 @@ BEGIN
 
     WITH resumed AS (
         UPDATE tenant.job AS j SET
-            state = 'pending', attempt = 0, crashes = 0, stop_id = NULL, ended_at = NULL,
+            state = 'pending', attempt = 0, crashes = 0, alone = false, stop_id = NULL, ended_at = NULL,
             run_at = CASE WHEN j.run_at IS NULL OR j.run_at > moment THEN j.run_at ELSE moment END,
             blocks = j.holds, waiting = r.reason, ready = r.reason IS NULL,
             turn = CASE WHEN r.reason IS NULL THEN nextval('tenant.turn') ELSE j.turn END
