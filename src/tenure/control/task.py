@@ -151,7 +151,7 @@ class Task(Generic[P, R]):
         return self._hooked("on_cancel", hook)
 
     def on_failure(self, hook: Hook) -> Hook:
-        """Call this with the context and the error when a job failed for good."""
+        """Call this with the context and the error when an attempt failed, the last or not."""
         return self._hooked("on_failure", hook)
 
     @property

@@ -14,7 +14,7 @@ _log = logging.getLogger("tenure.worker")
 _LOOK_EVERY = 0.05
 _SAY_EVERY = 10.0
 _HURRIED = 2.0  # seconds for everything, when somebody asked twice
-_AFTERWARDS = 5.0  # seconds to record what was killed at the very end
+_AFTERWARDS = 5.0  # seconds, at most, to record what was killed at the very end
 
 
 class Drained(Exception):
@@ -48,10 +48,12 @@ class Drain:
         until = loop.time() + self.grace
         keeper.start(self._say_so())
         ladder = min(keeper.settings.stop_grace.total_seconds(), self.grace / 4)
-        if not await self._finishes(until - ladder):
+        afterwards = min(_AFTERWARDS, self.grace / 4)
+        if not await self._finishes(until - ladder - afterwards):
             hurried = self._hurry.is_set()
-            stopped = self._stop_all(_HURRIED if hurried else ladder)
-            await self._finishes(loop.time() + (_HURRIED if hurried else ladder) + _AFTERWARDS)
+            ladder = min(ladder, _HURRIED) if hurried else ladder
+            stopped = self._stop_all(ladder)
+            await self._finishes(loop.time() + ladder + afterwards)
             raise Drained(stopped, hurried)
         raise Drained(0, hurried=False)
 
