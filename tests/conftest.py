@@ -5,6 +5,7 @@ TENURE_TEST_BINARIES=system runs everything on the system's PostgreSQL instead o
 
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -102,6 +103,11 @@ def _database(server: str, template: str) -> Iterator[str]:
 def wipe(url: str) -> None:
     """Make the database as good as new: no rows, no further tenants, the real clock."""
     with psycopg.connect(url, autocommit=True) as connection:
+        # What a test gave up on may still be under way, and would be committed into the next one.
+        leftover = "application_name = 'tenure keeper' AND datname = current_database()"
+        ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {leftover}"
+        while connection.execute(ending.encode()).fetchall():
+            time.sleep(0.01)
         # The clock first: what a test put in its place depends on a schema that is dropped next.
         connection.execute(dict(schema._files("verbs", "control"))["now"].encode())
         connection.execute(_WIPE)
