@@ -48,6 +48,7 @@ async def all_async(ctx: Context, how: str) -> Any:
 async def _all_async(ctx: Context, how: str) -> Any:
     match how:
         case "wait":
+            await ctx.artifact("draft.txt", "half")
             mark(f"started-{ctx.job.id}")
             await asyncio.sleep(3600)
         case "spawn":
@@ -83,6 +84,7 @@ def all_thread(ctx: Context, how: str) -> Any:
 def _all_plain(ctx: Context, how: str) -> Any:
     match how:
         case "wait":
+            ctx.artifact("draft.txt", "half")
             mark(f"started-{ctx.job.id}")
             while True:
                 ctx.raise_if_cancelled()

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from tenure.runtime.guard import cgroups, processes
 from tenure.runtime.guard.page import boottime
-from tenure.runtime.guarding import Ended, Guard
+from tenure.runtime.guarding import Exit, Guard
 
 HOUR = 3600.0
 
@@ -165,7 +165,7 @@ class Ground:
         self.how = how
         self.marker = f"test-{uuid4().hex[:12]}"
         self.trees: list[Tree] = []
-        self.exits: dict[int, Ended] = {}
+        self.exits: dict[int, Exit] = {}
 
     def tree(self) -> Tree:
         self.trees.append(Tree(self.folder / f"tree{len(self.trees)}"))

@@ -14,8 +14,8 @@ from tenure.domain.job import NewJob
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.runtime.context import Context
-from tenure.runtime.guarding import Ended as Exit
-from tenure.runtime.keeper.clock import boottime
+from tenure.runtime.guard.page import boottime
+from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.crew import Crew
 from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.reports import Reports
@@ -49,12 +49,17 @@ class FakeGuard:
 
 
 class FakeStaff:
-    def __init__(self) -> None:
+    def __init__(self, guard: FakeGuard) -> None:
+        self._guard = guard
         self.crews: dict[Any, Crew] = {}
         self.runners: list[Runner] = []
 
     def retire(self, runner: Runner) -> None:
         runner.retired = True
+
+    def kill(self, runner: Runner) -> Coroutine[Any, Any, None]:
+        runner.killed = runner.retired = True
+        return self._guard.kill(runner.pid)
 
     def remove_files(self, _runs: object) -> None:
         return
@@ -79,7 +84,8 @@ class FakeLine:
 
 class Scene:
     def __init__(self) -> None:
-        self.guard, self.staff = FakeGuard(), FakeStaff()
+        self.guard = FakeGuard()
+        self.staff = FakeStaff(self.guard)
         self.keeper = Keeper(
             "postgresql://nowhere", Settings(), [DEFAULT], None, cast(Any, self.guard),
             cast(Any, self.staff),

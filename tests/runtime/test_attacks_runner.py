@@ -12,8 +12,7 @@ from typing import Any, cast
 import pytest
 
 from tenure.domain.lifecycle import Intent
-from tenure.runtime.guarding import Ended as Exit
-from tenure.runtime.guarding import Guard
+from tenure.runtime.guarding import Exit, Guard
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.messages import (
     Ask,

@@ -72,6 +72,19 @@ def test_a_stop_is_heard_and_on_record(task: Task[..., Any], watch: Watcher, fol
     assert member.rung in ("asked", "interrupted")
 
 
+@pytest.mark.parametrize("preserved", [True, False])
+def test_artifacts_of_a_cancelled_job_are_kept_unless_its_task_says_otherwise(
+    task: Task[..., Any], preserved: bool, watch: Watcher, folder: Path, store: Store
+) -> None:
+    handle = _waiting(task.using(preserve_artifacts=preserved), folder)
+    [artifact] = eventually(lambda: store.show(handle.id).artifacts)
+    file = Path(str(artifact["url"]).removeprefix("file://"))
+    assert file.read_text() == "half"
+    record = watch.record_ends(handle.cancel().cancellation_id)
+    assert len(store.show(handle.id).artifacts) == len(record.artifacts_preserved) == preserved
+    assert file.exists() is preserved
+
+
 def test_a_pause_keeps_the_checkpoint_and_resume_goes_on_from_it(
     task: Task[..., Any], watch: Watcher, folder: Path, store: Store
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tenure.errors import GuardUnavailable, InputRefused
 from tenure.runtime.guard import processes
 from tenure.runtime.guard.page import boottime
-from tenure.runtime.guarding import Ended, Guard, Killed
+from tenure.runtime.guarding import Exit, Guard, Killed
 from tests.runtime.guarded import (
     HOG,
     PARENT,
@@ -91,7 +91,7 @@ async def test_a_runner_gets_its_descriptors_environment_and_a_session(walking: 
         seen = json.loads(told.read())
         assert complaint.read() == "complaint\n"
         assert rest.read() == "through four"
-    assert walking.exits[pid] == Ended(0, None)
+    assert walking.exits[pid] == Exit(0, None)
     assert seen["fds"] == [0, 1, 2, 3, 4]
     assert seen["third"] == "/dev/null"
     assert seen["parent"] == guard_pid
@@ -123,7 +123,7 @@ async def test_a_runner_that_ends_at_once_is_told_after_its_pid(ground: Ground) 
     async with await ground.guard() as guard:
         pids = [await guard.spawn(["/bin/true"], env={}) for _ in range(30)]
         await until_async(lambda: len(ground.exits) == 30)
-    assert ground.exits == {pid: Ended(0, None) for pid in pids}
+    assert ground.exits == {pid: Exit(0, None) for pid in pids}
 
 
 @in_loop
@@ -167,7 +167,7 @@ async def test_a_runner_that_ends_well_takes_its_daemons_with_it(ground: Ground)
     async with await ground.guard() as guard:
         runner = await ground.runner(guard, daemon, tree)
         await until_async(lambda: runner in ground.exits)
-        assert ground.exits[runner] == Ended(0, None)
+        assert ground.exits[runner] == Exit(0, None)
         assert len(tree.pids) == 1
         assert not tree.alive
 
@@ -183,7 +183,7 @@ async def test_kill_leaves_the_other_runner_alone(ground: Ground) -> None:
         assert not one.alive
         assert len(other.alive) == 3
         assert guard.runners == {second}
-        assert ground.exits == {first: Ended(None, 9)}
+        assert ground.exits == {first: Exit(None, 9)}
         assert await guard.kill(first) == Killed()
         assert await guard.kill_all() == Killed()
         assert not other.alive
@@ -300,7 +300,7 @@ async def test_after_freeze_max_the_frozen_are_killed(ground: Ground) -> None:
         await until_async(lambda: tree.is_ready)
         guard.trust_until(boottime())
         await until_async(lambda: runner in ground.exits)
-        assert ground.exits[runner] == Ended(None, 9)
+        assert ground.exits[runner] == Exit(None, 9)
         assert not tree.alive
         assert not guard.is_frozen
         with pytest.raises(GuardUnavailable):
@@ -340,7 +340,7 @@ async def test_close_kills_all_and_the_guard_is_reaped(ground: Ground) -> None:
     await guard.close()
     assert not tree.alive
     assert processes.state(guard.pid) == "X"
-    assert ground.exits == {runner: Ended(None, 9)}
+    assert ground.exits == {runner: Exit(None, 9)}
     assert not guard.died.done()
     with pytest.raises(GuardUnavailable, match="the guard is gone"):
         await guard.kill(runner)
@@ -390,6 +390,6 @@ async def test_what_cannot_be_killed_is_named_and_holds_nobody_up(
         left = (await killing).left
         assert [each.pid for each in left] == [stuck]
         assert left[0].why == "uninterruptible"
-        assert ground.exits[runner] == Ended(None, 9, left)
+        assert ground.exits[runner] == Exit(None, 9, left)
         (ice / "freezer.state").write_text("THAWED")
         await until_async(lambda: not tree.alive)

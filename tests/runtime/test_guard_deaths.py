@@ -11,7 +11,7 @@ import pytest
 from tenure.errors import GuardUnavailable
 from tenure.runtime.guard import cgroups, processes
 from tenure.runtime.guard.page import boottime
-from tenure.runtime.guarding import Ended
+from tenure.runtime.guarding import Exit
 from tests.runtime.guarded import (
     HOG,
     PARENT,
@@ -106,7 +106,7 @@ async def test_a_killed_guard_is_seen_and_its_trees_are_gone(ground: Ground) -> 
         swept = await guard.died
     assert not swept.left
     assert not tree.alive
-    assert ground.exits == {runner: Ended(None, 9)}
+    assert ground.exits == {runner: Exit(None, 9)}
     with pytest.raises(GuardUnavailable, match="the guard is gone"):
         await asked
     with pytest.raises(GuardUnavailable, match="the guard is gone"):
@@ -148,7 +148,7 @@ async def test_a_guard_that_stands_still_is_noticed_and_ended(ground: Ground) ->
     async with asyncio.timeout(10):
         await guard.died
     assert not tree.alive
-    assert ground.exits == {runner: Ended(None, 9)}
+    assert ground.exits == {runner: Exit(None, 9)}
     await guard.close()
 
 

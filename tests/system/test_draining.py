@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tenure.domain.lifecycle import State
-from tenure.runtime.keeper.life import Exit
+from tenure.runtime.keeper.life import ExitCode
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.system.scene import SHORT, Scene
@@ -38,7 +38,7 @@ def test_a_worker_asked_to_leave_finishes_what_runs_and_takes_nothing_new(
         eventually(lambda: worker.log.count("beat of worker") > beats + 15, "three leases pass")
         assert scene.watch.state(late) is State.PENDING
         scene.let_go(*jobs)
-        assert worker.ends() == Exit.DRAINED
+        assert worker.ends() == ExitCode.DRAINED
     assert [scene.store.show(job).result for job in jobs] == [1, 1]
     assert [len(scene.runs(job)) for job in jobs] == [1, 1]
     assert scene.store.statistics().recovered == 0
@@ -55,7 +55,7 @@ def test_a_job_can_be_stopped_while_its_worker_drains(scene: Scene) -> None:
         scene.watch.record_ends(record.cancellation_id)
         assert scene.watch.state(stopped) is State.CANCELLED
         scene.let_go(other)
-        assert worker.ends() == Exit.DRAINED
+        assert worker.ends() == ExitCode.DRAINED
 
 
 @pytest.mark.parametrize("signals", [1, 2])
@@ -71,7 +71,7 @@ def test_what_does_not_finish_is_released_and_another_worker_goes_on_from_the_ch
         for _ in range(signals):
             worker.signal(signal.SIGTERM)
             worker.says("draining: SIGTERM")
-        assert worker.ends() == {1: Exit.HANDED_OVER, 2: Exit.HURRIED}[signals]
+        assert worker.ends() == {1: ExitCode.HANDED_OVER, 2: ExitCode.HURRIED}[signals]
     for id_ in (job, stuck):
         seen = scene.store.show(id_)
         assert (seen.state, seen.attempt, seen.crashes) == (State.PENDING, 0, 0)
@@ -81,7 +81,7 @@ def test_what_does_not_finish_is_released_and_another_worker_goes_on_from_the_ch
     with scene.worker() as second:
         assert [done.result for done in scene.completes(job, stuck)] == [1, 1]
         assert len(steps.read_text().splitlines()) == 5, "no step was done twice"
-        assert second.drain() == Exit.DRAINED
+        assert second.drain() == ExitCode.DRAINED
     assert scene.store.statistics().recovered == 0
 
 
@@ -89,7 +89,7 @@ def test_what_does_not_finish_is_paused_if_the_settings_say_so(scene: Scene) -> 
     with scene.worker(TENURE_DRAIN_GRACE="1s", TENURE_ON_DRAIN="pause") as worker:
         job = scene.start(dying.steps.new_job(3))
         eventually(lambda: scene.store.show(job).checkpoint == {"done": 3})
-        assert worker.drain() == Exit.HANDED_OVER
+        assert worker.drain() == ExitCode.HANDED_OVER
     paused = scene.store.show(job)
     assert paused.state is State.PAUSED
     assert paused.checkpoint == {"done": 3}
@@ -97,7 +97,7 @@ def test_what_does_not_finish_is_paused_if_the_settings_say_so(scene: Scene) -> 
     scene.let_go(job)
     with scene.worker() as second:
         scene.completes(job)
-        assert second.drain() == Exit.DRAINED
+        assert second.drain() == ExitCode.DRAINED
 
 
 def test_a_worker_can_be_asked_to_leave_through_the_database(scene: Scene) -> None:
@@ -106,7 +106,7 @@ def test_a_worker_can_be_asked_to_leave_through_the_database(scene: Scene) -> No
         scene.store.drain(UUID(scene.only_worker()), "host goes away", by="ops")
         worker.says("draining: ")
         scene.let_go(job)
-        assert worker.ends() == Exit.DRAINED
+        assert worker.ends() == ExitCode.DRAINED
     assert scene.watch.state(job) is State.COMPLETED
 
 
@@ -114,7 +114,7 @@ def test_a_worker_that_waits_for_its_database_can_be_asked_to_leave(scene: Scene
     with scene.starting(url=NOWHERE) as worker:
         worker.says("cannot be reached")
         guard = worker.guard
-        assert worker.drain() == Exit.DRAINED
+        assert worker.drain() == ExitCode.DRAINED
         assert is_gone(guard)
 
 
@@ -129,12 +129,12 @@ def test_a_signal_at_any_moment_of_a_start_loses_no_job(
         with scene.starting("--concurrency", "2") as worker:
             _come_along(worker, number)
             worker.signal(signal.SIGTERM)
-            assert worker.ends() in (Exit.DRAINED, -signal.SIGTERM), worker.log
+            assert worker.ends() in (ExitCode.DRAINED, -signal.SIGTERM), worker.log
         held = sql.execute("SELECT id FROM tenure.job WHERE state = 'running'").fetchall()
         assert held == [], "no job stays with a worker that has left"
     with scene.worker() as last:
         done = scene.completes(*jobs)
-        assert last.drain() == Exit.DRAINED
+        assert last.drain() == ExitCode.DRAINED
     assert {(job.attempt, job.crashes) for job in done} == {(1, 0)}
     assert {len(scene.runs(job)) for job in jobs} == {1}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tenure.runtime.keeper.life import Exit
+from tenure.runtime.keeper.life import ExitCode
 from tenure.store.store import Store
 from tests.system.scene import Scene
 from tests.workers import RunningWorker, eventually, is_gone
@@ -23,7 +23,7 @@ def refused(scene: Scene, app: str, **settings: str) -> str:
     """What a worker that cannot import this app says."""
     with scene.starting(app=app, **settings) as worker:
         below = _below(worker)
-        assert worker.ends() == Exit.NOT_IMPORTED
+        assert worker.ends() == ExitCode.NOT_IMPORTED
         eventually(lambda: all(map(is_gone, below)), "nothing of it is left", 5)
         return worker.log
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tenure.runtime.keeper.life import Exit
+from tenure.runtime.keeper.life import ExitCode
 from tenure.store.store import Store
 from tests.system.scene import Scene
 from tests.workers import FAST, eventually, is_gone
@@ -106,7 +106,7 @@ def test_a_worker_beside_a_program_runs_its_jobs_and_touches_no_signal_handler(
         job = int(service.says("job"))
         assert service.says("handlers") == "untouched"
         (scene.folder / "go").touch()
-        assert int(service.says("exit")) == Exit.DRAINED
+        assert int(service.says("exit")) == ExitCode.DRAINED
         assert service.process.wait(20) == 0
         eventually(lambda: is_gone(keeper))
     scene.completes(job)
@@ -118,7 +118,7 @@ def test_a_drain_of_its_own_grace_hands_over_what_does_not_finish(scene: Scene) 
         service.says("result")
         job = int(service.says("job"))
         service.says("handlers")
-        assert int(service.says("exit")) == Exit.HANDED_OVER
+        assert int(service.says("exit")) == ExitCode.HANDED_OVER
         assert service.process.wait(20) == 0
     assert scene.store.show(job).attempt == 0
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tenure.domain.tenant import DEFAULT
-from tenure.runtime.keeper.life import Exit
+from tenure.runtime.keeper.life import ExitCode
 from tenure.runtime.keeper.program import make_plan, on_signals, run
 from tenure.runtime.keeper.staff import ImportFailed
 
@@ -64,7 +64,7 @@ def worker(
             code = run(plan, on_signals)
         except ImportFailed as problem:
             typer.echo(f"{problem.traceback}tenure: {problem}", err=True)
-            code = Exit.NOT_IMPORTED
+            code = ExitCode.NOT_IMPORTED
     raise typer.Exit(code)
 
 

@@ -209,11 +209,6 @@ class Context:
         told = await self._aask("children", [child.id for child in children])
         return self._results(children, told)
 
-    async def completed_tasks(self, cancellation: str) -> list[dict[str, Any]]:
-        """Tasks that a cancelled job had completed, with their arguments and results."""
-        told: list[dict[str, Any]] = await self._aask("completed", cancellation)
-        return told
-
     def slot(self, pool: str) -> "SlotHold":
         """One of the pool's slots while the block lasts: ``with`` or ``async with``; its name."""
         from tenure.runtime.slots import Holds, SlotHold

@@ -37,7 +37,7 @@ class Killed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Exit:
     """How a runner ended, by exit code or by signal. Nothing of its tree is left but `left`."""
 
     code: int | None
@@ -63,7 +63,7 @@ class Guard:
     def __init__(self, marker: str, process: subprocess.Popen[bytes], page: Page) -> None:
         self.marker = marker
         self.kills_by = ""
-        self.on_exit: Callable[[int, Ended], None] = lambda _pid, _ended: None
+        self.on_exit: Callable[[int, Exit], None] = lambda _pid, _ended: None
         self.on_frozen: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
         self.died: asyncio.Future[Swept] = self._loop.create_future()
@@ -296,7 +296,7 @@ class Guard:
             case {"tell": "exited", "pid": pid}:
                 if pid in self._runners:
                     self._runners.remove(pid)
-                    self.on_exit(pid, Ended(message["code"], message["signal"], _left(message)))
+                    self.on_exit(pid, Exit(message["code"], message["signal"], _left(message)))
             case {"id": number}:
                 answer = self._requests.pop(number, None)
                 if answer is not None and not answer.done():
@@ -331,7 +331,7 @@ class Guard:
                 request.set_exception(gone)
         self._requests.clear()
         while self._runners:
-            self.on_exit(self._runners.pop(), Ended(None, signal.SIGKILL, swept.left))
+            self.on_exit(self._runners.pop(), Exit(None, signal.SIGKILL, swept.left))
         if not self._is_closing and not self.died.done():
             self.died.set_result(swept)
 

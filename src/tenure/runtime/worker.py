@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tenure.domain.duration import duration
 from tenure.errors import SettingInvalid, TenureError
-from tenure.runtime.keeper.life import Exit
+from tenure.runtime.keeper.life import ExitCode
 
 if TYPE_CHECKING:
     from tenure.control.client import Client
@@ -43,7 +43,7 @@ class Worker:
         }
         self._process: asyncio.subprocess.Process | None = None
         self.id: str | None = None  # of the worker, once it is at work
-        self.exit: Exit | None = None  # how it ended
+        self.exit: ExitCode | None = None  # how it ended
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -86,7 +86,7 @@ class Worker:
     def pid(self) -> int | None:
         return self._process.pid if self._process is not None else None
 
-    async def drain(self, grace: timedelta | str | float | None = None) -> Exit | None:
+    async def drain(self, grace: timedelta | str | float | None = None) -> ExitCode | None:
         """Finish what runs, hand over the rest, and end; in this time, else in ``drain_grace``."""
         process = self._process
         if process is None or process.stdin is None:
@@ -96,7 +96,7 @@ class Worker:
             process.stdin.write(json.dumps({"drain": seconds}).encode() + b"\n")
         code = await process.wait()
         process.stdin.close()
-        self.exit = Exit(code) if code in list(Exit) else Exit.ERROR
+        self.exit = ExitCode(code) if code in list(ExitCode) else ExitCode.ERROR
         return self.exit
 
 

@@ -16,7 +16,7 @@ def bring_along(app: "App") -> None:
 
     async def rollback(ctx: Context, cancellation: str) -> int:
         """A compensation gets the arguments of what it undoes, and its ``result`` if it asks."""
-        completed = await ctx.completed_tasks(cancellation)
+        completed = await ctx._aask("completed", cancellation)
         children: list[Any] = []
         for job in sorted(completed, key=lambda job: job["completed_at"], reverse=True):
             task = app.tasks.get(job["task"])

@@ -1,12 +1,8 @@
 """The database's time, as well as it is known here."""
 
-import time
 from datetime import UTC, datetime, timedelta
 
-
-def boottime() -> float:
-    """Seconds on a clock that also counts while the machine is suspended."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+from tenure.runtime.guard.page import boottime
 
 
 class DatabaseClock:

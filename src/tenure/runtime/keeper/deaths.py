@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 
-from tenure.runtime.guarding import Ended as Exit
+from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.store.outcomes import Ending

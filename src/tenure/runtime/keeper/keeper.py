@@ -13,9 +13,10 @@ from tenure.config import Settings
 from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
 from tenure.errors import StoreUnavailable, TenureError
+from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.backoff import Backoff
-from tenure.runtime.keeper.clock import DatabaseClock, boottime
+from tenure.runtime.keeper.clock import DatabaseClock
 from tenure.runtime.keeper.exchange import Exchange
 from tenure.runtime.keeper.ladder import Ladder
 from tenure.runtime.keeper.lease import Lease
@@ -32,7 +33,6 @@ from tenure.store.results import Holding, Signal
 from tenure.store.store import AsyncStore
 
 _log = logging.getLogger("tenure.worker")
-_BUSY_PAUSE = 0.02
 
 T = TypeVar("T")
 
@@ -146,8 +146,7 @@ class Keeper:
         if run.runner is None:
             self.runs.withdraw(run)
         elif not run.has_ended:
-            run.runner.killed = run.runner.retired = True
-            self.start(self.guard.kill(run.runner.pid))
+            self.start(self.staff.kill(run.runner))
 
     # What it asks of the database.
 
@@ -177,9 +176,6 @@ class Keeper:
         call = working.end_session(self.id, run.job.id, run.job.token)
         await self.insisted(call, run.tenant)
 
-    def try_once(self, call: Call[Any], tenant: str) -> None:
-        self.start(self._try(call, tenant))
-
     async def insisted(self, call: Call[T], tenant: str) -> T | None:
         """The answer; none where it refuses."""
         backoff = Backoff()
@@ -191,12 +187,6 @@ class Keeper:
             except TenureError as problem:
                 _log.info("%s: %s", call.verb, problem)
                 return None
-
-    async def _try(self, call: Call[Any], tenant: str) -> None:
-        try:
-            await self.store(tenant).send(call)
-        except TenureError as problem:
-            _log.debug("%s: %s", call.verb, problem)
 
     def start(self, work: Any) -> None:
         """Something that goes on beside the rest."""

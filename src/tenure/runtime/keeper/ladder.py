@@ -7,7 +7,6 @@ time and noted with the moment it was reached.
 import asyncio
 import logging
 import signal
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import Rung
@@ -16,7 +15,6 @@ from tenure.runtime.messages import Ask, Interrupt, Orders, Terminate
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
-    from tenure.runtime.keeper.runners import Runner
 
 _log = logging.getLogger("tenure.worker")
 
@@ -28,7 +26,6 @@ _LAST = 5.0  # seconds before the kill, at most, at which what the job started i
 class Ladder:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
-        self._order = list(Rung)
 
     def climb(self, run: Run, cause: Cause, orders: Orders, last: Rung, ask_for: float) -> None:
         """Stop this run. A stop that is harder than the one under way takes its place."""
@@ -58,15 +55,8 @@ class Ladder:
         if run.runner is None and self._keeper.runs.withdraw(run):
             return False
         if run.runner is not None:
-            await self._handed_over(run.runner, orders.grace)
             run.runner.send(Ask(run.number, orders))
         return not await run.ends_within(seconds)
-
-    async def _handed_over(self, runner: "Runner", seconds: float) -> None:
-        """A runner that is still becoming ready has no job yet that could hear of anything."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await runner.ready.wait()
 
     async def _interrupt(self, run: Run, seconds: float) -> bool:
         self._reach(run, Rung.INTERRUPTED)
@@ -96,7 +86,7 @@ class Ladder:
         return not await run.ends_within(seconds)
 
     def _reach(self, run: Run, rung: Rung) -> None:
-        if run.rung is None or self._order.index(rung) > self._order.index(run.rung):
+        if run.rung is None or rung > run.rung:
             run.rung = rung
             self._keeper.stops.note_rung(run, rung)
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tenure.errors import GuardUnavailable, LeaseLost, TenureError
+from tenure.runtime.guard.page import boottime
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
-from tenure.runtime.keeper.clock import boottime
 from tenure.store.calls import working
 from tenure.store.line import Line
 from tenure.store.results import Holding

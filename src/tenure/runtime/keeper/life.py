@@ -18,10 +18,10 @@ from uuid import uuid4
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
 from tenure.errors import LeaseLost, SettingInvalid, StoreUnavailable, TenureError
+from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
 from tenure.runtime.keeper.backoff import Backoff
-from tenure.runtime.keeper.clock import boottime
 from tenure.runtime.keeper.drain import Drain, Drained
 from tenure.runtime.keeper.exchange import DESKS
 from tenure.runtime.keeper.keeper import Keeper
@@ -38,7 +38,7 @@ _log = logging.getLogger("tenure.worker")
 _PROVE_EVERY = 8.0  # seconds; so a listener that has fallen deaf is missed within 15
 
 
-class Exit(IntEnum):
+class ExitCode(IntEnum):
     """How a worker ended, as its exit code."""
 
     DRAINED = 0  # everything it had was finished
@@ -88,7 +88,7 @@ class Life:
         elif self._beginning is not None:
             self._beginning.cancel()
 
-    async def run(self) -> Exit:
+    async def run(self) -> ExitCode:
         for found in await asyncio.to_thread(reap):
             _log.warning(
                 "a worker that was killed on this host left %d processes and files in %s: removed",
@@ -103,10 +103,10 @@ class Life:
             except* GuardLost as lost:
                 _log.error("%s; it starts anew", lost.exceptions[0])
             if self._asked:
-                return Exit.HANDED_OVER
-        return Exit.DRAINED
+                return ExitCode.HANDED_OVER
+        return ExitCode.DRAINED
 
-    async def _live(self) -> Exit:
+    async def _live(self) -> ExitCode:
         async with AsyncExitStack() as stack:
             self._beginning = asyncio.create_task(self._begin(stack))
             try:
@@ -115,7 +115,7 @@ class Life:
                 if not self._asked:
                     raise
                 _log.info("leaving before it began: %s", self._asked[0])
-                return Exit.DRAINED
+                return ExitCode.DRAINED
             finally:
                 self._beginning = None
             self._drain = Drain(keeper)
@@ -179,7 +179,7 @@ async def _register(keeper: Keeper) -> None:
             return
 
 
-async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -> Exit:
+async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -> ExitCode:
     settings = keeper.settings
     sizes = {
         "async": settings.concurrency,
@@ -220,8 +220,8 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
     await keeper.leave()
     [end] = ends
     if end.hurried:
-        return Exit.HURRIED
-    return Exit.HANDED_OVER if end.stopped else Exit.DRAINED
+        return ExitCode.HURRIED
+    return ExitCode.HANDED_OVER if end.stopped else ExitCode.DRAINED
 
 
 async def _watch(keeper: Keeper) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import TenureError
-from tenure.runtime.keeper.life import Exit, Life, Plan
+from tenure.runtime.keeper.life import ExitCode, Life, Plan
 from tenure.runtime.keeper.staff import ImportFailed
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
@@ -26,14 +26,14 @@ from tenure.store.migrating import Migrator
 _AS_DEEP_AS_THE_DATABASE = 20_000  # lists in lists; PostgreSQL itself stops before that
 
 
-def run(plan: Plan, watch: Callable[[Life], Any]) -> Exit:
+def run(plan: Plan, watch: Callable[[Life], Any]) -> ExitCode:
     """Live until the end; `watch` is called in the event loop, to see who asks to leave."""
     import uvloop
 
     # Jobs that were claimed come in one answer: one that cannot be read would end every worker.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _AS_DEEP_AS_THE_DATABASE))
 
-    async def main() -> Exit:
+    async def main() -> ExitCode:
         life = Life(plan)
         watching = watch(life)
         code = await life.run()
@@ -106,10 +106,10 @@ def main() -> int:
             return run(make_plan(stack, **told), beside)
         except ImportFailed as problem:
             print(json.dumps({"problem": f"{problem.traceback}{problem}"}), flush=True)  # noqa: T201
-            return Exit.NOT_IMPORTED
+            return ExitCode.NOT_IMPORTED
         except TenureError as problem:
             print(json.dumps({"problem": str(problem)}), flush=True)  # noqa: T201
-            return Exit.ERROR
+            return ExitCode.ERROR
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ import msgspec
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.lifecycle import State
 from tenure.errors import InputRefused, NotFound, StoreUnavailable, TenureError
+from tenure.runtime.guard.page import boottime
 from tenure.runtime.keeper.backoff import Backoff
-from tenure.runtime.keeper.clock import boottime
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.messages import Answer, Question

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from tenure.runtime.guarding import Ended as Exit
-from tenure.runtime.guarding import Guard
+from tenure.runtime.guarding import Exit, Guard
 from tenure.runtime.keeper.output import Output
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.messages import (

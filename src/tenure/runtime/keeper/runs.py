@@ -16,9 +16,9 @@ import msgspec
 
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused, TenureError
-from tenure.runtime.guarding import Ended as Exit
+from tenure.runtime.guard.page import boottime
+from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper import deaths
-from tenure.runtime.keeper.clock import boottime
 from tenure.runtime.keeper.crew import Assignment, Crew
 from tenure.runtime.keeper.run import Limits, Run
 from tenure.runtime.keeper.runners import Runner
@@ -228,8 +228,7 @@ class Runs:
         run.ending = told
         run.end_waits = True
         if runner.kind == "process":
-            runner.killed = runner.retired = True
-            self._keeper.start(self._keeper.guard.kill(runner.pid))
+            self._keeper.start(self._keeper.staff.kill(runner))
             return
         _log.warning("%s left %s behind: %s takes nothing new", run, left, runner.name)
         self._keeper.staff.retire(runner)
@@ -243,8 +242,7 @@ class Runs:
                 started = asyncio.get_running_loop().time()
                 await run.ends_within(patience)
                 patience -= asyncio.get_running_loop().time() - started
-        runner.killed = True
-        await self._keeper.guard.kill(runner.pid)
+        await self._keeper.staff.kill(runner)
 
     def runner_lost(self, runner: Runner, how: Exit | None) -> None:
         """A runner and all below it are gone."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import State
 from tenure.errors import StoreUnavailable, TenureError
-from tenure.runtime.keeper.clock import boottime
+from tenure.runtime.guard.page import boottime
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper

@@ -3,15 +3,14 @@
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenure.errors import GuardUnavailable, TenureError
-from tenure.runtime.guarding import Ended as Exit
-from tenure.runtime.guarding import Guard
+from tenure.runtime.guarding import Exit, Guard, Killed
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew
 from tenure.runtime.keeper.run import Run
@@ -76,6 +75,11 @@ class Staff:
         runner.retired = True
         if not runner.runs:
             runner.quit()
+
+    def kill(self, runner: Runner) -> Coroutine[Any, Any, Killed]:
+        """With all that runs in it. From now on it takes nothing new, and its death is no crash."""
+        runner.killed = runner.retired = True
+        return self._guard.kill(runner.pid)
 
     def remove_files(self, runs: Sequence[Run]) -> None:
         """The temporary directories of runs whose runner is gone."""

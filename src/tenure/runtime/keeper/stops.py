@@ -43,11 +43,7 @@ class Stops:
             grace=0.0 if force else float(limits.grace.total_seconds() if grace is None else grace),
             cancellation_id=str(orders["cancellation_id"]),
         )
-        last = (
-            Rung.KILLED
-            if force
-            else min(Rung(orders["last_rung"]), limits.last_rung, key=_HEIGHT.index)
-        )
+        last = Rung.KILLED if force else min(Rung(orders["last_rung"]), limits.last_rung)
         _log.info(
             "stop of job %d asked by %s: %s%s",
             run.job.id,
@@ -103,7 +99,6 @@ class Stops:
         run.rung = Rung.KILLED
         run.killed = True
         self.note_rung(run, Rung.KILLED)
-        runner.killed = runner.retired = True
         neighbours = len(runner.runs) - 1
         _log.warning(
             "killing %s (pid %d) of job %d%s",
@@ -112,7 +107,7 @@ class Stops:
             run.job.id,
             f"; {neighbours} other jobs are given back" if neighbours else "",
         )
-        result = await self._keeper.guard.kill(runner.pid)
+        result = await self._keeper.staff.kill(runner)
         if run.has_session:
             # A statement whose client is dead goes on, and would be committed.
             await self._keeper.end_session(run)
@@ -157,6 +152,3 @@ class Stops:
             error = f"what could not be confirmed: {named}"
             close = controlling.close_record(run.orders.cancellation_id, "partial", error=error)
             self._keeper.insist(close, run.tenant)
-
-
-_HEIGHT = list(Rung)

@@ -75,14 +75,15 @@ def _hook(
     attempt: Attempt, how: Mapping[str, Any], error: BaseException | None
 ) -> Callable[[], Any] | None:
     task = attempt.link.app.tasks.get(attempt.work.task)
-    hooks = task.hooks if task is not None else {}
+    if task is None:
+        return None
     ended_by = how["how"]
     if ended_by == "stopped" and (limit := _passed_limit(attempt)) is not None:
         ended_by, error = "failed", limit
-    if ended_by == "stopped" and "on_cancel" in hooks and not _goes_on_elsewhere(attempt):
-        return lambda: hooks["on_cancel"](attempt.make_context())
-    if ended_by == "failed" and "on_failure" in hooks:
-        return lambda: hooks["on_failure"](attempt.make_context(), error)
+    if ended_by == "stopped" and (hook := task.cancel_hook) and not _goes_on_elsewhere(attempt):
+        return lambda: hook(attempt.make_context())
+    if ended_by == "failed" and (hook := task.failure_hook):
+        return lambda: hook(attempt.make_context(), error)
     return None
 
 
