@@ -31,8 +31,9 @@ WITHOUT_WHEEL = os.environ.get("TENURE_TEST_BINARIES") == "system"
 STRANGER = 54321  # a user id that nobody has
 
 USER = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's & ignores it
 {prelude}
 from tenure.store.embedded import Binaries, Embedded
 chosen = Binaries(Path(sys.argv[2]), int(sys.argv[3])) if sys.argv[2:] else None
