@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import psutil
 
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.lifecycle import State
-from tenure.store.results import Cancellation
 from tenure.store.store import Store
 
 T = TypeVar("T")
@@ -161,8 +161,8 @@ class Watcher:
         assert found is not None
         return found
 
-    def record_ends(self, cancellation: str, within: float = 20.0) -> Cancellation:
-        def look() -> Cancellation | None:
+    def record_ends(self, cancellation: str, within: float = 20.0) -> CancellationRecord:
+        def look() -> CancellationRecord | None:
             record = self._store.cancellation(cancellation)
             return record if record.completed_at is not None else None
 

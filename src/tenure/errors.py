@@ -7,7 +7,8 @@ TenureError
 │   │   └── JobNotFound   there is no such job
 │   ├── IllegalTransition the state of the job does not allow the verb
 │   └── KeyTaken          another job holds the unique key, and "refuse" was asked for
-├── NotAllowed            the database role may not do this
+├── NotAllowed            whoever asks may not do this
+├── NotRecognized         nobody knows who asks: no token, or one that is not valid
 ├── LeaseLost             the worker was declared dead; nothing it says counts any more
 ├── SchemaMismatch        the database is older or newer than this code
 ├── StoreUnavailable      the database cannot be reached, or went away
@@ -21,11 +22,18 @@ TenureError
 └── CommandFailed         the program of a command job did not end well
 """
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 
 class TenureError(Exception):
-    """Something a user can read and act on; the message is a whole sentence."""
+    """Something a user can read and act on; the message is a whole sentence.
+
+    Each class says how it ends a command and a request; a class that does not say ends them as the
+    one above it.
+    """
+
+    exit_code: ClassVar[int] = 1
+    http_status: ClassVar[int] = 500
 
 
 class SettingInvalid(TenureError):
@@ -35,9 +43,15 @@ class SettingInvalid(TenureError):
 class InputRefused(TenureError):
     """What was handed in cannot be taken as it is."""
 
+    exit_code = 1
+    http_status = 422
+
 
 class NotFound(InputRefused):
     """There is no such thing."""
+
+    exit_code = 10
+    http_status = 404
 
 
 class JobNotFound(NotFound):
@@ -47,13 +61,29 @@ class JobNotFound(NotFound):
 class IllegalTransition(InputRefused):
     """The state of the job does not allow the verb."""
 
+    exit_code = 11
+    http_status = 409
+
 
 class KeyTaken(InputRefused):
     """Another job holds the unique key, and "refuse" was asked for."""
 
+    exit_code = 11
+    http_status = 409
+
 
 class NotAllowed(TenureError):
-    """The database role may not do this."""
+    """Whoever asks may not do this."""
+
+    exit_code = 12
+    http_status = 403
+
+
+class NotRecognized(TenureError):
+    """Nobody knows who asks: no token, or one that is not valid."""
+
+    exit_code = 12
+    http_status = 401
 
 
 class LeaseLost(TenureError):
@@ -63,9 +93,15 @@ class LeaseLost(TenureError):
 class SchemaMismatch(TenureError):
     """The database is older or newer than this code."""
 
+    exit_code = 13
+    http_status = 503
+
 
 class StoreUnavailable(TenureError):
     """The database cannot be reached, or went away."""
+
+    exit_code = 13
+    http_status = 503
 
 
 class EmbeddedUnavailable(TenureError):
@@ -117,6 +153,9 @@ class JobCancelled(TenureError):
 
 class JobNotEnded(TenureError, TimeoutError):
     """The job had not ended when the time to wait for it was over."""
+
+    exit_code = 14
+    http_status = 504
 
 
 class CommandFailed(TenureError):

@@ -7,11 +7,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.errors import IllegalTransition, InputRefused, NotFound
 from tenure.store.outcomes import Artifact, Report
-from tenure.store.results import Cancellation, Claimed
+from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tests.factories import (
     Worker,
@@ -38,15 +39,15 @@ def start(store: Store, **fields: Any) -> tuple[Worker, Claimed]:
     return worker, worker.claim_one()
 
 
-def steps_of(record: Cancellation) -> dict[str, str]:
+def steps_of(record: CancellationRecord) -> dict[str, str]:
     return {step.step_name: step.status for step in record.progress}
 
 
-def details_of(record: Cancellation) -> dict[str, Any]:
+def details_of(record: CancellationRecord) -> dict[str, Any]:
     return {step.step_name: step.details for step in record.progress}
 
 
-def read(store: Store, record: Cancellation) -> Cancellation:
+def read(store: Store, record: CancellationRecord) -> CancellationRecord:
     promote(store)
     return store.cancellation(record.cancellation_id)
 

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_e
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 from sqlalchemy.pool import NullPool
 
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.domain.tenant import Tenant
@@ -37,7 +38,7 @@ from tenure.store.calls.enqueueing import enqueue
 from tenure.store.calls.looking import statistics
 from tenure.store.connections import asend_on, send_on
 from tenure.store.faults import fault_of
-from tenure.store.results import Cancellation, Enqueued
+from tenure.store.results import Enqueued
 from tenure.store.store import Store
 from tests.factories import make_job
 
@@ -284,7 +285,7 @@ def test_a_job_is_gone_after_the_callers_rollback(way: Way, database: str, store
 def test_a_stop_counts_after_the_callers_commit(way: Way, database: str, store: Store) -> None:
     job = make_job(store)
     [record] = way.commit(database, stop(job, reason="no longer wanted"))
-    assert isinstance(record, Cancellation)
+    assert isinstance(record, CancellationRecord)
     assert (record.job_id, record.status) == (job, "completed")
     assert store.show(job).state is State.CANCELLED
 

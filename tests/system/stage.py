@@ -10,8 +10,8 @@ import psutil
 from tenure.app import Tenure
 from tenure.control.handle import Handle
 from tenure.control.task import Task
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.lifecycle import Rung, State
-from tenure.store.results import Cancellation
 from tenure.store.store import Store
 from tests.conftest import wipe
 from tests.workers import RunningWorker, Watcher, eventually, is_gone, running_worker
@@ -54,13 +54,13 @@ class Stage:
         """Allow what jobs wait for."""
         (self.folder / what).touch()
 
-    def stop(self, handle: Jobs, **how: Any) -> Cancellation:
+    def stop(self, handle: Jobs, **how: Any) -> CancellationRecord:
         """Its record, when it is closed."""
         asked = handle.cancel(reason="enough", **how)
         return self.watch.record_ends(asked.cancellation_id)
 
     def is_stopped(
-        self, handle: Jobs, record: Cancellation, *rungs: str, state: State = State.CANCELLED
+        self, handle: Jobs, record: CancellationRecord, *rungs: str, state: State = State.CANCELLED
     ) -> None:
         """Its state, its record and the rung are as they should be, and nothing of it is left."""
         job = self.store.show(handle.id)
@@ -122,7 +122,7 @@ def _started_here(folder: Path) -> Iterator[psutil.Process]:
             continue
 
 
-def rungs_in(record: Cancellation) -> dict[str, Any]:
+def rungs_in(record: CancellationRecord) -> dict[str, Any]:
     """When each rung was reached, by job."""
     [step] = [one for one in record.progress if one.step_name == "terminate_runners"]
     return dict(step.details)

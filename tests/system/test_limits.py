@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tenure.control.task import Task
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.lifecycle import State
-from tenure.store.results import Cancellation
 from tests.apps import limits
 from tests.system.stage import Jobs, Stage, staged
 from tests.workers import eventually
@@ -23,7 +23,7 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield stage
 
 
-def stopped_by(stage: Stage, handle: Jobs, policy: str) -> Cancellation:
+def stopped_by(stage: Stage, handle: Jobs, policy: str) -> CancellationRecord:
     """The record of the stop that a policy made of this job."""
 
     def look() -> str | None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, TypedDict, TypeVar
 
 from tenure.control.steps import Pause, Steps
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import ENDED, Intent, Rung
@@ -20,7 +21,6 @@ from tenure.errors import (
 )
 from tenure.store.call import Call
 from tenure.store.calls import controlling, looking
-from tenure.store.results import Cancellation
 
 T = TypeVar("T")
 
@@ -70,14 +70,14 @@ def stop(
     by: str | None = None,
     wait: bool = False,
     timeout: Length | None = None,
-) -> Steps[Cancellation]:
+) -> Steps[CancellationRecord]:
     """Ask for a stop, and look at its record until it is closed if that is wanted."""
     try:
         length, asking = read_length("grace", grace), read_length("ask_for", ask_for)
         furthest = read_last_rung("last_rung", last_rung)
     except SettingInvalid as refusal:
         raise InputRefused(str(refusal)) from None
-    record: Cancellation = yield controlling.stop(
+    record: CancellationRecord = yield controlling.stop(
         job,
         intent=intent,
         reason=reason,
@@ -92,7 +92,7 @@ def stop(
     if not wait:
         return record
 
-    def said(seen: Cancellation) -> str | None:
+    def said(seen: CancellationRecord) -> str | None:
         open_still = f"{seen.cancellation_id} of job {job} is {seen.status}"
         return None if seen.completed_at is not None else open_still
 

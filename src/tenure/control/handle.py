@@ -16,13 +16,14 @@ from tenure.control.following import (
     stop,
 )
 from tenure.control.steps import Steps, one
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.domain.task import Length
 from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
 from tenure.store.calls import controlling, looking
-from tenure.store.results import Cancellation, Explanation
+from tenure.store.results import Explanation
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -93,7 +94,7 @@ class Handle(Generic[R]):
             raise JobCancelled(job.id, job.cancellation_reason, job.cancelled_by)
         raise JobNotEnded(f"job {job.id} has not ended; it is {job.status}")
 
-    def cancel(self, reason: str | None = None, **how: Unpack[CancelOptions]) -> Cancellation:
+    def cancel(self, reason: str | None = None, **how: Unpack[CancelOptions]) -> CancellationRecord:
         """End it early, and its children with it.
 
         With ``wait`` the record is that of the end, when everything has stopped.
@@ -102,14 +103,16 @@ class Handle(Generic[R]):
 
     async def acancel(
         self, reason: str | None = None, **how: Unpack[CancelOptions]
-    ) -> Cancellation:
+    ) -> CancellationRecord:
         return await self._atake(stop(self.id, Intent.CANCEL, reason, **how))
 
-    def pause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> Cancellation:
+    def pause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> CancellationRecord:
         """Stop it so that it can go on later, from its checkpoint."""
         return self._take(stop(self.id, Intent.PAUSE, reason, **how))
 
-    async def apause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> Cancellation:
+    async def apause(
+        self, reason: str | None = None, **how: Unpack[StopOptions]
+    ) -> CancellationRecord:
         return await self._atake(stop(self.id, Intent.PAUSE, reason, **how))
 
     def resume(

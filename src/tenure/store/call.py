@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
 
 T = TypeVar("T")
@@ -36,6 +37,17 @@ class Call(Generic[T]):
 
     def of(self, tenant: Tenant) -> "Call[T]":
         return replace(self, tenant=tenant)
+
+    def asked_by(self, principal: Principal) -> "Call[T]":
+        """This call as a principal asks it: in its tenant, with its name and role on it."""
+        if "by" not in self.arguments:
+            return self.of(principal.tenant)
+        who = {
+            "by": Argument(principal.name, "text"),
+            "via": Argument(principal.via, "text"),
+            "role": Argument(str(principal.role), "text"),
+        }
+        return replace(self, arguments={**self.arguments, **who}, tenant=principal.tenant)
 
     def sql(self, placeholders: Iterable[str]) -> str:
         """The statement, with a placeholder of the driver's own kind for each argument."""

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tenure.domain.job import JSON
-from tenure.domain.lifecycle import Intent, Rung, State, Status
+from tenure.domain.lifecycle import State, Status
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -123,58 +123,6 @@ class Exchanged(msgspec.Struct, frozen=True):
     promote_error: str | None
     next_due: float | None  # seconds; none also when nobody looked, because there is enough to do
     idled: bool  # only from here on it is told of new jobs: look once more
-
-
-class Step(msgspec.Struct, frozen=True):
-    step_name: str
-    status: str
-    started_at: datetime | None
-    completed_at: datetime | None
-    details: Mapping[str, JSON]
-    error: str | None
-
-
-class Member(msgspec.Struct, frozen=True):
-    job_id: int
-    was: State
-    became: State | None
-    rung: Rung | None
-    worker_id: str | None
-    runner: str | None
-    ended_at: datetime | None
-    error: str | None
-    cleanup: JSON = None  # what became of its resources
-
-
-class Cancellation(msgspec.Struct, frozen=True):
-    cancellation_id: str
-    job_id: int
-    task_id: int | None
-    intent: Intent
-    reason: str
-    force: bool
-    cascade: bool
-    grace: float | None
-    ask_for: float | None
-    last_rung: Rung
-    rollback: bool
-    initiated_at: datetime
-    initiated_by: str
-    status: str
-    completed_at: datetime | None
-    error: str | None
-    again: bool  # somebody had asked for this stop before
-    progress: tuple[Step, ...]
-    tasks_cancelled: tuple[int, ...]
-    tasks_completed: tuple[int, ...]
-    tasks_open: tuple[int, ...]
-    runners_terminated: tuple[str, ...]
-    slots_released: tuple[str, ...]
-    artifacts_preserved: tuple[str, ...]
-    errors: tuple[str, ...]
-    duration_seconds: float
-    success: bool
-    members: tuple[Member, ...] = ()
 
 
 class Dead(msgspec.Struct, frozen=True):

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from itertools import repeat
 from typing import Any, TypeVar
 
+import msgspec
 import psycopg
 
 from tenure.config import Settings
-from tenure.errors import StoreUnavailable, TenureError
+from tenure.errors import NotAllowed, StoreUnavailable, TenureError
 from tenure.store.call import Call
 from tenure.store.faults import fault, is_outage
 
 T = TypeVar("T")
 
 _TRIES = 5
+_FORBIDDEN = '{"forbidden"'  # how a verb begins its answer to somebody who may not do this
 
 
 def statement(call: Call[Any]) -> bytes:
@@ -24,6 +26,9 @@ def statement(call: Call[Any]) -> bytes:
 
 def read(call: Call[T], row: tuple[Any, ...] | None) -> T:
     assert row is not None
+    if row[0] is not None and row[0].startswith(_FORBIDDEN):
+        # An answer and not an error of the database: the audit row of it has to be committed.
+        raise NotAllowed(msgspec.json.decode(row[0])["forbidden"])
     return call.read(row[0])
 
 

@@ -8,6 +8,7 @@ from tenure.store.call import Argument
 
 
 def actor(by: str | None, via: str) -> dict[str, Argument]:
+    """Who asks, in a call that is not on behalf of a principal."""
     return {"by": Argument(by, "text"), "via": Argument(via, "text")}
 
 

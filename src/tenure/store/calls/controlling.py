@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal
 
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, Rung
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import Cancellation, Pool
+from tenure.store.results import Pool
 
 
 def stop(
@@ -25,7 +26,7 @@ def stop(
     rollback: bool = False,
     by: str | None = None,
     via: str = "python",
-) -> Call[Cancellation]:
+) -> Call[CancellationRecord]:
     return Call(
         "stop",
         {
@@ -40,7 +41,7 @@ def stop(
             "rollback": Argument(rollback, "bool"),
             **actor(by, via),
         },
-        answer(Cancellation),
+        answer(CancellationRecord),
         safe=True,
     )
 
@@ -52,7 +53,7 @@ def step(
     *,
     details: Mapping[str, JSON] | None = None,
     error: str | None = None,
-) -> Call[Cancellation]:
+) -> Call[CancellationRecord]:
     return Call(
         "step",
         {
@@ -62,7 +63,7 @@ def step(
             "details": Argument(as_json(details or {}), "jsonb"),
             "error": Argument(error, "text"),
         },
-        answer(Cancellation),
+        answer(CancellationRecord),
         safe=True,
     )
 
@@ -72,7 +73,7 @@ def close_record(
     status: Literal["completed", "partial", "failed"],
     *,
     error: str | None = None,
-) -> Call[Cancellation]:
+) -> Call[CancellationRecord]:
     return Call(
         "close_record",
         {
@@ -80,7 +81,7 @@ def close_record(
             "status": Argument(status, "text"),
             "error": Argument(error, "text"),
         },
-        answer(Cancellation),
+        answer(CancellationRecord),
     )
 
 
@@ -214,6 +215,17 @@ def admit(
     return Call(
         "admit",
         {"role_name": Argument(role, "text"), "kind": Argument(kind, "text")},
+        answer(dict[str, Any]),
+    )
+
+
+def refuse(
+    verb: str, why: str, *, by: str | None = None, via: str = "python"
+) -> Call[dict[str, Any]]:
+    """Put on record that somebody was not allowed to do this."""
+    return Call(
+        "refuse",
+        {"verb": Argument(verb, "text"), "why": Argument(why, "text"), **actor(by, via)},
         answer(dict[str, Any]),
     )
 

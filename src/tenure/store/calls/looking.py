@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import AuditRow, Cancellation, Explanation, Pool, Statistics, Worker
+from tenure.store.results import AuditRow, Explanation, Pool, Statistics, Worker
 
 
 def show(job: int) -> Call[Job]:
@@ -37,20 +38,20 @@ def statistics() -> Call[Statistics]:
     return Call("statistics", {}, answer(Statistics), safe=True)
 
 
-def cancellation(name: str | None = None, *, job: int | None = None) -> Call[Cancellation]:
+def cancellation(name: str | None = None, *, job: int | None = None) -> Call[CancellationRecord]:
     return Call(
         "cancellation",
         {"name": Argument(name, "text"), **of_job(job)},
-        answer(Cancellation),
+        answer(CancellationRecord),
         safe=True,
     )
 
 
-def cancellations(n: int = 10, skip: int = 0) -> Call[tuple[Cancellation, ...]]:
+def cancellations(n: int = 10, skip: int = 0) -> Call[tuple[CancellationRecord, ...]]:
     return Call(
         "cancellations",
         {"n": Argument(n, "int4"), "skip": Argument(skip, "int4")},
-        answer(tuple[Cancellation, ...]),
+        answer(tuple[CancellationRecord, ...]),
         safe=True,
     )
 

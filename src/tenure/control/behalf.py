@@ -1,0 +1,64 @@
+"""What one does to jobs on behalf of somebody: in their tenant, as far as their role allows."""
+
+from typing import Any, TypeVar
+
+from tenure.control.client import Client
+from tenure.control.steps import Steps, atake, take
+from tenure.domain.principal import NEEDS, SHARED, Principal, Role
+from tenure.domain.tenant import DEFAULT
+from tenure.errors import NotAllowed
+from tenure.store.call import Call
+from tenure.store.calls import controlling
+
+T = TypeVar("T")
+
+
+class Behalf:
+    """A client in the name of a principal: every call carries who asks, and is theirs to ask.
+
+    Whether a job is theirs is for the database to say. Each refusal is on record.
+    """
+
+    def __init__(self, client: Client, principal: Principal) -> None:
+        self.client = client
+        self.principal = principal
+
+    def send(self, call: Call[T]) -> T:
+        if (why := self._forbids(call)) is not None:
+            self.client.store_of(self.principal.tenant).send(self._refusal(call, why))
+            raise NotAllowed(why)
+        return self.client.store_of(self.principal.tenant).send(call.asked_by(self.principal))
+
+    async def asend(self, call: Call[T]) -> T:
+        store = await self.client.astore_of(self.principal.tenant)
+        if (why := self._forbids(call)) is not None:
+            await store.send(self._refusal(call, why))
+            raise NotAllowed(why)
+        return await store.send(call.asked_by(self.principal))
+
+    def take(self, steps: Steps[T]) -> T:
+        return take(steps, self.send)
+
+    async def atake(self, steps: Steps[T]) -> T:
+        return await atake(steps, self.asend)
+
+    def _forbids(self, call: Call[Any]) -> str | None:
+        """Why the role does not allow this, as a sentence; none: it does."""
+        who, role, tenant = self.principal.name, self.principal.role, self.principal.tenant
+        if call.verb in SHARED and (role is not Role.ADMIN or tenant != DEFAULT):
+            return f"{who} may not {in_words(call)}; an admin of the default tenant may"
+        needed = NEEDS.get(call.verb, Role.VIEWER)
+        if not role.includes(needed):
+            return f"{who} is {_article(role)} and may not {in_words(call)}; {_article(needed)} may"
+        return None
+
+    def _refusal(self, call: Call[Any], why: str) -> Call[Any]:
+        return controlling.refuse(call.verb, why).asked_by(self.principal)
+
+
+def in_words(call: Call[Any]) -> str:
+    return call.verb.replace("_", " ")
+
+
+def _article(role: Role) -> str:
+    return f"an {role}" if role is not Role.VIEWER else f"a {role}"

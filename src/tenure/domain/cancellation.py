@@ -1,0 +1,109 @@
+"""A stop on record: what was asked, its steps, its members, and what it came to."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import Intent, Rung, State
+
+
+class CancellationStatus(StrEnum):
+    """How far a stop has come."""
+
+    INITIATED = "initiated"
+    STOPPING_RUNNERS = "stopping_runners"
+    UPDATING_TASKS = "updating_tasks"
+    CLEANING_RESOURCES = "cleaning_resources"
+    COMPLETED = "completed"
+    PARTIAL = "partial"  # something could not be confirmed; the errors say what
+    FAILED = "failed"
+
+    @property
+    def is_final(self) -> bool:
+        return self in _FINAL
+
+
+_FINAL = frozenset(
+    {CancellationStatus.COMPLETED, CancellationStatus.PARTIAL, CancellationStatus.FAILED}
+)
+
+
+class CancellationStep(msgspec.Struct, frozen=True):
+    step_name: str
+    status: str  # pending, in_progress, completed or failed
+    started_at: datetime | None
+    completed_at: datetime | None
+    details: Mapping[str, JSON]
+    error: str | None
+
+
+class CancellationMember(msgspec.Struct, frozen=True):
+    """A job that a stop reached, how far the ladder went for it, and what became of it."""
+
+    job_id: int
+    was: State
+    became: State | None
+    rung: Rung | None
+    worker_id: str | None
+    runner: str | None
+    ended_at: datetime | None
+    error: str | None
+    cleanup: JSON = None  # what became of its resources
+
+
+class CancellationResult(msgspec.Struct, frozen=True):
+    """What a stop came to; ``success`` is false while it goes on."""
+
+    success: bool
+    cancellation_id: str
+    job_id: int
+    tasks_cancelled: tuple[int, ...]
+    tasks_completed: tuple[int, ...]
+    runners_terminated: tuple[str, ...]
+    slots_released: tuple[str, ...]
+    artifacts_preserved: tuple[str, ...]
+    errors: tuple[str, ...]
+    duration_seconds: float
+    status: CancellationStatus
+    members: tuple[CancellationMember, ...] = ()
+
+
+class CancellationRecord(msgspec.Struct, frozen=True):
+    """All that is known of one stop."""
+
+    cancellation_id: str
+    job_id: int
+    task_id: int | None  # none: the whole job
+    intent: Intent
+    reason: str
+    force: bool
+    cascade: bool
+    grace: float | None
+    ask_for: float | None
+    last_rung: Rung
+    rollback: bool
+    initiated_at: datetime
+    initiated_by: str
+    status: CancellationStatus
+    completed_at: datetime | None
+    error: str | None
+    again: bool  # somebody had asked for this stop before
+    progress: tuple[CancellationStep, ...]
+    tasks_cancelled: tuple[int, ...]
+    tasks_completed: tuple[int, ...]
+    tasks_open: tuple[int, ...]
+    runners_terminated: tuple[str, ...]
+    slots_released: tuple[str, ...]
+    artifacts_preserved: tuple[str, ...]
+    errors: tuple[str, ...]
+    duration_seconds: float
+    success: bool
+    members: tuple[CancellationMember, ...] = ()
+
+    def result(self) -> CancellationResult:
+        """The part of it that says what came of the stop."""
+        fields = CancellationResult.__struct_fields__
+        return CancellationResult(**{name: getattr(self, name) for name in fields})

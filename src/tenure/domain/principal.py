@@ -1,0 +1,72 @@
+"""Who asks, and what that allows: a role within one tenant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from tenure.domain.tenant import DEFAULT, Tenant
+
+
+class Role(StrEnum):
+    """Each may do all that the one before it may."""
+
+    VIEWER = "viewer"  # reads
+    OPERATOR = "operator"  # also enqueues, and controls jobs of its own
+    ADMIN = "admin"  # controls all of a tenant
+
+    def includes(self, other: "Role") -> bool:
+        return _ORDER.index(self) >= _ORDER.index(other)
+
+
+_ORDER = tuple(Role)
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Somebody who was recognized. The tenant is part of it, and comes from nowhere else."""
+
+    name: str
+    role: Role
+    tenant: Tenant = DEFAULT
+    via: str = "python"  # through what it asks: python, cli, rest, page
+
+
+# What a verb needs at least; what is not listed is looking, and open to all. An operator's verbs
+# reach only jobs of its own: the database knows whose they are, and has the last word.
+NEEDS: Mapping[str, Role] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ["enqueue", "enqueue_many", "queue", "stop", "resume", "clear", "rerun", "rollback"],
+            Role.OPERATOR,
+        ),
+        **dict.fromkeys(
+            [
+                "pause",
+                "unpause",
+                "create_pool",
+                "change_slots",
+                "release_slot",
+                "drain",
+                "recover",
+                "admit",
+                "bulk_stop",
+                "set_policy",
+                "drop_policy",
+                "set_strategy",
+                "drop_strategy",
+                "create_token",
+                "revoke_token",
+                "tokens",
+                "step",
+                "close_record",
+                "prune",
+                "prune_records",
+            ],
+            Role.ADMIN,
+        ),
+    }
+)
+
+# What all tenants share is in the hands of the default tenant's admins.
+SHARED = frozenset({"drain", "tenants", "create_tenant", "drop_tenant"})
