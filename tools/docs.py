@@ -23,7 +23,7 @@ GROUPS = {
     "Keeping house": ("recover", "bury", "prune", "prune_records", "admit"),
     "Looking": (
         *("show", "list_jobs", "explain", "statistics", "cancellation", "cancellations"),
-        *("trail", "kept", "pools", "workers"),
+        *("trail", "kept", "pools", "workers", "stops", "ailments", "server"),
     ),
 }
 

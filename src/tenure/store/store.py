@@ -16,7 +16,7 @@ from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing, keeping, looking, working
+from tenure.store.calls import controlling, enqueueing, examining, keeping, looking, working
 from tenure.store.faults import is_contention, is_outage
 from tenure.store.sending import (
     connect_timeout,
@@ -138,6 +138,10 @@ class Store:
     pools = _sent(looking.pools)
     workers = _sent(looking.workers)
 
+    server = _sent(examining.server)
+    ailments = _sent(examining.ailments)
+    stops = _sent(examining.stops)
+
 
 class AsyncStore:
     """The verbs for one tenant, from async code. Use it as an async context manager."""
@@ -233,6 +237,10 @@ class AsyncStore:
     kept = _awaited(looking.kept)
     pools = _awaited(looking.pools)
     workers = _awaited(looking.workers)
+
+    server = _awaited(examining.server)
+    ailments = _awaited(examining.ailments)
+    stops = _awaited(examining.stops)
 
 
 def _raise_unless_worth_another_try(

@@ -4,7 +4,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- The last two are what the view is made of: PostgreSQL asks its reader for them.
     looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'cancellation', 'cancellations',
-        'trail', 'kept', 'pools', 'workers', 'cancellation_name', 'status'];
+        'trail', 'kept', 'pools', 'workers', 'stops', 'ailments', 'server', 'cancellation_name', 'status'];
     granted CONSTANT text[] := CASE kind
         WHEN 'viewer' THEN looking
         WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'explain', 'kept']
@@ -24,7 +24,7 @@ BEGIN
             SELECT c.relnamespace FROM pg_class AS c WHERE c.oid IN ('tenant.job'::regclass, 'tenure.worker'::regclass))
           -- In the control schema only what belongs to all tenants, unless that is the tenant itself.
           AND (p.pronamespace = (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = 'tenant.job'::regclass)
-               OR p.proname IN ('register', 'renew', 'leave', 'drain', 'workers', 'status'))
+               OR p.proname IN ('register', 'renew', 'leave', 'drain', 'workers', 'server', 'status'))
     LOOP
         EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I',
             (SELECT n.nspname FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE p.oid = verb), role_name);
