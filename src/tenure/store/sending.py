@@ -26,7 +26,7 @@ def statement(call: Call[Any]) -> bytes:
 
 def read(call: Call[T], row: tuple[Any, ...] | None) -> T:
     assert row is not None
-    if row[0] is not None and row[0].startswith(_FORBIDDEN):
+    if row[0] is not None and row[0][: len(_FORBIDDEN)] in (_FORBIDDEN, _FORBIDDEN.encode()):
         # An answer and not an error of the database: the audit row of it has to be committed.
         raise NotAllowed(msgspec.json.decode(row[0])["forbidden"])
     return call.read(row[0])
