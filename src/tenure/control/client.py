@@ -4,10 +4,10 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from tenure.config import Settings
@@ -20,6 +20,9 @@ from tenure.store.connections import asend_on, send_on
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
 from tenure.store.store import AsyncStore, Store
+
+if TYPE_CHECKING:
+    from tenure.control.task import Task
 
 T = TypeVar("T")
 
@@ -34,6 +37,8 @@ class Client:
     (shared by every process that uses that folder) and brings it up to date. What is closed is
     opened again by the next use.
     """
+
+    tasks: "Mapping[str, Task[..., Any]]" = MappingProxyType({})  # an app has some
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
         self.settings = settings or Settings.from_environment(os.environ)
