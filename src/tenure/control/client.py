@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from tenure.config import Settings
 from tenure.control.steps import Steps, atake, take
 from tenure.domain.job import Job
+from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import StoreUnavailable
 from tenure.store.call import Call
@@ -22,6 +23,7 @@ from tenure.store.migrating import Migrator
 from tenure.store.store import AsyncStore, Store
 
 if TYPE_CHECKING:
+    from tenure.control.behalf import Behalf
     from tenure.control.task import Task
 
 T = TypeVar("T")
@@ -85,6 +87,12 @@ class Client:
         with self._opening:
             stores = self._of_loops.setdefault(loop, _LoopStores())
         return await stores.opened(self, as_tenant(tenant))
+
+    def behalf(self, principal: Principal) -> "Behalf":
+        """This client in the name of somebody: in their tenant, as far as their role allows."""
+        from tenure.control.behalf import Behalf
+
+        return Behalf(self, principal)
 
     def migrate(self, tenant: Tenant | str = DEFAULT) -> None:
         """Bring the database to what this version needs."""
