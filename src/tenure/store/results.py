@@ -201,6 +201,22 @@ class Statistics(msgspec.Struct, frozen=True):
     recovered: int
 
 
+class OpenRecord(msgspec.Struct, frozen=True):
+    cancellation_id: str
+    mark: str  # another one when something of the record has moved
+
+
+class EndOfRecord(msgspec.Struct, frozen=True):
+    id: int  # of the end; told more than once it is the same
+    cancellation_id: str
+
+
+class Movements(msgspec.Struct, frozen=True):
+    last: int
+    open: tuple[OpenRecord, ...]
+    ended: tuple[EndOfRecord, ...]
+
+
 class Slot(msgspec.Struct, frozen=True):
     name: str
     job_id: int | None

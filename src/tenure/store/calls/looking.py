@@ -8,7 +8,7 @@ from tenure.domain.job import JSON, Job
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import AuditRow, Explanation, Pool, Statistics, Worker
+from tenure.store.results import AuditRow, Explanation, Movements, Pool, Statistics, Worker
 
 
 def show(job: int) -> Call[Job]:
@@ -54,6 +54,11 @@ def cancellations(n: int = 10, skip: int = 0) -> Call[tuple[CancellationRecord, 
         answer(tuple[CancellationRecord, ...]),
         safe=True,
     )
+
+
+def movements(above: int | None = None) -> Call[Movements]:
+    """Records that are open, and those that ended since ``last`` of the answer before."""
+    return Call("movements", {"above": Argument(above, "int8")}, answer(Movements), safe=True)
 
 
 def trail(

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenant.grant_verbs(role_name text, kind text) RETURNS
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- The last two are what the view is made of: PostgreSQL asks its reader for them.
-    looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'cancellation', 'cancellations',
+    looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'cancellation', 'cancellations', 'movements',
         'trail', 'kept', 'pools', 'workers', 'stops', 'ailments', 'server', 'cancellation_name', 'status'];
     granted CONSTANT text[] := CASE kind
         WHEN 'viewer' THEN looking
