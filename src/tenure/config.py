@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -22,6 +23,8 @@ MOST_RESULT_BYTES = 32 << 20  # what fits between two processes in one piece
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
 MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # by which processes of jobs are known
+COMMAND_LINE = ("TENURE_TOKEN", "TENURE_APP")  # options of commands; never settings
+_ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 SHUTDOWN_GRACE = "SHUTDOWN_GRACE_PERIOD_SECONDS"  # another name for drain_grace, in whole seconds
 
 
@@ -71,6 +74,11 @@ class Settings:
     max_artifact_bytes: int = 1 << 30  # of one job
     max_result_bytes: int = 1 << 20
     max_log_lines: int = 10_000  # of one attempt; what comes after is counted and dropped
+
+    # How it is observed.
+    metrics: str | None = None  # HOST:PORT where a worker shows them; none: it counts nothing
+    metrics_prefix: str | None = "tenure_"  # of every series; none: their bare names
+    log_format: Literal["text", "json"] = "text"  # of the worker's own log
 
     # How jobs end.
     retry: Retry = field(default_factory=Retry)  # of a task function that does not say
@@ -131,6 +139,14 @@ class Settings:
             f"{self.max_result_bytes}; larger things are artifacts",
         )
         require(self.orphan_message != "", "orphan_message: it cannot be empty")
+        require(
+            self.metrics is None or _ADDRESS.fullmatch(self.metrics) is not None,
+            f"metrics: it takes HOST:PORT such as 127.0.0.1:9464, not {self.metrics!r}",
+        )
+        require(
+            re.fullmatch(r"(?:[a-zA-Z_][a-zA-Z0-9_]*)?", self.metrics_prefix or "") is not None,
+            f"metrics_prefix: it takes letters, digits and _, not {self.metrics_prefix!r}",
+        )
 
     def replace(self, **changes: Any) -> Self:
         """These settings with some of them changed."""
@@ -149,7 +165,9 @@ class Settings:
     def from_environment(cls, env: Mapping[str, str]) -> Self:
         """TENURE_LEASE=20s and so on; an empty variable counts as one that is not set."""
         known = {f"{PREFIX}{name.upper()}": name for name in cls.names()}
-        ours = [name for name in env if name.startswith(PREFIX) and name not in MARKS]
+        ours = [
+            name for name in env if name.startswith(PREFIX) and name not in (*MARKS, *COMMAND_LINE)
+        ]
         _refuse_unknown((name for name in ours if not name.startswith(TEST_PREFIX)), known)
         values: dict[str, Any] = {name: env[key] for key, name in known.items() if env.get(key)}
         seconds = env.get(SHUTDOWN_GRACE)

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.migrate import migrate
-from tenure.cli.worker import worker
-from tenure.errors import TenureError
+from tenure.cli import migrate, worker
+from tenure.cli.grouping import Program, command, group
 
-app = typer.Typer(
-    name="tenure",
-    help="Jobs on PostgreSQL: nothing is lost, and stopped means stopped.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
+app = group(
+    "tenure",
+    "Jobs on PostgreSQL: nothing is lost, and stopped means stopped.",
+    "tenure migrate",
+    "tenure worker shop.jobs:app",
+    cls=Program,
 )
-app.command()(migrate)
-app.command()(worker)
+command(app, "migrate", *migrate.EXAMPLES)(migrate.migrate)
+app.add_typer(worker.commands)
 
 
 def _show_version(wanted: bool) -> None:
@@ -39,9 +39,9 @@ def main(
 
 
 def run() -> None:
-    """Run the command; a user's mistake is a sentence, not a traceback."""
-    try:
-        app()
-    except TenureError as error:
-        typer.echo(f"tenure: {error}", err=True)
-        sys.exit(1)
+    """Run the command as it was typed."""
+    # Where a character cannot be written, its number is: better than a command that breaks off.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app()

@@ -6,18 +6,20 @@ from typing import Annotated
 
 import typer
 
+from tenure.cli.connecting import Json, TenantName, Url
+from tenure.cli.printing import Printer
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import SettingInvalid
 from tenure.store import schema
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
+from tenure.store.schema import Plan
+
+EXAMPLES = ("tenure migrate", "tenure migrate --tenant acme", "tenure migrate --all --check")
 
 
 def migrate(
-    tenant: Annotated[
-        str, typer.Option(help="The tenant to make or bring up to date.")
-    ] = DEFAULT.name,
     everybody: Annotated[
         bool, typer.Option("--all", help="Every tenant there is, one transaction each.")
     ] = False,
@@ -27,41 +29,46 @@ def migrate(
     sql: Annotated[
         bool, typer.Option("--sql", help="Print the SQL, for psql or Alembic, and change nothing.")
     ] = False,
-    url: Annotated[
-        str | None,
-        typer.Option(envvar="TENURE_DATABASE_URL", help="Your PostgreSQL; else the embedded one."),
-    ] = None,
+    url: Url = None,
+    tenant: TenantName = None,
+    json: Json = False,
 ) -> None:
-    """Bring the database to what this version needs; safe to run from many places at once.
-
-    Examples: tenure migrate; tenure migrate --tenant acme; tenure migrate --all --check
-    """
-    if everybody and (tenant != DEFAULT.name or sql):
+    """Bring the database to what this version needs; safe to run from many places at once."""
+    if everybody and (tenant is not None or sql):
         raise SettingInvalid("--all goes with neither --tenant nor --sql")
     if check and sql:
         raise SettingInvalid("--check looks at a database and --sql needs none; give one of them")
-    chosen = Tenant(tenant)
+    chosen, show = Tenant(tenant or DEFAULT.name), Printer(json=json)
     if sql:
-        typer.echo(schema.script(chosen))
+        script = schema.script(chosen)
+        show.document({"sql": script}) if json else typer.echo(script)
         return
-    if url is not None:
-        _migrate(Migrator(url), chosen, everybody=everybody, check=check)
-        return
-    with Embedded.open(Path(Settings.from_environment(os.environ).folder)) as embedded:
-        _migrate(Migrator(embedded.url), chosen, everybody=everybody, check=check)
-
-
-def _migrate(migrator: Migrator, tenant: Tenant, *, everybody: bool, check: bool) -> None:
-    behind = False
-    for each in (everybody and migrator.tenants()) or [tenant]:
-        for plan in migrator.pending(each) if check else migrator.migrate(each):
-            scope = plan.scope or "control"
-            if plan.is_empty:
-                typer.echo(f"{scope}: up to date")
-                continue
-            behind = True
-            names = [f"{m.number:04}_{m.name}" for m in plan.migrations]
-            names += ["verbs"] if plan.verbs else []
-            typer.echo(f"{scope}: {'needs' if check else 'applied'} {', '.join(names)}")
-    if check and behind:
+    if url:
+        plans = _migrate(Migrator(url), chosen, everybody=everybody, check=check)
+    else:
+        with Embedded.open(Path(Settings.from_environment(os.environ).folder)) as embedded:
+            plans = _migrate(Migrator(embedded.url), chosen, everybody=everybody, check=check)
+    if json:
+        show.document([{"scope": _scope(plan), "work": _work(plan)} for plan in plans])
+    else:
+        for plan in plans:
+            done = f"{'needs' if check else 'applied'} {', '.join(_work(plan))}"
+            show.say(f"{_scope(plan)}: {'up to date' if plan.is_empty else done}")
+    if check and not all(plan.is_empty for plan in plans):
         raise typer.Exit(1)
+
+
+def _migrate(migrator: Migrator, tenant: Tenant, *, everybody: bool, check: bool) -> list[Plan]:
+    plans = []
+    for each in (everybody and migrator.tenants()) or [tenant]:
+        plans += migrator.pending(each) if check else migrator.migrate(each)
+    return plans
+
+
+def _scope(plan: Plan) -> str:
+    return plan.scope or "control"
+
+
+def _work(plan: Plan) -> list[str]:
+    names = [f"{it.number:04}_{it.name}" for it in plan.migrations]
+    return [*names, "verbs"] if plan.verbs else names

@@ -1,49 +1,80 @@
-"""``tenure worker``: run the jobs of an app."""
+"""``tenure worker``: run the jobs of an app; look at workers, and ask one to leave."""
 
 import logging
 import sys
 from contextlib import ExitStack
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from tenure.cli.connecting import Url
+from tenure.cli.grouping import command, group
+from tenure.cli.helping import Group
 from tenure.domain.tenant import DEFAULT
-from tenure.runtime.keeper.life import ExitCode
-from tenure.runtime.keeper.program import make_plan, on_signals, run
-from tenure.runtime.keeper.staff import ImportFailed
 
 
-def worker(
+class Workers(Group):
+    """``tenure worker shop.jobs:app`` is ``tenure worker run shop.jobs:app``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+commands = group(
+    "worker",
+    "Run the jobs of an app; look at workers, and ask one to leave.",
+    "tenure worker shop.jobs:app",
+    "tenure worker jobs.py --queues crawl,mail --processes 8",
+    "tenure worker list",
+    cls=Workers,
+)
+
+
+@command(
+    commands,
+    "run",
+    "tenure worker shop.jobs:app",
+    "tenure worker run jobs.py --queues crawl,mail --processes 8",
+)
+def run(
     app: Annotated[
-        str, typer.Argument(help="Where the app is: package.module:app or file.py:app.")
+        str,
+        typer.Argument(metavar="APP", help="Where the app is: package.module:app or file.py:app."),
     ],
     queues: Annotated[
-        str | None, typer.Option(help="Only these queues, with commas between them.")
+        str | None,
+        typer.Option(metavar="NAMES", help="Only these queues, with commas between them."),
     ] = None,
     tenants: Annotated[
-        str, typer.Option(help="Whose jobs, with commas between them.")
+        str, typer.Option(metavar="NAMES", help="Whose jobs, with commas between them.")
     ] = DEFAULT.name,
     concurrency: Annotated[
-        int | None, typer.Option(help="Coroutines at once, in one event loop.")
+        int | None, typer.Option(metavar="N", help="Coroutines at once, in one event loop.")
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(help="Plain functions at once, each in a process of its own.")
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(envvar="TENURE_DATABASE_URL", help="Your PostgreSQL; else what the app says."),
+        int | None,
+        typer.Option(metavar="N", help="Plain functions at once, each in a process of its own."),
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log beats and claims too.")
     ] = False,
+    url: Url = None,
 ) -> None:
     """Run the jobs of an app until SIGTERM or Ctrl-C; a second one hurries.
 
+    The word "run" may be left out.
+
     Exit codes: 0 all that ran was finished; 1 an error; 3 the app cannot be imported; 4 what was
     not finished within drain_grace was handed over; 5 likewise, after a second signal.
-
-    Examples: tenure worker shop.jobs:app; tenure worker jobs.py --queues crawl,mail --processes 8
     """
+    # Here and not above: no other command needs a keeper, and it takes a while to import.
+    from tenure.runtime.keeper.life import ExitCode
+    from tenure.runtime.keeper.program import make_plan, on_signals
+    from tenure.runtime.keeper.program import run as live
+    from tenure.runtime.keeper.staff import ImportFailed
+
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO,
         format="%(asctime)s %(levelname)s %(message)s",
@@ -61,7 +92,7 @@ def worker(
             processes=processes,
         )
         try:
-            code = run(plan, on_signals)
+            code = live(plan, on_signals)
         except ImportFailed as problem:
             typer.echo(f"{problem.traceback}tenure: {problem}", err=True)
             code = ExitCode.NOT_IMPORTED

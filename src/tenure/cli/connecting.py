@@ -1,0 +1,182 @@
+"""What every command shares: the database it speaks with, in whose name, and how it prints.
+
+The four options are said once, here; ``connected`` gives them to a command.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Coroutine
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+
+import typer
+
+from tenure.cli.printing import Printer
+from tenure.control.behalf import Behalf
+from tenure.control.client import Client, as_tenant
+from tenure.control.following import job_with_key
+from tenure.control.steps import Steps
+from tenure.domain.principal import Principal, Role
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import InputRefused, NotAllowed, NotRecognized
+from tenure.store.call import Call
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_PANEL = "On every command"
+TOKEN_FILE = "token"  # noqa: S105 - under the folder of the embedded PostgreSQL, by `tenure up`
+
+Url = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TENURE_DATABASE_URL",
+        show_envvar=False,
+        metavar="URL",
+        help="Your PostgreSQL (TENURE_DATABASE_URL); else the embedded one.",
+        rich_help_panel=_PANEL,
+    ),
+]
+TenantName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Whose jobs; else the token's tenant, else the default one.",
+        rich_help_panel=_PANEL,
+    ),
+]
+TokenText = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TENURE_TOKEN",
+        show_envvar=False,
+        metavar="TEXT",
+        help="Who asks (TENURE_TOKEN); else the database user.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON; a stream is JSON Lines.", rich_help_panel=_PANEL),
+]
+
+
+class Connection:
+    """The database behind a command. Nothing is opened before it is used."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        tenant: str | None = None,
+        token: str | None = None,
+        printer: Printer | None = None,
+    ) -> None:
+        self.client = Client(url)
+        self.show = printer or Printer()
+        self._tenant = None if tenant is None else as_tenant(tenant)
+        self._token = token
+
+    @cached_property
+    def principal(self) -> Principal:
+        """Whom the token names, else the database user: then the database knows name and role."""
+        token = self._token or self._token_of_the_folder()
+        if not token:
+            return Principal("", Role.ADMIN, self._tenant or DEFAULT, "cli")
+        from tenure.control.tokens import recognize  # type: ignore[import-not-found]
+
+        known = recognize(self.client, token)
+        if self._tenant not in (None, known.tenant):
+            raise NotAllowed(f"this token is for the tenant {known.tenant.name}, and for no other")
+        return Principal(known.name, known.role, known.tenant, "cli")
+
+    @cached_property
+    def behalf(self) -> Behalf:
+        return Behalf(self.client, self.principal)
+
+    @cached_property
+    def shared(self) -> Behalf:
+        """For what all tenants share: workers, tenants, tokens."""
+        who = self.principal
+        return self.behalf if who.name else Behalf(self.client, Principal("", who.role, via="cli"))
+
+    @property
+    def tenant(self) -> Tenant:
+        return self.principal.tenant
+
+    def send(self, call: Call[T]) -> T:
+        return self.behalf.send(call)
+
+    def take(self, steps: Steps[T]) -> T:
+        return self.behalf.take(steps)
+
+    def job(self, named: str) -> int:
+        """The id of a job, from its id or its key."""
+        if named.isascii() and named.isdigit():
+            return int(named)
+        if not named:
+            raise InputRefused("a job has an id or a key, and this is an empty text")
+        return self.take(job_with_key(named))
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run async code, and close in its event loop what it opened."""
+        import asyncio
+
+        async def whole() -> T:
+            try:
+                return await coroutine
+            finally:
+                await self.client.aclose()
+
+        return asyncio.run(whole())
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _token_of_the_folder(self) -> str | None:
+        """`tenure up` leaves one for whoever may read its folder."""
+        if self.client.known_url is not None:
+            return None
+        path = Path(self.client.settings.folder) / TOKEN_FILE
+        try:
+            return path.read_text().strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise NotRecognized(f"the token in {path} cannot be read: {error.strerror}") from None
+
+
+def connected(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
+    """Give a command its connection, and the options that say which."""
+
+    @wraps(command)
+    def connecting(
+        *args: Any, url: Url, tenant: TenantName, token: TokenText, json: Json, **kwargs: Any
+    ) -> None:
+        to = Connection(url or None, tenant, token, Printer(json=json))
+        try:
+            command(to, *args, **kwargs)
+        finally:
+            to.close()
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    shared: dict[str, Any] = {"url": Url, "tenant": TenantName, "token": TokenText}
+    connecting.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            *list(own)[1:],
+            *(_option(name, None, kind) for name, kind in shared.items()),
+            _option("json", False, Json),
+        ]
+    )
+    connecting.__annotations__ = {}
+    del connecting.__wrapped__
+    return connecting
+
+
+def _option(name: str, default: Any, kind: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def environment(name: str) -> str | None:
+    """A variable of the command line alone; an empty one counts as one that is not set."""
+    return os.environ.get(name) or None

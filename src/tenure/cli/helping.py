@@ -1,0 +1,104 @@
+"""How ``--help`` looks: usage, what it does, arguments, options, commands, examples."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
+
+LONGEST = 100  # columns; longer lines are hard to read
+
+Row = tuple[str, str]
+
+
+class Command(TyperCommand):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(_page(self, ctx))
+
+
+class Group(TyperGroup):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(_page(self, ctx))
+
+
+def _page(command: Any, ctx: Any) -> str:
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.width = min(console.width, LONGEST)
+    with console.capture() as page:
+        console.print(Text.assemble(("Usage: ", "bold"), _usage(command, ctx)))
+        for paragraph in (command.help or "").split("\n\n"):
+            console.print()
+            console.print(" ".join(paragraph.split()))
+        for title, rows in _panels(command, ctx).items():
+            console.print()
+            console.print(Text(title, "bold"))
+            console.print(_rows(rows))
+        if command.epilog:
+            console.print()
+            console.print(Text("Examples", "bold"))
+            for line in command.epilog.split("\n"):
+                console.print(Padding(Text(line), (0, 0, 0, 2)), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in page.get().splitlines())
+
+
+def _usage(command: Any, ctx: Any) -> str:
+    words = [ctx.command_path]
+    words += [_argument(param) for param in _of(command, ctx, "argument")]
+    words += ["COMMAND ..."] if isinstance(command, TyperGroup) else []
+    return " ".join([*words, "[OPTIONS]"])
+
+
+def _panels(command: Any, ctx: Any) -> dict[str, list[Row]]:
+    """The parts of the page that are lists, by their titles."""
+    panels: dict[str, list[Row]] = {}
+    for param in _of(command, ctx, "argument"):
+        panels.setdefault("Arguments", []).append((_argument(param), param.help or ""))
+    if isinstance(command, TyperGroup):
+        listed = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
+        for one in listed:
+            if one is not None and not one.hidden:
+                title = getattr(one, "rich_help_panel", None) or "Commands"
+                panels.setdefault(title, []).append((one.name or "", _first_sentence(one)))
+    panels["Options"] = []
+    for param in _of(command, ctx, "option"):
+        title = getattr(param, "rich_help_panel", None) or "Options"
+        panels.setdefault(title, []).append((_option(param), param.help or ""))
+    # What all commands share comes last.
+    return dict(sorted(panels.items(), key=lambda panel: panel[0].startswith("On every")))
+
+
+def _of(command: Any, ctx: Any, kind: str) -> Iterable[Any]:
+    return [
+        param
+        for param in command.get_params(ctx)
+        if param.param_type_name == kind and not getattr(param, "hidden", False)
+    ]
+
+
+def _argument(param: Any) -> str:
+    name = param.metavar or str(param.name).upper()
+    name = f"{name}..." if param.nargs == -1 else name
+    return name if param.required else f"[{name}]"
+
+
+def _option(param: Any) -> str:
+    names = ", ".join(sorted(param.opts, key=len))
+    if param.secondary_opts:
+        names = f"{names} / {', '.join(param.secondary_opts)}"
+    return names if param.is_flag else f"{names} {param.metavar or 'TEXT'}"
+
+
+def _first_sentence(command: Any) -> str:
+    return " ".join((command.help or "").split("\n\n")[0].split())
+
+
+def _rows(rows: list[Row]) -> Padding:
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(no_wrap=True, style="cyan")
+    table.add_column()
+    for left, right in rows:
+        table.add_row(Text(left), Text(right))
+    return Padding(table, (0, 0, 0, 2))

@@ -1,0 +1,209 @@
+"""How commands print: text for people, JSON for programs, and questions before what destroys."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, NoReturn
+
+import msgspec
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tenure.errors import InputRefused, TenureError
+
+WIDE = 100_000  # of a table that nobody looks at: what reads it must not find it cut
+
+STYLES = {
+    "running": "cyan",
+    "cancelling": "yellow",
+    "pausing": "yellow",
+    "draining": "yellow",
+    "paused": "yellow",
+    "late": "yellow",
+    "retrying": "yellow",
+    "partial": "yellow",
+    "completed": "green",
+    "alive": "green",
+    "failed": "red",
+    "dead": "red",
+    "cancelled": "dim",
+    "left": "dim",
+}
+
+
+class Printer:
+    """Where a command prints: a terminal, a pipe, or a program that reads JSON."""
+
+    def __init__(self, *, json: bool = False) -> None:
+        self.json = json
+
+    @cached_property
+    def console(self) -> Console:
+        return _console(sys.stdout)
+
+    @property
+    def is_terminal(self) -> bool:
+        return sys.stdout.isatty()
+
+    @property
+    def may_move(self) -> bool:
+        """Whether lines may be drawn over: by nobody who wants JSON, a file or a dumb terminal."""
+        return self.is_terminal and not self.json and os.environ.get("TERM", "dumb") != "dumb"
+
+    @property
+    def may_ask(self) -> bool:
+        return sys.stdin.isatty() and self.is_terminal and not self.json
+
+    # For programs.
+
+    def document(self, value: Any) -> None:
+        """One JSON document."""
+        _write(msgspec.json.format(encoded(value), indent=2).decode())
+
+    def line(self, value: Any) -> None:
+        """One line of a stream of JSON documents."""
+        _write(encoded(value).decode())
+
+    # For people.
+
+    def say(self, *parts: RenderableType, style: str | None = None, end: str = "\n") -> None:
+        """Text, as it is: what looks like markup or a control sequence is shown, not obeyed."""
+        shown = [Text(clean(part)) if isinstance(part, str) else part for part in parts]
+        self.console.print(*shown, style=style, end=end, soft_wrap=True)
+
+    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Any]], empty: str) -> None:
+        """Rows under their heads; where there is none, a sentence."""
+        rows = list(rows)
+        if not rows:
+            self.say(empty)
+            return
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        for place, head in enumerate(heads):
+            # The first cell names the row, so it is never cut.
+            table.add_column(head, no_wrap=True, overflow="ignore" if place == 0 else "ellipsis")
+        for row in rows:
+            table.add_row(*(cell if isinstance(cell, Text) else text(cell) for cell in row))
+        if self.is_terminal:
+            self.console.print(table)
+            return
+        with self.console.capture() as drawn:
+            self.console.print(table, width=WIDE)
+        for line in drawn.get().splitlines():
+            _write(line.rstrip())
+
+    def status(self, status: str, shown: str | None = None) -> Text:
+        return Text(clean(shown or status), STYLES.get(status, ""))
+
+    def tick(self, done: bool) -> str:
+        """The sign of something that was done, or could not be."""
+        if can_write("✓✗"):
+            return "✓" if done else "✗"
+        return "+" if done else "x"
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask before something that cannot be taken back; no is the end of the command."""
+        if yes:
+            return
+        if not self.may_ask:
+            raise InputRefused(f"{question} Nobody is there to be asked; say --yes")
+        self.say(f"{question} [y/N] ", end="")
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            self.say("Nothing was done.")
+            sys.exit(1)
+
+
+def fail(error: TenureError, *, json: bool) -> NoReturn:
+    """End the command with the sentence of an error."""
+    report(type(error).__name__, str(error), json=json)
+    sys.exit(error.exit_code)
+
+
+def report(kind: str, sentence: str, *, json: bool) -> None:
+    """Say what went wrong, on stderr."""
+    told = {"error": {"type": kind, "message": sentence}}
+    _write(encoded(told).decode() if json else f"tenure: {clean(sentence)}", sys.stderr)
+
+
+def encoded(value: Any) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def clean(value: str) -> str:
+    """A text that a terminal shows and does not obey: control characters become visible."""
+    return "".join(c if c in "\n\t" or c.isprintable() else _visible(c) for c in value)
+
+
+def text(value: Any) -> Text:
+    """A value in a cell; nothing is an empty cell."""
+    return Text("" if value is None else " ".join(clean(str(value)).split("\n")))
+
+
+def compact(value: Any) -> str:
+    """A value as people write JSON, in one line."""
+    return clean(json.dumps(value, ensure_ascii=False))
+
+
+def can_write(wanted: str) -> bool:
+    """Whether stdout can show these characters."""
+    try:
+        wanted.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def lasting(seconds: float) -> str:
+    """A length of time as people say it: 0.3s, 12.5s, 3m 20s, 2h 5m, 3d 4h."""
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days}d {hour}h" if hour else f"{days}d"
+    if hours:
+        return f"{hours}h {minute}m" if minute else f"{hours}h"
+    return f"{minutes}m {second}s" if second else f"{minutes}m"
+
+
+def age(seconds: float) -> str:
+    """A length of time in its largest unit: 12s, 3m, 2h, 5d."""
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{int(seconds)}s"
+
+
+def ago(moment: datetime | None) -> str:
+    """When something was or will be: 3m ago, in 2h."""
+    if moment is None:
+        return ""
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    if seconds < 0:
+        return f"in {age(-seconds)}"
+    return "now" if seconds < 1 else f"{age(seconds)} ago"
+
+
+def exact(moment: datetime | None) -> str:
+    """A moment with its age: 2030-01-01 12:00:00 UTC (3m ago)."""
+    if moment is None:
+        return ""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC ({ago(moment)})"
+
+
+def _console(stream: Any) -> Console:
+    return Console(file=stream, markup=False, highlight=False, emoji=False)
+
+
+def _visible(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _write(line: str, stream: Any = None) -> None:
+    stream = stream or sys.stdout
+    stream.write(f"{line}\n")
+    stream.flush()
