@@ -41,6 +41,9 @@ FROM_TEXT: dict[str, tuple[str, object]] = {
     "max_artifact_bytes": ("1000", 1000),
     "max_result_bytes": ("1000", 1000),
     "max_log_lines": ("10", 10),
+    "metrics": ("127.0.0.1:9464", "127.0.0.1:9464"),
+    "metrics_prefix": ("none", None),
+    "log_format": ("json", "json"),
     "retry": ("5", Retry(max=5)),
     "stop_grace": ("10s", 10 * SECOND),
     "ask_for": ("4s", 4 * SECOND),
@@ -187,6 +190,14 @@ def test_variables_of_the_test_suite_are_left_alone() -> None:
             "max_args_bytes: it takes from 1 to 1048576 bytes, not 2000000",
         ),
         ({"orphan_message": ""}, "orphan_message: it cannot be empty"),
+        (
+            {"metrics": "9464"},
+            "metrics: it takes HOST:PORT such as 127.0.0.1:9464, not '9464'",
+        ),
+        (
+            {"metrics_prefix": "my jobs"},
+            "metrics_prefix: it takes letters, digits and _, not 'my jobs'",
+        ),
         ({"drain_grace": -1}, "drain_grace: a duration cannot be negative, and -1s is"),
         (
             {"lease": None},
