@@ -56,21 +56,26 @@ def test_an_attempt_over_its_timeout_fails_and_is_tried_again(
     assert (job.attempt, job.crashes) == (2, 0)
     assert job.error["type"] == "tenure.Timeout"
     assert job.error_message == "timeout of 500ms exceeded"
-    assert [attempt["rung"] for attempt in job.attempts] == [rung, rung]
     assert [attempt["error"]["type"] for attempt in job.attempts] == ["tenure.Timeout"] * 2
-    assert stage.lines(f"started-{handle.id}") == ["1", "2"]
+    # On a busy machine the time of an attempt may be over before its code does anything.
+    ran = stage.lines(f"started-{handle.id}")
+    assert ran == sorted({*ran} & {"1", "2"}), "each attempt runs once"
+    rungs = [attempt["rung"] for attempt in job.attempts]
+    assert rungs == [rung if number in ran else "interrupted" for number in ("1", "2")]
     assert job.cancellation_id is None, "a timeout ends an attempt, not the job"
     stage.nothing_is_left(handle.id, files=rung != "killed")
 
 
-def test_a_second_attempt_that_is_in_time_completes(stage: Stage) -> None:
-    handle = limits.in_time_the_second_time.enqueue()
-    assert handle.result(timeout="20s") == 2
+def test_a_later_attempt_that_is_in_time_completes(stage: Stage) -> None:
+    handle = limits.in_time_after_the_first_time.enqueue()
+    attempt = handle.result(timeout="20s")
+    assert attempt == stage.store.show(handle.id).attempt > 1
     stage.nothing_is_left(handle.id)
 
 
 def test_a_stop_of_a_job_that_has_timed_out_and_does_not_end_is_a_stop(stage: Stage) -> None:
-    handle = stage.start(limits.hogs_too_long.using(timeout="100ms", grace="1h"))
+    endless = limits.hogs_too_long.using(timeout="500ms", grace="1h", retry=limits.OFTEN)
+    handle = stage.start(endless)
     eventually(lambda: f"job {handle.id}: timeout of" in stage.worker.log, "it timed out")
     record = stage.stop(handle, force=True)
     stage.is_stopped(handle, record, "killed")

@@ -84,6 +84,7 @@ class Run:
         "rung",
         "rungs",
         "runner",
+        "started_at",
         "tenant",
         "timers",
         "unrecorded",
@@ -95,6 +96,7 @@ class Run:
         self.job = job
         self.limits = limits
         self.runner: Runner | None = None
+        self.started_at: float | None = None  # when it came to a runner that was ready
         self.cause: Cause | None = None  # why it is being stopped
         self.orders: Orders | None = None
         self.climbing: asyncio.Task[None] | None = None

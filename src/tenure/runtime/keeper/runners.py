@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -93,8 +93,15 @@ class Runner:
         for run in runs:
             run.runner = self
             self.runs[run.number] = run
+        self._note_start(runs)
         for some in _in_parts(works):
             self.send(Start(some))
+
+    def _note_start(self, runs: Iterable[Run]) -> None:
+        if self.ready.is_set():
+            now = asyncio.get_running_loop().time()
+            for run in runs:
+                run.started_at = now
 
     def send(self, message: Message) -> None:
         if self.ready.is_set():
@@ -150,6 +157,7 @@ class Runner:
                     self.hello.set_result(message)
             case Ready():
                 self.ready.set()
+                self._note_start(self.runs.values())
                 waiting, self._waiting = self._waiting, []
                 for one in waiting:
                     self.send(one)

@@ -78,7 +78,7 @@ class Stops:
         loop = asyncio.get_running_loop()
         run.timers = []
         if (limit := run.limits.timeout) is not None:
-            self._set_timeout(run, limit)
+            self._set_timeout(run, limit, limit.total_seconds())
         if (deadline := run.limits.deadline) is not None:
             left = (deadline - self._keeper.clock.now()).total_seconds()
             reason = f"its deadline of {deadline.isoformat(timespec='seconds')} has passed"
@@ -133,15 +133,17 @@ class Stops:
     def _own(self, run: Run, reason: str, by: str) -> Orders:
         return Orders(Intent.CANCEL, reason, by, run.limits.grace.total_seconds())
 
-    def _set_timeout(self, run: Run, limit: timedelta) -> None:
+    def _set_timeout(self, run: Run, limit: timedelta, seconds: float) -> None:
         assert run.timers is not None
         loop = asyncio.get_running_loop()
-        run.timers.append(loop.call_later(limit.total_seconds(), self._timed_out, run, limit))
+        run.timers.append(loop.call_later(seconds, self._look_at_time, run, limit))
 
-    def _timed_out(self, run: Run, limit: timedelta) -> None:
-        if run.runner is None or not run.runner.ready.is_set():
-            # It waits for a runner: its code cannot have taken any time yet.
-            self._set_timeout(run, limit)
+    def _look_at_time(self, run: Run, limit: timedelta) -> None:
+        """Its time begins with its code: while it waited for a runner, it took none."""
+        now = asyncio.get_running_loop().time()
+        left = limit.total_seconds() - (now - (run.started_at or now))
+        if left > 0:
+            self._set_timeout(run, limit, left)
         else:
             self.for_limit(run, "timeout", timeout_reason(limit))
 
