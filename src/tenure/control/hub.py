@@ -1,0 +1,142 @@
+"""What all who watch in one event loop share: one listener, and one look at each thing."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tenure.control.client import Client
+from tenure.control.looks import Event, Look, Watcher, job_event, record_event, statistics_event
+from tenure.control.movements import Moving
+from tenure.domain.lifecycle import ENDED
+from tenure.domain.tenant import Tenant
+from tenure.store.call import Call
+from tenure.store.calls import looking
+from tenure.store.notices import Notices
+
+CHANNEL = "tenure_events"
+EVERY, EVERYTHING_EVERY = 0.25, 1.0  # seconds between two looks
+MOST_AT_ONCE = 4  # looks; other callers need connections too
+
+Key = tuple[Tenant, str, Any]  # whose, what kind of thing, and which one
+
+
+class Hub:
+    """Looks as long as somebody watches, and listens from the first watcher until it is closed."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._users = 0
+        self._wants_notices = False
+        self._looks: dict[Key, Look] = {}
+        self._tasks: dict[object, asyncio.Task[None]] = {}  # of a look, or of the listener
+        self._watchers: set[Watcher] = set()
+        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+
+    @classmethod
+    def of(cls, client: Client) -> "Hub":
+        """The one of this client in this event loop."""
+        hubs = _hubs.setdefault(asyncio.get_running_loop(), {})
+        return hubs.setdefault(client, cls(client))
+
+    def enter(self, listen: bool) -> None:
+        self._users += 1
+        self._wants_notices |= listen
+
+    async def leave(self) -> None:
+        """The last one closes it."""
+        self._users -= 1
+        if self._users:
+            return
+        _hubs[asyncio.get_running_loop()].pop(self._client, None)
+        for watcher in self._watchers:
+            watcher.end()
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    @contextmanager
+    def watching(
+        self, tenant: Tenant, wanted: Sequence[tuple[str, Any]], is_patient: bool = False
+    ) -> Iterator[Watcher]:
+        """Somebody who watches these things."""
+        keys: list[Key] = [(tenant, *thing) for thing in wanted]
+        watcher = Watcher([self._look(key) for key in keys], is_patient=is_patient)
+        for look in watcher.looks:
+            look.join(watcher)
+        self._watchers.add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+            for key, look in zip(keys, watcher.looks, strict=True):
+                look.leave(watcher)
+                if not look.watchers:
+                    self._drop(key, look)
+
+    def _look(self, key: Key) -> Look:
+        if self._wants_notices and "listener" not in self._tasks:
+            self._start("listener", self._listen())
+        look = self._looks.get(key)
+        if look is None or look.is_over:
+            look = self._looks[key] = self._made(*key)
+            self._start(look, look.run())
+        return look
+
+    def _drop(self, key: Key, look: Look) -> None:
+        if self._looks.get(key) is look:
+            del self._looks[key]
+        if task := self._tasks.get(look):
+            task.cancel()
+
+    def _start(self, owner: object, work: Any) -> None:
+        task = self._tasks[owner] = asyncio.create_task(work)
+        task.add_done_callback(lambda _: self._tasks.pop(owner, None))
+
+    def _made(self, tenant: Tenant, kind: str, which: Any) -> Look:
+        async def send(call: Call[Any]) -> Any:
+            async with self._room:
+                return await (await self._client.astore_of(tenant)).send(call)
+
+        async def job() -> list[Event[Any]]:
+            seen = await send(looking.show(which))
+            return [job_event(seen, seen.state in ENDED)]
+
+        async def cancellation() -> list[Event[Any]]:
+            return [record_event(await send(looking.cancellation(which)))]
+
+        async def statistics() -> list[Event[Any]]:
+            return [statistics_event(await send(looking.statistics()))]
+
+        match kind:
+            case "job":
+                return Look(job, EVERY, ends=True)
+            case "cancellation":
+                return Look(cancellation, EVERY, ends=True)
+            case "statistics":
+                return Look(statistics, EVERYTHING_EVERY, ends=False)
+            case _:
+                return Look(Moving(send).ask, EVERYTHING_EVERY, ends=False)
+
+    async def _listen(self) -> None:
+        # In a thread: to start PostgreSQL takes seconds.
+        url = await asyncio.to_thread(lambda: self._client.url)
+        await Notices(url, CHANNEL, self._hear, self._client.settings).listen()
+
+    def _hear(self, notice: str) -> None:
+        """Look at once at what this is about; at all there is if that cannot be known."""
+        about: Any = None
+        with contextlib.suppress(ValueError):
+            about = json.loads(notice)
+        for (tenant, _, which), look in self._looks.items():
+            if not isinstance(about, dict) or (
+                tenant.name == about.get("tenant")
+                and which in (None, about.get("job_id"), about.get("cancellation_id"))
+            ):
+                look.wake()
+
+
+_hubs: MutableMapping[asyncio.AbstractEventLoop, dict[Client, Hub]] = WeakKeyDictionary()
