@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypedDict, TypeVar
 
@@ -9,7 +10,7 @@ from tenure.control.steps import Pause, Steps
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON, Job
-from tenure.domain.lifecycle import ENDED, Intent, Rung
+from tenure.domain.lifecycle import ENDED, Intent
 from tenure.domain.task import LastRung, Length, read_last_rung, read_length
 from tenure.errors import (
     InputRefused,
@@ -31,20 +32,23 @@ log = logging.getLogger("tenure")
 
 
 class StopOptions(TypedDict, total=False):
-    """How a job is stopped."""
+    """How a job is stopped. What is not said is as the strategy says, if one is named."""
 
-    force: bool  # kill it at once
+    strategy: str | None  # a set of these with a name
+    force: bool | None  # kill it at once
     grace: Length | None  # from now to the kill
     ask_for: Length | None  # of the grace, before it is interrupted
-    last_rung: LastRung  # the furthest it may go
+    last_rung: LastRung | None  # the furthest it may go
     by: str | None  # who asks; nobody: the database role
     wait: bool  # until everything has stopped
     timeout: Length | None  # of that wait
 
 
 class CancelOptions(StopOptions, total=False):
-    cascade: bool  # also what comes after it
-    rollback: bool  # undo what its tasks had completed, newest first
+    cascade: bool | None  # also what comes after it
+    rollback: bool | None  # undo what its tasks had completed, newest first
+    rollback_tasks: Sequence[int] | None  # undo only these
+    preserve: bool | None  # keep the artifacts; else those of what is cancelled go
 
 
 def ended(job: int, timeout: Length | None) -> Steps[Job]:
@@ -61,12 +65,15 @@ def stop(
     intent: Intent,
     reason: str | None,
     *,
-    cascade: bool = True,
-    rollback: bool = False,
-    force: bool = False,
+    strategy: str | None = None,
+    cascade: bool | None = None,
+    rollback: bool | None = None,
+    rollback_tasks: Sequence[int] | None = None,
+    preserve: bool | None = None,
+    force: bool | None = None,
     grace: Length | None = None,
     ask_for: Length | None = None,
-    last_rung: LastRung = Rung.KILLED,
+    last_rung: LastRung | None = None,
     by: str | None = None,
     wait: bool = False,
     timeout: Length | None = None,
@@ -74,16 +81,19 @@ def stop(
     """Ask for a stop, and look at its record until it is closed if that is wanted."""
     try:
         length, asking = read_length("grace", grace), read_length("ask_for", ask_for)
-        furthest = read_last_rung("last_rung", last_rung)
+        furthest = None if last_rung is None else read_last_rung("last_rung", last_rung)
     except SettingInvalid as refusal:
         raise InputRefused(str(refusal)) from None
     record: CancellationRecord = yield controlling.stop(
         job,
         intent=intent,
         reason=reason,
+        strategy=strategy,
         force=force,
         cascade=cascade,
         rollback=rollback,
+        rollback_tasks=rollback_tasks,
+        preserve=preserve,
         grace=length,
         ask_for=asking,
         last_rung=furthest,
