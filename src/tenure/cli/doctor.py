@@ -1,15 +1,18 @@
 """``tenure doctor``: look at everything, and say what is not as it should be."""
 
 import sys
+from collections.abc import AsyncIterator
 
 from rich.text import Text
 
 from tenure.cli.connecting import Connection, connected
-from tenure.control.health import examine
+from tenure.control.health import examine, unreachable
 from tenure.control.judging import Finding, Level
-from tenure.errors import StoreUnavailable
+from tenure.errors import EmbeddedUnavailable, SchemaMismatch, StoreUnavailable
 
 _STYLES = {Level.FINE: "green", Level.WARNING: "yellow", Level.WRONG: "red"}
+
+EXAMPLES = ("tenure doctor", "tenure doctor --json")
 
 
 @connected
@@ -17,8 +20,6 @@ def doctor(to: Connection) -> None:
     """Look at the database, the workers and the jobs, and say what to do about what is wrong.
 
     Exit codes: 0 nothing is wrong; 1 something is; 13 the database cannot be asked.
-
-    Examples: tenure doctor; tenure doctor --json
     """
     findings = to.run(_examined(to))
     if to.show.json:
@@ -28,11 +29,21 @@ def doctor(to: Connection) -> None:
 
 async def _examined(to: Connection) -> list[Finding]:
     findings = []
-    async for finding in examine(to.behalf):
+    async for finding in _findings(to):
         findings.append(finding)
         if not to.show.json:
             _show(to, finding)
     return findings
+
+
+async def _findings(to: Connection) -> AsyncIterator[Finding]:
+    try:
+        behalf = to.behalf
+    except (StoreUnavailable, EmbeddedUnavailable, SchemaMismatch) as error:
+        yield unreachable(error)
+        return
+    async for finding in examine(behalf):
+        yield finding
 
 
 def _show(to: Connection, finding: Finding) -> None:

@@ -1,0 +1,64 @@
+"""Lines of several speakers on one terminal.
+
+They are written by a thread of their own: a terminal that is stopped, or a pager that does not read
+on, must not hold up those who speak. What does not fit is counted and dropped.
+"""
+
+import queue
+import sys
+import threading
+from collections.abc import Callable, Mapping
+
+from rich.text import Text
+
+from tenure.cli.printing import Printer, clean
+
+_MOST = 10_000  # lines that wait to be written
+_PATIENCE = 1.0  # seconds, for the last ones
+
+
+class Lines:
+    """Writes each line behind the name of who says it; JSON for programs."""
+
+    def __init__(self, show: Printer, speakers: Mapping[str, str]) -> None:
+        self._show = show
+        self._styles = speakers
+        self._width = max(map(len, speakers))
+        self._waiting: queue.Queue[tuple[str, str] | None] = queue.Queue(_MOST)
+        self._dropped = 0
+        self._writer = threading.Thread(target=self._write, daemon=True)
+        self.on_broken: Callable[[], object] = lambda: None  # nobody reads any more
+        self._writer.start()
+
+    def say(self, who: str, line: str) -> None:
+        try:
+            self._waiting.put_nowait((who, line))
+        except queue.Full:
+            self._dropped += 1
+
+    def close(self) -> None:
+        """Write what waits; a terminal that does not take it is not waited for."""
+        try:
+            self._waiting.put(None, timeout=_PATIENCE)
+        except queue.Full:
+            return
+        self._writer.join(_PATIENCE)
+
+    def _write(self) -> None:
+        while (said := self._waiting.get()) is not None:
+            try:
+                self._write_one(*said)
+                if self._dropped:
+                    dropped, self._dropped = self._dropped, 0
+                    self._write_one("up", f"{dropped} lines were dropped: nobody read them")
+                sys.stdout.flush()
+            except (OSError, ValueError):
+                self.on_broken()
+                return
+
+    def _write_one(self, who: str, line: str) -> None:
+        if self._show.json:
+            self._show.line({"from": who, "line": line})
+            return
+        head = Text(f"{who:<{self._width}} │ ", self._styles[who])
+        self._show.say(head.append(clean(line), "default"))

@@ -1,0 +1,164 @@
+"""Commands that run side by side under one supervisor: their lines, their deaths, their leaving.
+
+A command that dies is started again, after ever longer pauses. One that cannot even begin is not:
+its code ends them all. The first signal asks them to leave, one after the other; the second hurries
+them; the third kills.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+_BEGUN = 5.0  # seconds after which a command counts as one that can begin
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+_LONGEST_LINE = 1 << 16
+_LAST_WORDS = 1.0  # seconds, for lines of what a command that ended has started
+_HURRIED = 5  # the code of a worker that was hurried, for one that was killed too
+
+Say = Callable[[str, str], object]  # who, and one line
+
+
+class Child:
+    """One command: its process, and whether it is to be there."""
+
+    def __init__(
+        self, name: str, words: Sequence[str], environment: Mapping[str, str], say: Say
+    ) -> None:
+        self.name = name
+        self.code: int | None = None  # of its last end; negative: by that signal
+        self._words = words
+        self._environment = environment
+        self._say = say
+        self._process: asyncio.subprocess.Process | None = None
+        self._has_begun = False
+        self._leaving = asyncio.Event()
+        self._gone = asyncio.Event()
+
+    async def keep(self) -> int | None:
+        """Run it until it is to leave; its code if it could not begin, and all is over."""
+        pause = _FIRST_PAUSE
+        try:
+            while not self._leaving.is_set():
+                began = _now()
+                self.code = await self._run()
+                if self._leaving.is_set():
+                    return None
+                if _now() - began > _BEGUN:
+                    self._has_begun, pause = True, _FIRST_PAUSE
+                elif self.code > 0 and not self._has_begun:
+                    return self.code
+                self._say("up", f"{self.name} {_ended(self.code)}; again in {pause:g} s")
+                await _wait(self._leaving, pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+            return None
+        finally:
+            self._gone.set()
+
+    async def leave(self) -> None:
+        """Ask it to leave, and wait until it has."""
+        self._leaving.set()
+        self.signal(signal.SIGTERM)
+        await self._gone.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
+
+    async def _run(self) -> int:
+        # A pipe of our own: asyncio takes a process for alive as long as anybody holds its output.
+        reading, writing = os.pipe()
+        try:
+            self._process = process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "tenure.cli.supervised",
+                str(os.getpid()),
+                *self._words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=writing,
+                stderr=writing,
+                env=self._environment,
+                start_new_session=True,  # a Ctrl-C in the terminal is for the supervisor alone
+            )
+        finally:
+            os.close(writing)
+        if self._leaving.is_set():
+            self.signal(signal.SIGTERM)
+        output = asyncio.StreamReader()
+        way, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb")
+        )
+        telling = asyncio.create_task(self._tell(output))
+        code = await process.wait()
+        await asyncio.wait({telling}, timeout=_LAST_WORDS)
+        telling.cancel()
+        way.close()
+        return code
+
+    async def _tell(self, output: asyncio.StreamReader) -> None:
+        rest = b""
+        while piece := await output.read(_LONGEST_LINE):
+            *lines, rest = (rest + piece).split(b"\n")
+            if len(rest) > _LONGEST_LINE:
+                lines, rest = [*lines, rest], b""
+            for line in lines:
+                self._say(self.name, line.decode(errors="replace"))
+        if rest:
+            self._say(self.name, rest.decode(errors="replace"))
+
+
+class Supervisor:
+    """Keeps some children; they leave in the order in which they are given."""
+
+    def __init__(self, children: Sequence[Child], on_leaving: Callable[[int], object]) -> None:
+        self._children = children
+        self._on_leaving = on_leaving
+        self._asked = 0
+        self._leaving = asyncio.Event()
+
+    async def run(self) -> int:
+        """Until somebody asks, or a child cannot begin; the code that says how it went."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.ask)
+        keeping = {asyncio.create_task(child.keep()): child for child in self._children}
+        leaving = asyncio.create_task(self._leaving.wait())
+        done, _ = await asyncio.wait({*keeping, leaving}, return_when="FIRST_COMPLETED")
+        broken = [child for task, child in keeping.items() if task in done]
+        for child in self._children:
+            await child.leave()
+        leaving.cancel()
+        codes = [child.code or 0 for child in broken or self._children]
+        if -signal.SIGKILL in codes:
+            return _HURRIED
+        return next((code for code in codes if code > 0), 0)
+
+    def ask(self) -> None:
+        """Ask all to leave; asked again, hurry, and then kill."""
+        self._asked += 1
+        self._on_leaving(self._asked)
+        self._leaving.set()
+        if self._asked > 1:
+            for child in self._children:
+                child.signal(signal.SIGTERM if self._asked == 2 else signal.SIGKILL)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _ended(code: int) -> str:
+    if code >= 0:
+        return f"ended with code {code}"
+    return f"was killed by {signal.Signals(-code).name}"

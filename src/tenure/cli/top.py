@@ -1,0 +1,72 @@
+"""``tenure top``: what goes on, live."""
+
+import signal
+import sys
+import time
+from typing import Annotated
+
+import typer
+from rich.live import Live
+
+from tenure.cli.connecting import Connection, connected
+from tenure.cli.keys import Keys, keys
+from tenure.cli.looking_on import Looker
+from tenure.cli.top_view import view
+from tenure.errors import StoreUnavailable
+
+EXAMPLES = ("tenure top", "tenure top --once", "tenure top --json")
+
+_EVERY = 1.0  # second, between two looks
+_SHARE = 5  # of the time at most one part in this many is spent on looking
+_QUIT = ("q", "Q", "\x1b")
+
+
+@connected
+def top(
+    to: Connection,
+    once: Annotated[bool, typer.Option("--once", help="One look, and leave.")] = False,
+) -> None:
+    """Show queues, running jobs, stops and workers, live; q quits.
+
+    Where nobody can press a key, it is one look.
+    """
+    looker = Looker(to.behalf)
+    if to.show.json:
+        to.show.document(looker.look())
+    elif once or not (to.show.may_move and sys.stdin.isatty()):
+        to.show.console.print(view(looker.look(), to.client.settings, None))
+    else:
+        _live(to, looker)
+
+
+def _live(to: Connection, looker: Looker) -> None:
+    # A terminal must be left as it was found, also by who is asked to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    console, settings = to.show.console, to.client.settings
+    look, trouble, pause = looker.look(), "", _EVERY
+    with keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+        try:
+            while True:
+                live.update(view(look, settings, console.size.height, trouble), refresh=True)
+                if _is_over(pressed, pause):
+                    return
+                began = time.monotonic()
+                try:
+                    look, trouble = looker.look(), ""
+                except StoreUnavailable as error:
+                    trouble = str(error)
+                pause = max(_EVERY, (time.monotonic() - began) * _SHARE)
+        except KeyboardInterrupt:
+            return
+
+
+def _is_over(pressed: Keys, pause: float) -> bool:
+    """Wait for the next look, or for a new size; whether somebody has had enough."""
+    until = time.monotonic() + pause
+    while (left := until - time.monotonic()) > 0:
+        key = pressed.wait(left)
+        if key in _QUIT:
+            return True
+        if key == "":
+            return False
+    return False
