@@ -128,10 +128,11 @@ BEGIN
     END LOOP;
     FOR one IN SELECT c.oid::regclass AS place FROM pg_class AS c
         WHERE c.relnamespace = 'tenure'::regnamespace AND c.relkind = 'r'
-          AND c.relname NOT IN ('migration', 'verbs', 'tenant')
+          AND c.relname NOT IN ('migration', 'verbs', 'tenant', 'strategy')
     LOOP
         EXECUTE format('DELETE FROM %s', one.place);
     END LOOP;
+    DELETE FROM tenure.strategy WHERE created_by <> 'tenure';
     DELETE FROM tenure.tenant WHERE name <> 'default';
     DELETE FROM tenure.migration WHERE scope NOT IN ('', 'default');
     DELETE FROM tenure.verbs WHERE scope NOT IN ('', 'default');

@@ -202,6 +202,7 @@ def test_the_signal_comes_with_every_renewal_until_the_attempt_ends(store: Store
             "ask_for": None,
             "last_rung": "terminated",
             "rollback": False,
+            "preserve": None,
         }
     assert store.renew(bystander.id).signals == ()
     end_as_stopped(worker, job)

@@ -102,6 +102,9 @@ class CancellationRecord(msgspec.Struct, frozen=True):
     duration_seconds: float
     success: bool
     members: tuple[CancellationMember, ...] = ()
+    rollback_tasks: tuple[int, ...] | None = None  # none: all of them, if there is a rollback
+    preserve: bool | None = None  # whether artifacts are kept; none: as the task says
+    strategy: str | None = None
 
     def result(self) -> CancellationResult:
         """The part of it that says what came of the stop."""

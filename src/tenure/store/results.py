@@ -9,6 +9,7 @@ import msgspec
 
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import State, Status
+from tenure.domain.principal import Role
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -125,6 +126,17 @@ class Exchanged(msgspec.Struct, frozen=True):
     idled: bool  # only from here on it is told of new jobs: look once more
 
 
+class Completed(msgspec.Struct, frozen=True):
+    """A task that a rollback undoes, with its real arguments."""
+
+    id: int
+    task: str | None
+    args: Mapping[str, JSON]
+    result: JSON
+    secret: tuple[str, ...] | None  # the arguments that nobody is shown
+    completed_at: datetime
+
+
 class Dead(msgspec.Struct, frozen=True):
     worker_id: UUID
     host: str
@@ -227,6 +239,45 @@ class Pool(msgspec.Struct, frozen=True):
     name: str
     created_at: datetime
     slots: tuple[Slot, ...]
+
+
+class Target(msgspec.Struct, frozen=True):
+    name: str
+    holder: int | None  # the job that has it, from its promotion to its end
+    blocked_by: tuple[int, ...]  # paused and failed jobs that keep it closed
+    line: int  # how many wait for it
+    next: int | None  # the first of them
+    paused: bool
+
+
+class Strategy(msgspec.Struct, frozen=True):
+    """A named way to stop."""
+
+    name: str
+    options: Mapping[str, JSON]
+    created_at: datetime
+    created_by: str
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What is known of a token; the token itself is known to whoever it was given to."""
+
+    id: int
+    name: str
+    role: Role
+    tenant: str
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+
+
+class TenantSeen(msgspec.Struct, frozen=True):
+    name: str
+    schema: str
+    created_at: datetime
+    paused: bool
 
 
 class Pruned(msgspec.Struct, frozen=True):

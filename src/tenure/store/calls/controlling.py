@@ -7,10 +7,12 @@ from typing import Any, Literal
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, Rung
+from tenure.domain.principal import Role
+from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import actor, of_job
+from tenure.store.calls.arguments import actor, as_list, of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import Pool
+from tenure.store.results import Pool, Strategy, Token
 
 
 def stop(
@@ -18,15 +20,19 @@ def stop(
     *,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    force: bool = False,
-    cascade: bool = True,
+    force: bool | None = None,
+    cascade: bool | None = None,
     grace: timedelta | None = None,
     ask_for: timedelta | None = None,
-    last_rung: Rung = Rung.KILLED,
-    rollback: bool = False,
+    last_rung: Rung | None = None,
+    rollback: bool | None = None,
+    rollback_tasks: Sequence[int] | None = None,
+    preserve: bool | None = None,
+    strategy: str | None = None,
     by: str | None = None,
     via: str = "python",
 ) -> Call[CancellationRecord]:
+    """What is not said is as the strategy says, or else as in stop.sql."""
     return Call(
         "stop",
         {
@@ -37,8 +43,11 @@ def stop(
             "cascade": Argument(cascade, "bool"),
             "grace": Argument(grace, "interval"),
             "ask_for": Argument(ask_for, "interval"),
-            "last_rung": Argument(str(last_rung), "tenure.rung"),
+            "last_rung": Argument(None if last_rung is None else str(last_rung), "tenure.rung"),
             "rollback": Argument(rollback, "bool"),
+            "rollback_tasks": Argument(as_list(rollback_tasks), "int8[]"),
+            "preserve": Argument(preserve, "bool"),
+            "strategy": Argument(strategy, "text"),
             **actor(by, via),
         },
         answer(CancellationRecord),
@@ -82,6 +91,27 @@ def close_record(
             "error": Argument(error, "text"),
         },
         answer(CancellationRecord),
+    )
+
+
+def rollback(
+    cancellation_id: str,
+    tasks: Sequence[int] | None = None,
+    *,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[dict[str, int]]:
+    """Undo what the completed tasks of a cancelled job did; the answer names the job that does."""
+    return Call(
+        "rollback",
+        {
+            "cancellation": Argument(cancellation_id, "text"),
+            "tasks": Argument(as_list(tasks), "int8[]"),
+            "reason": Argument(reason, "text"),
+            **actor(by, via),
+        },
+        answer(dict[str, int]),
     )
 
 
@@ -209,8 +239,69 @@ def release_slot(
     )
 
 
+def set_strategy(
+    name: str, options: Mapping[str, JSON], *, by: str | None = None, via: str = "python"
+) -> Call[Strategy]:
+    """``options`` are those of a stop: grace and ask_for in seconds, force, last_rung and so on."""
+    return Call(
+        "set_strategy",
+        {
+            "name": Argument(name, "text"),
+            "options": Argument(as_json(options), "jsonb"),
+            **actor(by, via),
+        },
+        answer(Strategy),
+    )
+
+
+def drop_strategy(name: str, *, by: str | None = None, via: str = "python") -> Call[dict[str, Any]]:
+    return Call(
+        "drop_strategy", {"name": Argument(name, "text"), **actor(by, via)}, answer(dict[str, Any])
+    )
+
+
+def create_token(
+    name: str,
+    role: Role,
+    tenant: Tenant,
+    digest: bytes,
+    lifetime: timedelta | None = None,
+    *,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Token]:
+    """See control/tokens.py, which draws the secret that this is the digest of."""
+    return Call(
+        "create_token",
+        {
+            "name": Argument(name, "text"),
+            "token_role": Argument(str(role), "text"),
+            "digest": Argument(digest, "bytea"),
+            "lifetime": Argument(lifetime, "interval"),
+            "of_tenant": Argument(tenant.name, "text"),
+            **actor(by, via),
+        },
+        answer(Token),
+    )
+
+
+def revoke_token(
+    id: int,  # noqa: A002
+    *,
+    reason: str | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Token]:
+    return Call(
+        "revoke_token",
+        {"id": Argument(id, "int8"), "reason": Argument(reason, "text"), **actor(by, via)},
+        answer(Token),
+        safe=True,
+    )
+
+
 def admit(
-    role: str, kind: Literal["producer", "viewer", "operator", "worker"]
+    role: str, kind: Literal["producer", "viewer", "operator", "admin", "worker"]
 ) -> Call[dict[str, Any]]:
     return Call(
         "admit",

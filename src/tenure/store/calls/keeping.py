@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from tenure.domain.lifecycle import State
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import as_list
+from tenure.store.calls.arguments import actor, as_list
 from tenure.store.new_jobs import as_json
 from tenure.store.results import Pruned, PrunedRecords, Recovery
 
@@ -18,13 +18,17 @@ def recover(
     jobs: Sequence[int] | None = None,
     dry_run: bool = False,
     message: str | None = None,
+    by: str | None = None,
+    via: str = "python",
 ) -> Call[Recovery]:
+    """Somebody who is named is on record."""
     arguments = {
         "grace": Argument(grace, "interval"),
         "orphan_after": Argument(orphan_after, "interval"),
         "pending_after": Argument(pending_after, "interval"),
         "ids": Argument(as_list(jobs), "int8[]"),
         "dry_run": Argument(dry_run, "bool"),
+        **actor(by, via),
     }
     if message is not None:
         arguments["message"] = Argument(message, "text")

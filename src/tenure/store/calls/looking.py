@@ -1,14 +1,29 @@
 """Looking at jobs and at what was done to them."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Literal
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
+from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import AuditRow, Explanation, Movements, Pool, Statistics, Worker
+from tenure.store.results import (
+    AuditRow,
+    Explanation,
+    Movements,
+    Pool,
+    Queue,
+    Statistics,
+    Strategy,
+    Target,
+    TenantSeen,
+    Token,
+    Worker,
+)
+from tenure.store.totals import Totals
 
 
 def show(job: int) -> Call[Job]:
@@ -36,6 +51,11 @@ def explain(job: int) -> Call[Explanation]:
 
 def statistics() -> Call[Statistics]:
     return Call("statistics", {}, answer(Statistics), safe=True)
+
+
+def totals(grace: timedelta = timedelta(seconds=30)) -> Call[Totals]:
+    """What metrics are made of; ``grace`` is that of stops which do not say."""
+    return Call("totals", {"grace": Argument(grace, "interval")}, answer(Totals), safe=True)
 
 
 def cancellation(name: str | None = None, *, job: int | None = None) -> Call[CancellationRecord]:
@@ -105,3 +125,55 @@ def workers(*, all: bool = False) -> Call[tuple[Worker, ...]]:  # noqa: A002
 
 def pools(pool: str | None = None) -> Call[tuple[Pool, ...]]:
     return Call("pools", {"pool": Argument(pool, "text")}, answer(tuple[Pool, ...]), safe=True)
+
+
+def targets(
+    target: str | None = None, n: int = 50, *, after: str | None = None
+) -> Call[tuple[Target, ...]]:
+    return Call(
+        "targets",
+        {
+            "target": Argument(target, "text"),
+            "n": Argument(n, "int4"),
+            "after": Argument(after, "text"),
+        },
+        answer(tuple[Target, ...]),
+        safe=True,
+    )
+
+
+def queues() -> Call[Mapping[str, Queue]]:
+    """Queues by name, from the statistics."""
+    return Call("statistics", {}, lambda text: answer(Statistics)(text).queues, safe=True)
+
+
+def strategies() -> Call[tuple[Strategy, ...]]:
+    return Call("strategies", {}, answer(tuple[Strategy, ...]), safe=True)
+
+
+def tokens(tenant: Tenant | None = None) -> Call[tuple[Token, ...]]:
+    """Of the tenant that asks; the default tenant sees those of all, or of one."""
+    name = None if tenant is None else tenant.name
+    return Call(
+        "tokens", {"of_tenant": Argument(name, "text")}, answer(tuple[Token, ...]), safe=True
+    )
+
+
+def principal(digest: bytes) -> Call[dict[str, str] | None]:
+    """Whose token has this digest: name, role and tenant; none when it is of no use."""
+    return Call(
+        "principal",
+        {"digest": Argument(digest, "bytea")},
+        answer(dict[str, str] | None),
+        safe=True,
+        control=True,
+    )
+
+
+def whoami() -> Call[dict[str, str]]:
+    """Who is connected, for whoever brings no token: name, role and tenant."""
+    return Call("whoami", {}, answer(dict[str, str]), safe=True)
+
+
+def tenants() -> Call[tuple[TenantSeen, ...]]:
+    return Call("tenants", {}, answer(tuple[TenantSeen, ...]), safe=True, control=True)

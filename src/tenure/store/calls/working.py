@@ -15,6 +15,7 @@ from tenure.store.outcomes import Ending, Report
 from tenure.store.results import (
     Claim,
     Claimed,
+    Completed,
     Exchanged,
     Finished,
     Held,
@@ -163,6 +164,16 @@ def end_session(worker: UUID, job: int, token: int) -> Call[int]:
         "end_session",
         {**of_worker(worker), **of_job(job), "token": Argument(token, "int8")},
         lambda text: answer(dict[str, int])(text)["ended"],
+        safe=True,
+    )
+
+
+def completed(worker: UUID, job: int, token: int) -> Call[tuple[Completed, ...]]:
+    """What a rollback undoes, newest first."""
+    return Call(
+        "completed",
+        {**of_worker(worker), **of_job(job), "token": Argument(token, "int8")},
+        answer(tuple[Completed, ...]),
         safe=True,
     )
 

@@ -4,10 +4,10 @@
 CREATE OR REPLACE FUNCTION tenure.actor(named text) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE
-    WHEN named <> '' AND EXISTS (
+    WHEN named <> '' AND (session_user = current_user OR EXISTS (
         SELECT FROM pg_catalog.pg_roles AS r
         WHERE r.rolname IN (current_user, 'tenure_delegate')
-          AND pg_has_role(session_user, r.oid, 'MEMBER'))
+          AND pg_has_role(session_user, r.oid, 'MEMBER')))
     THEN named
     ELSE 'db:' || session_user
 END;

@@ -1,6 +1,7 @@
--- Insert one job, or find the one that has its key.
+-- Insert one job, or find the one that has its key. With "whose" only a job of this owner is replaced.
+-- A task belongs to the owner of its parent, if it names no other.
 CREATE OR REPLACE FUNCTION tenant.bear(
-    d tenure.draft, mother tenant.job, moment timestamptz, actor text, via text,
+    d tenure.draft, mother tenant.job, moment timestamptz, actor text, via text, whose text,
     OUT id bigint, OUT created boolean, OUT taken text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -41,11 +42,12 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format(
                 'job %s has the unique key %L and is %s', holder.id, d."unique", holder.state);
         ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0 AND holder.stop_id IS NULL
-                AND NOT tenant.runs_below(holder.id) THEN
+                AND NOT tenant.runs_below(holder.id)
+                AND (whose IS NULL OR whose = (SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = holder.id)) THEN
             -- Keys are taken in their order and trees are locked in that of ids: not waited for.
             PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
             -- By force: one that a plain cancel only pauses would keep the key.
-            PERFORM tenant.stop(holder.id, 'cancel', 'replaced by a newer job with the same key', force => true, by => actor, via => via);
+            PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key', actor, via, force => true, whose => whose);
         ELSE
             id := holder.id; created := false; taken := 'unique';
             RETURN;
@@ -54,7 +56,8 @@ BEGIN
 
     INSERT INTO tenant.payload (job_id, args, options, budget, key, owner, tags)
     VALUES (new_id, d.args, d.options, d.budget, d.key,
-        CASE WHEN d.owner IS NULL THEN actor ELSE tenure.actor(d.owner) END, d.tags);
+        CASE WHEN d.owner IS NOT NULL THEN tenure.actor(d.owner)
+             ELSE coalesce((SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = mother.id), actor) END, d.tags);
     -- Whoever has a parent is looked at once after the commit: the parent may have been stopped meanwhile.
     IF waits = 'promotion' OR mother.id IS NOT NULL THEN
         INSERT INTO tenant.wake (job_id) VALUES (new_id);

@@ -9,7 +9,7 @@ BEGIN
             'task_id', CASE WHEN c.job_id <> c.root_id THEN c.job_id END,
             'intent', c.intent, 'reason', c.reason, 'force', c.force, 'cascade', c."cascade",
             'grace', extract(epoch FROM c.grace), 'ask_for', extract(epoch FROM c.ask_for), 'last_rung', c.last_rung,
-            'rollback', c.rollback,
+            'rollback', c.rollback, 'rollback_tasks', to_json(c.rollback_tasks), 'preserve', c.preserve, 'strategy', c.strategy,
             'initiated_at', c.initiated_at, 'initiated_by', c.initiated_by,
             'status', c.status, 'completed_at', c.completed_at, 'error', c.error, 'again', again,
             'progress', (SELECT json_agg(json_build_object('step_name', s.name, 'status', s.status,

@@ -1,13 +1,17 @@
 -- Add slots to a pool and take away free ones; the answer is the pool with who holds what.
 CREATE OR REPLACE FUNCTION tenant.change_slots(
-    pool text, add text[] DEFAULT '{}', remove text[] DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql'
+    pool text, add text[] DEFAULT '{}', remove text[] DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    before CONSTANT jsonb := tenant.slot_names(pool);
-    holder bigint;
+    refusal CONSTANT json := tenant.forbidden('change_slots', 'admin', 'pool', pool, by, via, role);
+    before  CONSTANT jsonb := tenant.slot_names(pool);
+    holder  bigint;
 BEGIN
-    IF NOT EXISTS (SELECT FROM tenant.pool AS p WHERE p.name = change_slots.pool) THEN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    ELSIF NOT EXISTS (SELECT FROM tenant.pool AS p WHERE p.name = change_slots.pool) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no pool %L', pool);
     ELSIF EXISTS (SELECT FROM unnest(add) AS a WHERE coalesce(a, '') = '' OR length(a) > 500) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to 500 characters';

@@ -1,13 +1,18 @@
 -- Give up on a failed job, or on every failed job of a target: it is cancelled and blocks nothing.
 CREATE OR REPLACE FUNCTION tenant.clear(
-    job bigint DEFAULT NULL, target text DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+    job bigint DEFAULT NULL, target text DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    ids    bigint[];
-    moment timestamptz;
+    refusal CONSTANT json := CASE WHEN clear.job IS NOT NULL
+        THEN tenant.forbidden('clear', 'operator', 'job', clear.job::text, by, via, role)
+        ELSE tenant.forbidden('clear', 'admin', 'target', clear.target, by, via, role) END;
+    ids     bigint[];
+    moment  timestamptz;
 BEGIN
-    IF num_nonnulls(clear.job, clear.target) <> 1 THEN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    ELSIF num_nonnulls(clear.job, clear.target) <> 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'clear takes a job or a target, one of them';
     END IF;
     ids := CASE WHEN clear.job IS NOT NULL THEN ARRAY[clear.job]

@@ -23,6 +23,7 @@ DECLARE
     stopped  bigint[];
     waiting  bigint[];
     lanes    integer[];
+    stops    bigint[];
     missing  json;
 BEGIN
     IF recovering = (worker IS NOT NULL) THEN
@@ -129,8 +130,8 @@ BEGIN
         array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL AND (m.waiting = 'target' OR NOT m.holds)),
         array_agg(m.id) FILTER (WHERE m.stop_id IS NOT NULL),
         array_agg(m.id) FILTER (WHERE m.waiting = 'children'),
-        array_agg(DISTINCT m.lane) FILTER (WHERE m.ready)
-    INTO accepted, done, tokens, ended, parents, targets, stopped, waiting, lanes
+        array_agg(DISTINCT m.lane) FILTER (WHERE m.ready), (SELECT array_agg(r.stop_id) FROM records AS r)
+    INTO accepted, done, tokens, ended, parents, targets, stopped, waiting, lanes, stops
     FROM moved AS m;
 
     IF jsonb_array_length(outcomes) > coalesce(cardinality(done), 0) THEN
@@ -138,6 +139,7 @@ BEGIN
     END IF;
     IF stopped IS NOT NULL THEN
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
+        PERFORM tenant.tell(stops);
     END IF;
     PERFORM tenant.notify_lanes(lanes);
     RETURN json_build_object(

@@ -1,10 +1,14 @@
 -- Make a pool of named slots.
 CREATE OR REPLACE FUNCTION tenant.create_pool(
-    pool text, slots text[] DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql'
+    pool text, slots text[] DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    refusal CONSTANT json := tenant.forbidden('create_pool', 'admin', 'pool', pool, by, via, role);
 BEGIN
-    IF coalesce(pool, '') = '' OR length(pool) > 500 THEN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    ELSIF coalesce(pool, '') = '' OR length(pool) > 500 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a pool has a name of 1 to 500 characters';
     END IF;
     INSERT INTO tenant.pool (name, created_at) VALUES (create_pool.pool, tenure.now()) ON CONFLICT DO NOTHING;

@@ -25,4 +25,5 @@ BEGIN
     SELECT moment, 'cancellation', c.job_id, jsonb_build_object('cancellation_id', tenant.cancellation_name(stop),
         'intent', c.intent, 'status', final, 'error', why)
     FROM tenant.cancellation AS c WHERE c.id = stop;
+    PERFORM tenant.tell(ARRAY[stop]);
 END $$;

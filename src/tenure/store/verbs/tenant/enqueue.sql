@@ -7,13 +7,14 @@
 -- key may wait for the commit of another caller with the same key; keys are taken in order, so two
 -- callers never wait for each other.
 CREATE OR REPLACE FUNCTION tenant.enqueue(
-    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql'
+    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
     actor   CONSTANT text := tenure.actor(by);
+    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END;
     drafts  tenure.draft[];
     d       tenure.draft;
     places  jsonb;             -- where in the call the job with this key stands
@@ -24,6 +25,7 @@ DECLARE
     linked  integer[] := '{}';
     queues  text[] := '{}';
     mother  tenant.job;
+    refusal json;
     problem text;
     born    record;
 BEGIN
@@ -34,6 +36,10 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue takes a job, or a list of jobs, as JSON objects';
     END IF;
     drafts := tenant.drafts(jobs, shared);
+    refusal := tenant.forbidden_drafts(drafts, by, via, role);
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
     SELECT coalesce(jsonb_object_agg(k.key, k.place), '{}') INTO places FROM (
         SELECT j.value ->> 'key' AS key, min(j.place) AS place
         FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
@@ -66,7 +72,7 @@ BEGIN
             FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency;
         ELSE
             mother := tenant.mother_of(d.parent, place, places, ids);
-            SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via) AS b;
+            SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via, whose) AS b;
         END IF;
         IF born.created THEN
             linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;

@@ -3,7 +3,7 @@
 -- "arguments" is a list of argument objects, "shared" the rest of the job. Whatever needs a look at
 -- each job (keys, parents, dependencies) takes the ordinary way.
 CREATE OR REPLACE FUNCTION tenant.enqueue_many(
-    arguments jsonb, shared jsonb, by text DEFAULT NULL, via text DEFAULT 'sql'
+    arguments jsonb, shared jsonb, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -13,6 +13,7 @@ DECLARE
     due     timestamptz;
     waits   tenure.reason;
     names   text;
+    refusal json;
     problem text;
     ids     json;
 BEGIN
@@ -22,9 +23,13 @@ BEGIN
     IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key'] OR shared -> 'task' IS NULL THEN
         RETURN (SELECT coalesce(json_agg(e -> 'id'), '[]') FROM json_array_elements(tenant.enqueue(
             (SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]') FROM jsonb_array_elements(arguments) AS a),
-            shared, by, via)) AS e);
+            shared, by, via, role)) AS e);
     END IF;
     d := (tenant.drafts('[{}]', shared))[1];
+    refusal := tenant.forbidden_drafts(ARRAY[d], by, via, role);
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
     problem := coalesce(tenure.complaint(d), (
         SELECT tenure.complaint(jsonb_populate_record(d, jsonb_build_object('args', a)))
         FROM jsonb_array_elements(arguments) AS a

@@ -1,36 +1,42 @@
--- Grant a role the functions that a producer, a viewer, an operator or a worker needs.
+-- Grant a role the functions that a producer, a viewer, an operator, an admin or a worker needs.
 CREATE OR REPLACE FUNCTION tenant.grant_verbs(role_name text, kind text) RETURNS text[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- The last two are what the view is made of: PostgreSQL asks its reader for them.
-    looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'cancellation', 'cancellations', 'movements',
-        'trail', 'kept', 'pools', 'workers', 'stops', 'ailments', 'server', 'cancellation_name', 'status'];
+    looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'totals', 'cancellation', 'cancellations', 'movements',
+        'trail', 'kept', 'pools', 'workers', 'targets', 'strategies', 'policies', 'bulk', 'bulks', 'bulk_preview', 'stops', 'ailments',
+        'server', 'principal', 'whoami', 'cancellation_name', 'status'];
+    own     CONSTANT text[] := ARRAY['enqueue', 'enqueue_many', 'queue', 'stop', 'resume', 'clear', 'rerun', 'rollback', 'refuse'];
     granted CONSTANT text[] := CASE kind
-        WHEN 'viewer' THEN looking
-        WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'explain', 'kept']
-        WHEN 'operator' THEN looking || ARRAY['stop', 'resume', 'clear', 'rerun', 'queue', 'pause', 'unpause', 'create_pool',
-            'change_slots', 'release_slot', 'recover', 'drain']
+        WHEN 'viewer' THEN looking || ARRAY['refuse']
+        WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'explain', 'kept', 'whoami']
+        WHEN 'operator' THEN looking || own
+        WHEN 'admin' THEN looking || own || ARRAY['pause', 'unpause', 'create_pool', 'change_slots', 'release_slot', 'recover',
+            'drain', 'step', 'close_record', 'prune', 'tenants', 'tokens', 'create_token', 'revoke_token',
+            'set_strategy', 'drop_strategy', 'set_policy', 'drop_policy', 'bulk_stop', 'advance_bulk']
         WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
-            'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show', 'waiting_priority', 'end_session']
+            'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show', 'waiting_priority', 'end_session', 'completed',
+            'enforce_policies', 'advance_bulk']
     END;
+    -- In the control schema only what belongs to all tenants; what decides about all of them is the default tenant's.
+    shared  CONSTANT text[] := ARRAY['register', 'renew', 'leave', 'workers', 'server', 'status', 'principal'];
     verb    regprocedure;
 BEGIN
     IF granted IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a role is a producer, viewer, operator or worker; %L is none of these', kind);
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a role is a producer, viewer, operator, admin or worker; %L is none of these', kind);
     END IF;
     FOR verb IN
         SELECT p.oid FROM pg_proc AS p
         WHERE p.proname = ANY (granted) AND p.pronamespace IN (
             SELECT c.relnamespace FROM pg_class AS c WHERE c.oid IN ('tenant.job'::regclass, 'tenure.worker'::regclass))
-          -- In the control schema only what belongs to all tenants, unless that is the tenant itself.
           AND (p.pronamespace = (SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = 'tenant.job'::regclass)
-               OR p.proname IN ('register', 'renew', 'leave', 'drain', 'workers', 'server', 'status'))
+               OR p.proname = ANY (shared))
     LOOP
         EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I',
             (SELECT n.nspname FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace WHERE p.oid = verb), role_name);
         EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', verb, role_name);
     END LOOP;
-    IF kind IN ('viewer', 'operator') THEN
+    IF kind IN ('viewer', 'operator', 'admin') THEN
         EXECUTE format('GRANT SELECT ON tenant.jobs TO %I', role_name);
     END IF;
     RETURN granted;

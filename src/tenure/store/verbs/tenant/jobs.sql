@@ -13,7 +13,11 @@ SELECT
     s.initiated_by AS cancelled_by, s.reason AS cancellation_reason,
     tenant.cancellation_name(j.stop_id) AS cancellation_id,
     o.error ->> 'message' AS error_message,
-    p.args, p.options, p.budget, o.result, o.error, o.checkpoint, o.progress, o.cleanup
+    -- What the job's options call a secret is not shown, nor can it be searched for.
+    CASE WHEN p.options ? 'secret' THEN (
+        SELECT coalesce(jsonb_object_agg(a.key, CASE WHEN p.options -> 'secret' ? a.key THEN '"***"' ELSE a.value END), '{}')
+        FROM jsonb_each(p.args) AS a) ELSE p.args END AS args,
+    p.options, p.budget, o.result, o.error, o.checkpoint, o.progress, o.cleanup
 FROM tenant.job AS j
 JOIN tenant.lane AS l ON l.id = j.lane
 JOIN tenant.payload AS p ON p.job_id = j.id

@@ -1,12 +1,15 @@
 -- Pause a queue, a target, a pool or the whole tenant: nothing of it is started until it is unpaused.
 CREATE OR REPLACE FUNCTION tenant.pause(
-    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    actor CONSTANT text := tenure.actor(by);
+    actor   CONSTANT text := tenure.actor(by);
+    refusal CONSTANT json := tenant.forbidden('pause', 'admin', subject, name, by, via, role);
 BEGIN
-    IF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    ELSIF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue, a target or a pool with its name, or the tenant without one';
     END IF;
     IF subject = 'target' THEN

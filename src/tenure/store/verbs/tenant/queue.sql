@@ -1,12 +1,16 @@
 -- Queue a job that was created but not queued.
 CREATE OR REPLACE FUNCTION tenant.queue(
-    job bigint, run_at timestamptz DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+    job bigint, run_at timestamptz DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
-    queued tenant.job;
+    moment  CONSTANT timestamptz := tenure.now();
+    refusal CONSTANT json := tenant.forbidden('queue', 'operator', 'job', queue.job::text, by, via, role);
+    queued  tenant.job;
 BEGIN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
     UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment), waiting = 'promotion'
     WHERE j.id = queue.job AND j.waiting = 'unqueued'
     RETURNING j.* INTO queued;

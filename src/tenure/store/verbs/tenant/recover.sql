@@ -2,14 +2,17 @@
 --
 -- Also jobs whose worker is unknown and so never beat, if they started longer ago than "orphan_after";
 -- and, if "pending_after" is set, ready jobs that nobody started within it. With "ids" only these
--- jobs are touched, with "dry_run" none. One bad row costs itself, not the sweep.
+-- jobs are touched, with "dry_run" none. One bad row costs itself, not the sweep. Who is named ("by") is
+-- on record; the sweeps of workers, which name nobody, are not.
 CREATE OR REPLACE FUNCTION tenant.recover(
     grace interval DEFAULT '0', orphan_after interval DEFAULT '2 minutes', pending_after interval DEFAULT NULL,
     ids bigint[] DEFAULT NULL, dry_run boolean DEFAULT false,
-    message text DEFAULT 'orphan: its worker stopped renewing its lease and was declared dead', n integer DEFAULT 500
+    message text DEFAULT 'orphan: its worker stopped renewing its lease and was declared dead', n integer DEFAULT 500,
+    by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    refusal  CONSTANT json := tenant.forbidden('recover', 'admin', 'tenant', '', by, via, role);
     buried   json := '{}';
     orphans  jsonb;
     last     bigint := 0;
@@ -20,7 +23,9 @@ DECLARE
     failed   jsonb := '[]';
     stale    bigint[];
 BEGIN
-    IF NOT dry_run THEN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    ELSIF NOT dry_run THEN
         buried := tenure.bury(grace);
     END IF;
     LOOP
@@ -54,6 +59,10 @@ BEGIN
         IF NOT dry_run THEN
             failed := failed || tenant.fail_stale(stale, pending_after);
         END IF;
+    END IF;
+    IF by IS NOT NULL AND NOT dry_run THEN
+        PERFORM tenant.note(tenure.actor(by), via, 'recover', 'tenant', '', NULL, jsonb_build_object('ids', to_jsonb(ids)),
+            jsonb_build_object('recovered', accepted, 'stale', to_jsonb(coalesce(stale, '{}'))));
     END IF;
     RETURN json_build_object('dead', coalesce(buried -> 'dead', '[]'), 'blind_until', buried -> 'blind_until',
         'recovered', accepted, 'busy', busy, 'failed', failed, 'stale', to_json(coalesce(stale, '{}')));

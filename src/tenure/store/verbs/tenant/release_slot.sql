@@ -1,11 +1,15 @@
 -- Take a slot from the job that holds it, by hand.
 CREATE OR REPLACE FUNCTION tenant.release_slot(
-    pool text, slot text, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+    pool text, slot text, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    was tenant.slot;
+    refusal CONSTANT json := tenant.forbidden('release_slot', 'admin', 'pool', pool, by, via, role);
+    was     tenant.slot;
 BEGIN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
     SELECT s.* INTO was FROM tenant.slot AS s WHERE s.pool = release_slot.pool AND s.name = release_slot.slot FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no slot %L in pool %L', slot, pool);

@@ -3,18 +3,22 @@
 -- What was paused with it goes on with it; so do the failed tasks of a job without code of its own.
 -- It keeps its place in its target and gets fresh retries. A failed job above it is open again.
 CREATE OR REPLACE FUNCTION tenant.resume(
-    job bigint, fresh boolean DEFAULT false, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+    job bigint, fresh boolean DEFAULT false, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    moment timestamptz;
-    chosen tenant.job;
-    below  bigint[];
-    above  bigint[];
-    holder bigint;
-    lanes  integer[];
+    refusal CONSTANT json := tenant.forbidden('resume', 'operator', 'job', resume.job::text, by, via, role);
+    moment  timestamptz;
+    chosen  tenant.job;
+    below   bigint[];
+    above   bigint[];
+    holder  bigint;
+    lanes   integer[];
 BEGIN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
     PERFORM tenant.lock_tree(ARRAY[resume.job]);
     SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = resume.job;
     IF chosen.state IS NULL OR chosen.state NOT IN ('paused', 'failed')

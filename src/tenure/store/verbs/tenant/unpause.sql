@@ -1,11 +1,15 @@
 -- Let a paused queue, target, pool or tenant go on.
 CREATE OR REPLACE FUNCTION tenant.unpause(
-    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql'
+    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    was tenant.pause;
+    refusal CONSTANT json := tenant.forbidden('unpause', 'admin', subject, name, by, via, role);
+    was     tenant.pause;
 BEGIN
+    IF refusal IS NOT NULL THEN
+        RETURN refusal;
+    END IF;
     DELETE FROM tenant.pause AS p WHERE p.subject = unpause.subject AND p.name = unpause.name RETURNING p.* INTO was;
     IF NOT FOUND THEN
         RETURN json_build_object('unpaused', false);

@@ -1,0 +1,100 @@
+-- Stop a job in the name of an actor who may: what stop, replace, policies and bulk stops have in common.
+-- With "whose" the cascade reaches only what comes after it and belongs to this owner.
+CREATE OR REPLACE FUNCTION tenant.stop_job(
+    job bigint, intent text, reason text, actor text, via text, strategy text DEFAULT NULL,
+    force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL, ask_for interval DEFAULT NULL,
+    last_rung tenure.rung DEFAULT NULL, rollback boolean DEFAULT NULL, rollback_tasks bigint[] DEFAULT NULL,
+    preserve boolean DEFAULT NULL, whose text DEFAULT NULL
+) RETURNS json
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off AS $$
+DECLARE
+    asked   CONSTANT text := intent;
+    options CONSTANT jsonb := tenant.strategy_options(strategy);
+    moment  timestamptz;
+    chosen  tenant.job;
+    current tenant.cancellation;
+    written tenant.cancellation;
+    reached bigint[];
+    added   bigint[];
+    locked  bigint[] := '{}';
+BEGIN
+    force := coalesce(force, CASE WHEN last_rung < 'killed' THEN false END, (options -> 'force')::boolean, false);
+    last_rung := coalesce(last_rung, CASE WHEN force THEN 'killed' END::tenure.rung, (options ->> 'last_rung')::tenure.rung, 'killed');
+    "cascade" := coalesce("cascade", (options -> 'cascade')::boolean, true);
+    grace := coalesce(grace, make_interval(secs => (options ->> 'grace')::double precision));
+    ask_for := coalesce(ask_for, make_interval(secs => (options ->> 'ask_for')::double precision));
+    preserve := coalesce(preserve, (options -> 'preserve')::boolean);
+    rollback := coalesce(rollback, rollback_tasks IS NOT NULL OR ((options -> 'rollback')::boolean AND intent = 'cancel'), false);
+    IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
+    ELSIF reason = '' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the reason of a stop is empty; leave it out instead';
+    ELSIF grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills';
+    ELSIF rollback_tasks IS NOT NULL AND (NOT rollback OR cardinality(rollback_tasks) = 0) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'tasks are named to be rolled back, or nothing is rolled back; leave the names out to roll back all of them';
+    END IF;
+    PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = stop_job.job) FOR UPDATE;
+    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop_job.job FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop_job.job);
+    END IF;
+    locked := ARRAY[chosen.root_id];
+    SELECT c.* INTO current FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id;
+    IF intent = 'cancel' AND NOT force AND actor NOT LIKE 'policy:%' AND chosen.state IN ('pending', 'running')
+            AND current.intent IS DISTINCT FROM 'cancel'
+            AND EXISTS (SELECT FROM tenant.payload AS p WHERE p.job_id = stop_job.job AND p.options @> '{"cancel_pauses": true}') THEN
+        intent := 'pause';
+    END IF;
+    reason := coalesce(reason, CASE intent WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
+
+    IF chosen.state IN ('completed', 'failed', 'cancelled') OR (chosen.state = 'paused' AND intent = 'pause') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
+    ELSIF rollback AND intent = 'pause' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = CASE asked WHEN 'pause'
+            THEN 'a pause is not rolled back, because the job goes on later; cancel it instead'
+            ELSE format('a plain cancel of job %s pauses it, and a pause is not rolled back; cancel it with force', stop_job.job) END;
+    ELSIF chosen.state <> 'paused' AND current.intent = 'cancel' AND intent = 'pause' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = 'cannot pause a job that is cancelling';
+    ELSIF chosen.state <> 'paused' AND current.intent = intent AND current.completed_at IS NULL AND current.job_id = stop_job.job THEN
+        RETURN tenant.ask_again(current, force, grace, preserve, rollback, rollback_tasks, reason, actor, via);
+    END IF;
+
+    moment := tenure.now();
+    INSERT INTO tenant.cancellation (job_id, root_id, intent, reason, initiated_by, initiated_at, force, "cascade", grace,
+        ask_for, last_rung, rollback, rollback_tasks, preserve, strategy)
+    VALUES (stop_job.job, chosen.root_id, intent, reason, actor, moment, force, "cascade", grace, ask_for, last_rung, rollback,
+        rollback_tasks, preserve, stop_job.strategy)
+    RETURNING * INTO written;
+    PERFORM tenant.tell(ARRAY[written.id]);
+    INSERT INTO tenant.step (stop_id, place, name)
+    SELECT written.id, s.place, s.name FROM unnest(ARRAY['stop_assignment', 'terminate_runners', 'cancel_pending',
+        'update_tasks', 'release_slots', 'preserve_artifacts']) WITH ORDINALITY AS s(name, place);
+
+    -- Every look is a new statement: a child committed in the meantime is found by the next one. One
+    -- that is still in flight is stopped when promote meets it.
+    reached := '{}';
+    LOOP
+        added := ARRAY(SELECT unnest(tenant.reach(stop_job.job, "cascade" AND intent = 'cancel', whose))
+                       EXCEPT SELECT unnest(reached) ORDER BY 1);
+        EXIT WHEN added = '{}';
+        locked := tenant.lock_tree(added, locked);
+        PERFORM tenant.stop_members(written.id, added);
+        reached := reached || added;
+    END LOOP;
+    PERFORM tenant.end_stopped_parents(reached, moment);
+    IF rollback THEN
+        PERFORM tenant.enqueue_rollback(written, rollback_tasks, via);
+    END IF;
+
+    PERFORM tenant.note(actor, via, intent, 'job', stop_job.job::text, reason,
+        jsonb_build_object('state', chosen.state),
+        jsonb_build_object('cancellation_id', tenant.cancellation_name(written.id), 'force', force, 'cascade', "cascade")
+        || CASE WHEN asked <> intent THEN jsonb_build_object('asked', asked) ELSE '{}' END
+        || CASE WHEN rollback THEN '{"rollback": true}'::jsonb ELSE '{}' END
+        || jsonb_strip_nulls(jsonb_build_object('strategy', stop_job.strategy, 'preserve', preserve, 'rollback_tasks', to_jsonb(rollback_tasks))));
+    PERFORM tenant.open_steps(written.id);
+    PERFORM tenant.close_if_complete(written.id);
+    RETURN tenant.cancellation_report(written.id);
+END $$;
