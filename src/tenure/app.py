@@ -16,6 +16,7 @@ from typing import (
 from typing_extensions import TypedDict
 
 from tenure.config import Settings
+from tenure.control.cancellation import CancellationService
 from tenure.control.client import Client, as_tenant
 from tenure.control.declaring import (
     read_argv,
@@ -170,6 +171,11 @@ class Tenure(Client):
         return Worker(
             self, queues=queues, tenants=tenants, concurrency=concurrency, processes=processes
         )
+
+    @property
+    def cancellations(self) -> CancellationService:
+        """The stops of the default tenant; ``CancellationService(app, "acme")`` has another's."""
+        return CancellationService(self)
 
     def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
         """A job by its id, without asking whether it exists; or by its key, which is looked up."""

@@ -129,18 +129,13 @@ class Ends:
             events = await self._watcher.news()
             if not events:
                 raise StopAsyncIteration
-            self._ready += _ended(events)
+            self._ready += [event.value for event in events if event.is_last]
         return self._ready.pop(0)
 
-    async def rest(self) -> list[CancellationRecord]:
-        """Those that have ended by now and were not given yet."""
+    async def finish(self) -> None:
+        """Nothing but what has ended by now is given any more."""
         await self._watcher.look_afresh()
-        rest, self._ready = self._ready + _ended(self._watcher.take()), []
-        return rest
-
-
-def _ended(events: Sequence[Event[Any]]) -> list[CancellationRecord]:
-    return [event.value for event in events if event.is_last]
+        self._watcher.end()
 
 
 def _tenant(whose: Whose) -> Tenant:
