@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Literal,
@@ -16,7 +17,6 @@ from typing import (
 from typing_extensions import TypedDict
 
 from tenure.config import Settings
-from tenure.control.cancellation import CancellationService
 from tenure.control.client import Client, as_tenant
 from tenure.control.declaring import (
     read_argv,
@@ -36,6 +36,9 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import SettingInvalid
 from tenure.runtime.context import Context
 from tenure.runtime.worker import Worker
+
+if TYPE_CHECKING:
+    from tenure.control.cancellation import CancellationService
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -173,8 +176,11 @@ class Tenure(Client):
         )
 
     @property
-    def cancellations(self) -> CancellationService:
+    def cancellations(self) -> "CancellationService":
         """The stops of the default tenant; ``CancellationService(app, "acme")`` has another's."""
+        # Here and not above: who runs jobs has no use for it, and starts sooner.
+        from tenure.control.cancellation import CancellationService
+
         return CancellationService(self)
 
     def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
