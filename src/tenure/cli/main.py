@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli import migrate, worker
+from tenure.cli import doctor, migrate, serve, top, up, worker
 from tenure.cli.grouping import Program, command, group
 
 app = group(
@@ -18,6 +18,10 @@ app = group(
 )
 command(app, "migrate", *migrate.EXAMPLES)(migrate.migrate)
 app.add_typer(worker.commands)
+command(app, "up", *up.EXAMPLES)(up.up)
+command(app, "serve", *serve.EXAMPLES)(serve.serve)
+command(app, "top", *top.EXAMPLES)(top.top)
+command(app, "doctor", *doctor.EXAMPLES)(doctor.doctor)
 
 
 def _show_version(wanted: bool) -> None:
