@@ -22,7 +22,7 @@ GROUPS = {
     ),
     "Keeping house": ("recover", "bury", "prune", "prune_records", "admit"),
     "Looking": (
-        *("show", "list_jobs", "explain", "statistics", "cancellation", "cancellations"),
+        *("show", "list_jobs", "explain", "statistics", "totals", "cancellation", "cancellations"),
         *("trail", "kept", "pools", "workers", "stops", "ailments", "server"),
     ),
 }

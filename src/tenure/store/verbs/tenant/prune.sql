@@ -2,7 +2,7 @@
 -- need or that blocks a target.
 --
 -- "keep" says for how long, by state; a state that is not named is kept for ever. Events and workers that
--- are dead go after "keep_events".
+-- are dead go after "keep_events". What metrics count is added up first.
 CREATE OR REPLACE FUNCTION tenant.prune(
     keep jsonb DEFAULT '{"completed": "7 days", "cancelled": "30 days"}',
     keep_events interval DEFAULT '30 days', n integer DEFAULT 1000
@@ -48,9 +48,14 @@ BEGIN
     DELETE FROM tenant.artifact WHERE job_id = ANY (gone);
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
     DELETE FROM tenant.job WHERE id = ANY (gone);
+    PERFORM tenant.add_up();
     IF keep_events IS NOT NULL THEN
-        DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events;
-        GET DIAGNOSTICS events = ROW_COUNT;
+        WITH old AS (DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events RETURNING e.kind),
+        counted AS (
+            INSERT INTO tenant.tally AS t SELECT 'event', ARRAY[o.kind], 0, count(*), 0 FROM old AS o
+            WHERE o.kind IN ('refused', 'recovered') GROUP BY o.kind ORDER BY o.kind
+            ON CONFLICT (kind, labels, bucket) DO UPDATE SET n = t.n + excluded.n)
+        SELECT count(*) INTO events FROM old;
         -- A job that still names such a worker is an orphan of an unknown one.
         DELETE FROM tenant.reported AS r WHERE NOT EXISTS (
             SELECT FROM tenure.worker AS w WHERE w.id = r.worker_id AND w.dead_at IS NULL);

@@ -8,7 +8,8 @@ DECLARE
     audits  integer := 0;
 BEGIN
     IF keep_records IS NOT NULL THEN
-        WITH old AS (DELETE FROM tenant.cancellation AS c WHERE c.completed_at < moment - keep_records
+        WHILE tenant.add_up() > 0 LOOP NULL; END LOOP;
+        WITH old AS (DELETE FROM tenant.cancellation AS c WHERE c.completed_at < moment - keep_records AND c.tallied
                 AND NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = c.job_id) RETURNING c.id),
         members AS (DELETE FROM tenant.member AS m USING old WHERE m.stop_id = old.id),
         steps AS (DELETE FROM tenant.step AS s USING old WHERE s.stop_id = old.id)
