@@ -48,7 +48,7 @@ BEGIN
     DELETE FROM tenant.artifact WHERE job_id = ANY (gone);
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
     DELETE FROM tenant.job WHERE id = ANY (gone);
-    PERFORM tenant.add_up();
+    PERFORM tenant.add_up(5000);
     IF keep_events IS NOT NULL THEN
         WITH old AS (DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events RETURNING e.kind),
         counted AS (
