@@ -184,7 +184,7 @@ def test_dropping_a_tenant_leaves_nothing_of_it_and_the_others_alone(
     make_job(acme)
     acme.stop(worker.claim_one().id)
     kept = make_job(store)
-    Migrator(database).drop(ACME)
+    Migrator(database).drop(ACME, force=True)
     assert schema.tenants(sql) == [DEFAULT]
     for table, column in (("signal", "tenant"), ("migration", "scope"), ("verbs", "scope")):
         query = f"SELECT count(*) FROM tenure.{table} WHERE {column} = 'acme'"

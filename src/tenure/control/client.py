@@ -98,6 +98,20 @@ class Client:
         """Bring the database to what this version needs."""
         Migrator(self.url).migrate(as_tenant(tenant))
 
+    def drop_tenant(
+        self,
+        tenant: Tenant | str,
+        *,
+        force: bool = False,
+        by: str | None = None,
+        via: str = "python",
+    ) -> None:
+        """Delete a tenant with all its jobs and tokens; only the owner of the schema can.
+
+        Refused while workers hold jobs of it, unless by force.
+        """
+        Migrator(self.url).drop(as_tenant(tenant), force=force, by=by, via=via)
+
     def take(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
         """Take these steps as a tenant, inside the caller's own transaction if there is one."""
 

@@ -103,6 +103,7 @@ class CancellationRecord(msgspec.Struct, frozen=True):
     success: bool
     members: tuple[CancellationMember, ...] = ()
     rollback_tasks: tuple[int, ...] | None = None  # none: all of them, if there is a rollback
+    rollback_jobs: tuple[int, ...] = ()  # what undoes it
     preserve: bool | None = None  # whether artifacts are kept; none: as the task says
     strategy: str | None = None
 

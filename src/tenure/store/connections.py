@@ -13,6 +13,7 @@ from psycopg.rows import tuple_row
 from tenure.errors import InputRefused
 from tenure.store.call import Call
 from tenure.store.faults import fault_of
+from tenure.store.sending import read
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ def send_on(connection: Any, call: Call[T]) -> T:
     """Carry out a call on a plain connection."""
     driver = _driver(connection, _PLAIN, "send_on")
     try:
-        return call.read(_send(driver, connection, call))
+        return read(call, (_send(driver, connection, call),))
     except Exception as error:
         _explain(error)
         raise
@@ -48,7 +49,7 @@ async def asend_on(connection: Any, call: Call[T]) -> T:
     """Carry out a call on an async connection."""
     driver = _driver(connection, _ASYNC, "asend_on")
     try:
-        return call.read(await _asend(driver, connection, call))
+        return read(call, (await _asend(driver, connection, call),))
     except Exception as error:
         _explain(error)
         raise

@@ -33,12 +33,17 @@ class Migrator:
         with self._connection() as connection:
             return schema.tenants(connection)
 
-    def drop(self, tenant: Tenant) -> None:
-        """Delete a tenant with all its jobs; the default one cannot be dropped."""
+    def drop(
+        self, tenant: Tenant, *, force: bool = False, by: str | None = None, via: str = "python"
+    ) -> None:
+        """Delete a tenant with all its jobs and tokens; the default one cannot be dropped.
+
+        Refused while workers hold jobs of it, unless by force. The default tenant's audit says who.
+        """
         if tenant.schema == "tenure":
             raise InputRefused("the default tenant cannot be dropped; drop the schema by hand")
         with self._connection() as connection:
-            schema.drop(connection, tenant)
+            schema.drop(connection, tenant, force=force, by=by, via=via)
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection]:

@@ -15,7 +15,7 @@ from importlib import resources
 import psycopg
 
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import SchemaMismatch
+from tenure.errors import IllegalTransition, NotFound, SchemaMismatch
 
 CONTROL = "control"  # what all tenants share
 _LOCK = 0x74656E757265  # "tenure": one migration at a time in a database
@@ -104,10 +104,40 @@ def tenants(connection: psycopg.Connection) -> list[Tenant]:
     return [Tenant(name) for name in sorted(name for (name,) in rows)]
 
 
-def drop(connection: psycopg.Connection, tenant: Tenant) -> None:
-    """Delete a tenant with all its jobs."""
+def drop(
+    connection: psycopg.Connection,
+    tenant: Tenant,
+    *,
+    force: bool = False,
+    by: str | None = None,
+    via: str = "python",
+) -> None:
+    """Delete a tenant with all its jobs and tokens; the default tenant has it on record.
+
+    Refused while workers hold jobs of it, unless by force: then they find their jobs gone.
+    """
+    if tenant == DEFAULT:
+        connection.execute(drop_script(DEFAULT).encode())
+        return
+    if tenant not in tenants(connection):
+        raise NotFound(f"there is no tenant {tenant.name}")
     with connection.transaction(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
+        # Nobody claims one between the look and the drop.
+        cursor.execute(f'LOCK TABLE "{tenant.schema}".job IN ACCESS EXCLUSIVE MODE'.encode())
+        held = f"SELECT pg_catalog.count(*) FROM \"{tenant.schema}\".job WHERE state = 'running'"
+        (running,) = cursor.execute(held.encode()).fetchone() or (0,)
+        if running and not force:
+            raise IllegalTransition(
+                f"workers hold {running} jobs of tenant {tenant.name}; cancel them first, or drop "
+                f"it by force"
+            )
         cursor.execute(drop_script(tenant).encode())
+        cursor.execute(
+            "SELECT tenure.note(tenure.actor(%s), %s, 'drop', 'tenant', %s, NULL,"
+            " pg_catalog.jsonb_build_object('running', %s::int), NULL)",
+            (by, via, tenant.name, running),
+        )
 
 
 def script(tenant: Tenant) -> str:
@@ -134,6 +164,7 @@ DELETE FROM tenure.migration WHERE scope = '{tenant.name}';
 DELETE FROM tenure.verbs WHERE scope = '{tenant.name}';
 DELETE FROM tenure.tenant WHERE name = '{tenant.name}';
 DELETE FROM tenure.signal WHERE tenant = '{tenant.name}';
+DELETE FROM tenure.bearer WHERE tenant = '{tenant.name}';
 """)
 
 

@@ -14,11 +14,18 @@ ROLLBACK = "tenure.rollback"  # as stop.sql has it
 def bring_along(app: "App") -> None:
     """Give the app the task that a stop with rollback enqueues."""
 
-    async def rollback(ctx: Context, cancellation: str) -> int:
-        """A compensation gets the arguments of what it undoes, and its ``result`` if it asks."""
-        completed = await ctx._aask("completed", cancellation)
+    async def rollback(
+        ctx: Context,
+        cancellation: str,  # noqa: ARG001 - the database reads them: it tells what was completed
+        tasks: list[int] | None = None,  # noqa: ARG001 - all, or only these
+    ) -> int:
+        """A compensation gets the arguments of what it undoes, and its ``result`` if it asks.
+
+        What another rollback has undone is not undone again.
+        """
+        completed = await ctx._aask("completed", None)
         children: list[Any] = []
-        for job in sorted(completed, key=lambda job: job["completed_at"], reverse=True):
+        for job in completed:
             task = app.tasks.get(job["task"])
             undo = task.compensate if task is not None else None
             if undo is None:
@@ -26,7 +33,7 @@ def bring_along(app: "App") -> None:
             known = {**job["args"], "result": job["result"]}
             args = {name: known[name] for name in undo.signature.types if name in known}
             after = [After(children[-1].id, "run")] if children else []
-            child = undo.using(after=after)
+            child = undo.using(after=after, idempotency=f"tenure.undo {job['id']}")
             children.append(await ctx.aspawn(child, **undo.read_arguments(args)))
         await ctx.await_for(children)
         return len(children)

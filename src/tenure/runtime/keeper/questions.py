@@ -125,9 +125,8 @@ class Questions:
         """From now on it may have a session of its own, which ends with it."""
         run.has_session = True
 
-    async def _completed(self, run: Run, told: str) -> list[Any]:
-        """What the tasks of a cancelled job had completed before it was stopped."""
-        store = self._keeper.store(run.tenant)
-        record = await store.cancellation(told)
-        jobs = [await store.show(job) for job in record.tasks_completed]
-        return [msgspec.to_builtins(job) for job in jobs]
+    async def _completed(self, run: Run, _told: None) -> list[Any]:
+        """What a rollback undoes; the database tells it to nobody else, for it tells secrets."""
+        worker, job = self._keeper.id, run.job
+        tasks = await self._keeper.store(run.tenant).completed(worker, job.id, job.token)
+        return [msgspec.to_builtins(task) for task in tasks]

@@ -4,7 +4,8 @@
 ALTER TABLE tenant.cancellation
     ADD COLUMN preserve boolean,       -- whether artifacts are kept; null: as the task says
     ADD COLUMN strategy text,
-    ADD COLUMN rollback_tasks bigint[];  -- null: all of them, if there is a rollback
+    ADD COLUMN rollback_tasks bigint[],  -- null: all of them, if there is a rollback
+    ADD COLUMN rollback_jobs bigint[] NOT NULL DEFAULT '{}';  -- what undoes it, one after the other
 
 -- How to stop, under a name.
 CREATE TABLE tenant.strategy (

@@ -1,16 +1,18 @@
 -- The job that undoes what the completed tasks of a cancelled job have done, all of them or those that
 -- are named. It runs when that one has ended, whatever it became, for the same owner and in the same
 -- queue, and is part of no tree: nobody stops it along with what it undoes. The same tasks of a record
--- are undone by one job, however often one asks.
+-- are undone by one job, however often one asks; two of them run one after the other.
 CREATE OR REPLACE FUNCTION tenant.enqueue_rollback(record tenant.cancellation, tasks bigint[], via text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    name  CONSTANT text := tenant.cancellation_name(record.id);
-    named CONSTANT jsonb := (SELECT jsonb_agg(DISTINCT t ORDER BY t) FROM unnest(tasks) AS t);
-    alien CONSTANT bigint := (SELECT min(t) FROM unnest(tasks) AS t WHERE NOT EXISTS (
+    name   CONSTANT text := tenant.cancellation_name(record.id);
+    named  CONSTANT jsonb := (SELECT jsonb_agg(DISTINCT t ORDER BY t) FROM unnest(tasks) AS t);
+    alien  CONSTANT bigint := (SELECT min(t) FROM unnest(tasks) AS t WHERE NOT EXISTS (
         SELECT FROM tenant.member AS m WHERE m.stop_id = record.id AND m.job_id = t));
-    born  json;
+    others bigint[];
+    born   json;
 BEGIN
+    SELECT c.rollback_jobs INTO others FROM tenant.cancellation AS c WHERE c.id = record.id FOR NO KEY UPDATE;
     IF alien IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('job %s is no part of %s, so it cannot be rolled back with it', alien, name);
     END IF;
@@ -18,10 +20,13 @@ BEGIN
             'task', 'tenure.rollback', 'args', jsonb_strip_nulls(jsonb_build_object('cancellation', name, 'tasks', named)), 'queue', l.queue,
             'priority', j.priority,
             'idempotency', concat_ws(' ', 'tenure.rollback', name, encode(sha256(convert_to(named::text, 'UTF8')), 'hex')),
-            'after', jsonb_build_array(jsonb_build_object('job', j.id, 'policy', 'run'))), via => enqueue_rollback.via) -> 0
+            'after', (SELECT jsonb_agg(jsonb_build_object('job', n.id, 'policy', 'run')) FROM tenant.job AS n WHERE n.id = ANY (j.id || others))),
+        via => enqueue_rollback.via) -> 0
     INTO born FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane WHERE j.id = record.job_id;
     -- Not as a field of the draft: whoever may stop a job may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner
     FROM tenant.payload AS o WHERE p.job_id = (born ->> 'id')::bigint AND o.job_id = record.job_id;
+    UPDATE tenant.cancellation AS c SET rollback_jobs = c.rollback_jobs || (born ->> 'id')::bigint
+    WHERE c.id = record.id AND (born ->> 'created')::boolean;
     RETURN (born ->> 'id')::bigint;
 END $$;
