@@ -1,1 +1,6 @@
-"""REST and the page."""
+"""REST and the page: needs the extra ``web``."""
+
+from tenure.web.app import create_app
+from tenure.web.limits import Limits
+
+__all__ = ["Limits", "create_app"]

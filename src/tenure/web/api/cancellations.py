@@ -1,0 +1,51 @@
+"""The records of stops."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+
+from tenure.domain.cancellation import CancellationRecord
+from tenure.store.calls import controlling, looking
+from tenure.web import examples
+from tenure.web.answers import Answer, place
+from tenure.web.asking import Limit, body
+from tenure.web.entrance import behalf_of
+from tenure.web.models import RollbackBody, RollbackJob
+from tenure.web.openapi import says
+
+routes = APIRouter(prefix="/api/cancellations", tags=["cancellations"])
+
+Offset = Annotated[int, Query(ge=0, le=(1 << 31) - 1, description="How many to pass over.")]
+
+
+@routes.get("", **says(tuple[CancellationRecord, ...], example=[examples.RECORD]))
+async def list_cancellations(request: Request, limit: Limit = 10, offset: Offset = 0) -> Answer:
+    """Cancellation records, newest first."""
+    return Answer(await behalf_of(request).asend(looking.cancellations(limit, offset)))
+
+
+@routes.get("/{cancellation_id}", **says(CancellationRecord, wrong=(404,), example=examples.RECORD))
+async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
+    """All that is known of one stop: its steps, its members, what it came to."""
+    return Answer(await behalf_of(request).asend(looking.cancellation(cancellation_id)))
+
+
+@routes.post(
+    "/{cancellation_id}/rollback",
+    **says(
+        RollbackJob,
+        status=202,
+        takes=RollbackBody,
+        sent={"tasks": [43, 44]},
+        wrong=(404, 409),
+        example={"job": 50},
+    ),
+)
+async def roll_back(request: Request, cancellation_id: str) -> Answer:
+    """Undo what tasks of a cancelled job had completed: all of them, or those that are named."""
+    asked = await body(request, RollbackBody)
+    made = await behalf_of(request).asend(
+        controlling.rollback(cancellation_id, asked.tasks, reason=asked.reason)
+    )
+    return Answer(made, 202, {"location": place(request, f"/api/jobs/{made['job']}")})

@@ -1,0 +1,136 @@
+"""Jobs: in, listed, and seen from all sides."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+
+from tenure.control.by_name import enqueued, job_of
+from tenure.domain.job import Job
+from tenure.domain.lifecycle import State, Status
+from tenure.errors import InputRefused
+from tenure.store.calls import looking
+from tenure.store.results import Enqueued, Explanation
+from tenure.web import examples
+from tenure.web.answers import Answer, page, place
+from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
+from tenure.web.entrance import behalf_of
+from tenure.web.models import NewJobBody
+from tenure.web.openapi import says
+
+routes = APIRouter(prefix="/api/jobs", tags=["jobs"])
+
+Asked = NewJobBody | list[NewJobBody]
+
+
+@routes.post(
+    "",
+    **says(
+        Enqueued | tuple[Enqueued, ...],
+        status=201,
+        also={200: Enqueued},
+        takes=Asked,
+        sent=examples.NEW_JOB,
+        example=examples.ENQUEUED,
+        wrong=(404, 409),
+    ),
+)
+async def enqueue(
+    request: Request, idempotency_key: Annotated[str | None, Header(max_length=500)] = None
+) -> Answer:
+    """Enqueue a job, or several together, with their dependencies.
+
+    The same Idempotency-Key again answers 200 with the same job. Jobs of one list may name one
+    another by their keys, in `parent` and in `after`.
+    """
+    behalf = behalf_of(request)
+    asked: Asked = await body(request, Asked)  # type: ignore[arg-type]
+    several = [asked] if isinstance(asked, NewJobBody) else asked
+    if idempotency_key is not None and len(several) != 1:
+        raise InputRefused("an Idempotency-Key stands for one job; give each its `idempotency`")
+    again = {"idempotency": idempotency_key} if idempotency_key else {}
+    client = shared(request).client
+    made = await behalf.atake(
+        enqueued([job_of(client, one.task, one.args, {**one.said(), **again}) for one in several])
+    )
+    if isinstance(asked, NewJobBody):
+        [job] = made
+        where = {"location": place(request, f"/api/jobs/{job.id}")}
+        return Answer(job, 201 if job.created else 200, where)
+    return Answer(made, 201 if any(job.created for job in made) else 200)
+
+
+@routes.get("", **says(tuple[Job, ...], example=[examples.JOB]))
+async def list_jobs(
+    request: Request,
+    status: Status | None = None,
+    state: State | None = None,
+    queue: str | None = None,
+    task: str | None = None,
+    target: str | None = None,
+    owner: str | None = None,
+    tag: str | None = None,
+    key: str | None = None,
+    parent: Annotated[int | None, Query(ge=0, le=(1 << 63) - 1)] = None,
+    root: Annotated[int | None, Query(ge=0, le=(1 << 63) - 1)] = None,
+    worker: UUID | None = None,
+    text: Annotated[str | None, Query(description="Something in the arguments.")] = None,
+    since: Annotated[datetime | None, Query(description="Created at or after this.")] = None,
+    until: Annotated[datetime | None, Query(description="Created before this.")] = None,
+    below: Below = None,
+    limit: Limit = 50,
+) -> Answer:
+    """Jobs, newest first, that match every filter that is given."""
+    filters = {
+        "status": status,
+        "state": state,
+        "queue": queue,
+        "task": task,
+        "target": target,
+        "owner": owner,
+        "tag": tag,
+        "key": key,
+        "parent": parent,
+        "root": root,
+        "worker": worker,
+        "text": text,
+        "since": _moment("since", since),
+        "until": _moment("until", until),
+    }
+    given = {name: value for name, value in filters.items() if value is not None}
+    jobs = await behalf_of(request).asend(looking.list_jobs(given, below=below, n=limit))
+    return page(request, jobs, limit, jobs[-1].id if jobs else None)
+
+
+@routes.get("/{job_id}", **says(Job, wrong=(404,), example=examples.JOB))
+async def show_job(request: Request, job_id: JobId) -> Answer:
+    """One job with all that is known of it."""
+    behalf, job = await who_and_which(request, job_id)
+    return Answer(await behalf.asend(looking.show(job)))
+
+
+@routes.get("/{job_id}/explain", **says(Explanation, wrong=(404,), example=examples.EXPLANATION))
+async def explain_job(request: Request, job_id: JobId) -> Answer:
+    """Why it is not running, or not stopping."""
+    behalf, job = await who_and_which(request, job_id)
+    return Answer(await behalf.asend(looking.explain(job)))
+
+
+@routes.get("/{job_id}/tasks", **says(tuple[Job, ...], wrong=(404,), example=[examples.JOB]))
+async def list_tasks(
+    request: Request, job_id: JobId, below: Below = None, limit: Limit = 50
+) -> Answer:
+    """The jobs whose parent it is, newest first."""
+    behalf, job = await who_and_which(request, job_id)
+    tasks = await behalf.asend(looking.list_jobs({"parent": job}, below=below, n=limit))
+    if not tasks:
+        await behalf.asend(looking.show(job))
+    return page(request, tasks, limit, tasks[-1].id if tasks else None)
+
+
+def _moment(name: str, moment: datetime | None) -> str | None:
+    if moment is not None and moment.tzinfo is None:
+        raise InputRefused(f"{name}: {moment.isoformat()} has no time zone; give it one")
+    return None if moment is None else moment.isoformat()

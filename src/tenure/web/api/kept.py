@@ -1,0 +1,66 @@
+"""What a job has left behind: partial results, log lines, artifacts."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.errors import NotFound
+from tenure.store.calls import looking
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.artifacts import Download, opened
+from tenure.web.asking import Above, JobId, Limit, who_and_which
+from tenure.web.models import ArtifactSeen, LogLine, Partial
+from tenure.web.openapi import says
+
+routes = APIRouter(prefix="/api/jobs/{job_id}", tags=["what jobs leave behind"])
+
+
+@routes.get("/partials", **says(tuple[Partial, ...], wrong=(404,), example=[examples.PARTIAL]))
+async def partials(
+    request: Request, job_id: JobId, above: Above = 0, limit: Limit = 1000
+) -> Answer:
+    """Its partial results, oldest first; they outlive every kind of end."""
+    return await _kept(request, job_id, "partials", above, limit)
+
+
+@routes.get("/log", **says(tuple[LogLine, ...], wrong=(404,), example=[examples.LOG_LINE]))
+async def log(request: Request, job_id: JobId, above: Above = 0, limit: Limit = 1000) -> Answer:
+    """What its code printed and logged, oldest first."""
+    return await _kept(request, job_id, "logs", above, limit)
+
+
+@routes.get(
+    "/artifacts", **says(tuple[ArtifactSeen, ...], wrong=(404,), example=[examples.ARTIFACT])
+)
+async def artifacts(request: Request, job_id: JobId) -> Answer:
+    """The files it kept."""
+    behalf, job = await who_and_which(request, job_id)
+    return Answer((await behalf.asend(looking.show(job))).artifacts)
+
+
+@routes.get(
+    "/artifacts/{name:path}",
+    response_class=Response,
+    **says(wrong=(404,), media="application/octet-stream"),
+)
+async def download(request: Request, job_id: JobId, name: str) -> Response:
+    """One of the files it kept, to be saved."""
+    behalf, job = await who_and_which(request, job_id)
+    seen = await behalf.asend(looking.show(job))
+    if name not in [each["name"] for each in seen.artifacts]:
+        raise NotFound(f"job {job} has no artifact {name!r}")
+    client, tenant = behalf.client, behalf.principal.tenant
+    return Download(name, await opened(client.settings, tenant, job, name))
+
+
+async def _kept(
+    request: Request, job_id: str, kind: Literal["partials", "logs"], above: int, limit: int
+) -> Answer:
+    behalf, job = await who_and_which(request, job_id)
+    found = await behalf.asend(looking.kept(job, kind, above=above, n=limit))
+    if not found:
+        await behalf.asend(looking.show(job))
+    return Answer(found)

@@ -1,0 +1,87 @@
+"""Queues and targets."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from msgspec import structs
+from starlette.requests import Request
+
+from tenure.store.calls import controlling, looking
+from tenure.store.results import Target
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.asking import Limit, body
+from tenure.web.entrance import behalf_of
+from tenure.web.models import Cleared, Paused, QueueSeen, Why
+from tenure.web.openapi import says
+
+routes = APIRouter(prefix="/api", tags=["queues and targets"])
+
+PAUSES: dict[str, Any] = says(
+    Paused, takes=Why, sent={"reason": "deployment"}, example={"paused": True, "unpaused": None}
+)
+
+
+@routes.get("/queues", **says(tuple[QueueSeen, ...], example=[examples.QUEUE]))
+async def list_queues(request: Request) -> Answer:
+    """Queues by name, and the jobs in them."""
+    queues = await behalf_of(request).asend(looking.queues())
+    return Answer([QueueSeen(name=name, **structs.asdict(queues[name])) for name in sorted(queues)])
+
+
+@routes.post("/queues/{name:path}/pause", **PAUSES)
+async def pause_queue(request: Request, name: str) -> Answer:
+    """Start nothing of this queue until it is resumed; what runs goes on."""
+    return await pausing(request, "pause", "queue", name)
+
+
+@routes.post("/queues/{name:path}/resume", **PAUSES)
+async def resume_queue(request: Request, name: str) -> Answer:
+    """Let a paused queue go on."""
+    return await pausing(request, "unpause", "queue", name)
+
+
+@routes.get("/targets", **says(tuple[Target, ...], example=[examples.TARGET]))
+async def list_targets(
+    request: Request,
+    target: str | None = None,
+    after: Annotated[str | None, Query(description="Only names after this: the next page.")] = None,
+    limit: Limit = 50,
+) -> Answer:
+    """Targets that are in use or paused, by name: who holds, blocks and waits for each."""
+    return Answer(await behalf_of(request).asend(looking.targets(target, limit, after=after)))
+
+
+@routes.post("/targets/{name:path}/pause", **PAUSES)
+async def pause_target(request: Request, name: str) -> Answer:
+    """Start nothing of this target until it is resumed; what runs goes on."""
+    return await pausing(request, "pause", "target", name)
+
+
+@routes.post("/targets/{name:path}/resume", **PAUSES)
+async def resume_target(request: Request, name: str) -> Answer:
+    """Let a paused target go on."""
+    return await pausing(request, "unpause", "target", name)
+
+
+@routes.post(
+    "/targets/{name:path}/clear",
+    **says(Cleared, takes=Why, wrong=(409,), example={"cleared": [42]}),
+)
+async def clear_target(request: Request, name: str) -> Answer:
+    """Give up on every failed job of this target, so that it blocks nothing."""
+    asked = await body(request, Why)
+    return Answer(
+        await behalf_of(request).asend(controlling.clear(target=name, reason=asked.reason))
+    )
+
+
+async def pausing(
+    request: Request,
+    verb: Literal["pause", "unpause"],
+    subject: Literal["queue", "target", "pool"],
+    name: str,
+) -> Answer:
+    asked = await body(request, Why)
+    make = controlling.pause if verb == "pause" else controlling.unpause
+    return Answer(await behalf_of(request).asend(make(subject, name, reason=asked.reason)))

@@ -1,0 +1,50 @@
+"""Strategies: named ways to stop."""
+
+from fastapi import APIRouter
+from starlette.requests import Request
+
+from tenure.store.calls import controlling, looking
+from tenure.store.results import Strategy
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.asking import body
+from tenure.web.entrance import behalf_of
+from tenure.web.models import Dropped, StrategyBody
+from tenure.web.openapi import says
+from tenure.web.stops import length
+
+routes = APIRouter(prefix="/api/strategies", tags=["strategies"])
+
+
+@routes.get("", **says(tuple[Strategy, ...], example=[examples.STRATEGY]))
+async def list_strategies(request: Request) -> Answer:
+    """Strategies by name, with the options of a stop that each stands for."""
+    return Answer(await behalf_of(request).asend(looking.strategies()))
+
+
+@routes.put(
+    "/{name:path}",
+    **says(
+        Strategy,
+        takes=StrategyBody,
+        sent={"grace": "10s", "cascade": False},
+        example=examples.STRATEGY,
+    ),
+)
+async def set_strategy(request: Request, name: str) -> Answer:
+    """Make or change a strategy."""
+    asked = await body(request, StrategyBody)
+    options = {}
+    for option in asked.__struct_fields__:
+        value = getattr(asked, option)
+        if option in ("grace", "ask_for") and (read := length(option, value)) is not None:
+            value = read.total_seconds()
+        if value is not None:
+            options[option] = value
+    return Answer(await behalf_of(request).asend(controlling.set_strategy(name, options)))
+
+
+@routes.delete("/{name:path}", **says(Dropped, wrong=(404,), example={"dropped": "gentle"}))
+async def drop_strategy(request: Request, name: str) -> Answer:
+    """Delete a strategy; stops that were made by it stay as they are."""
+    return Answer(await behalf_of(request).asend(controlling.drop_strategy(name)))

@@ -1,0 +1,63 @@
+"""Tokens: made, listed and revoked by admins."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from starlette.requests import Request
+
+from tenure.control.tokens import amake_token
+from tenure.domain.tenant import Tenant
+from tenure.store.calls import controlling, looking
+from tenure.store.results import Token
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.asking import body
+from tenure.web.entrance import behalf_of
+from tenure.web.limits import MOST_ID
+from tenure.web.models import NewToken, TokenBody, Why
+from tenure.web.openapi import says
+from tenure.web.stops import length
+
+routes = APIRouter(prefix="/api/tokens", tags=["tokens"])
+
+
+@routes.get("", **says(tuple[Token, ...], example=[examples.TOKEN]))
+async def list_tokens(request: Request, tenant: str | None = None) -> Answer:
+    """Tokens of this tenant; an admin of the default tenant sees those of all, or of one."""
+    of = None if tenant is None else Tenant(tenant)
+    return Answer(await behalf_of(request).asend(looking.tokens(of)))
+
+
+@routes.post(
+    "",
+    **says(
+        NewToken,
+        status=201,
+        takes=TokenBody,
+        sent={"name": "ada", "role": "operator", "lifetime": "30d"},
+        wrong=(404,),
+        example={"secret": "tenure_...", "token": examples.TOKEN},
+    ),
+)
+async def create_token(request: Request) -> Answer:
+    """Make a token. Its secret is in this answer and nowhere else."""
+    asked = await body(request, TokenBody)
+    secret, token = await amake_token(
+        behalf_of(request),
+        asked.name,
+        asked.role,
+        tenant=asked.tenant,
+        lifetime=length("lifetime", asked.lifetime),
+    )
+    return Answer(NewToken(secret, token), 201)
+
+
+@routes.post("/{token_id}/revoke", **says(Token, takes=Why, wrong=(404,), example=examples.TOKEN))
+async def revoke_token(
+    request: Request, token_id: Annotated[int, Path(ge=0, le=MOST_ID)]
+) -> Answer:
+    """Revoke a token; within a second nobody is recognized by it."""
+    asked = await body(request, Why)
+    return Answer(
+        await behalf_of(request).asend(controlling.revoke_token(token_id, reason=asked.reason))
+    )

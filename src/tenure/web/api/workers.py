@@ -1,0 +1,42 @@
+"""Workers."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+from msgspec import structs
+from starlette.requests import Request
+
+from tenure.store.calls import looking, working
+from tenure.store.results import Worker
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.asking import body
+from tenure.web.entrance import behalf_of
+from tenure.web.models import Draining, Why
+from tenure.web.openapi import says
+
+routes = APIRouter(prefix="/api/workers", tags=["workers"])
+
+
+@routes.get("", **says(tuple[Worker, ...], example=[examples.WORKER]))
+async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: A002
+    """Workers that live, and which jobs of this tenant each holds; with `all` also the dead."""
+    behalf = behalf_of(request)
+    mine = behalf.principal.tenant.name
+    workers = await behalf.asend(looking.workers(all=all))
+    return Answer(
+        [
+            structs.replace(one, jobs=tuple(job for job in one.jobs if job.tenant == mine))
+            for one in workers
+        ]
+    )
+
+
+@routes.post(
+    "/{worker_id}/drain",
+    **says(Draining, takes=Why, sent={"reason": "new host"}, wrong=(404,), example=examples.DRAIN),
+)
+async def drain_worker(request: Request, worker_id: UUID) -> Answer:
+    """Ask a worker to finish what runs, take nothing new, and leave."""
+    asked = await body(request, Why)
+    return Answer(await behalf_of(request).asend(working.drain(worker_id, reason=asked.reason)))

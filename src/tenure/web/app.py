@@ -1,0 +1,59 @@
+"""The web app: the REST API over a client, to be served or mounted in an app of your own."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from tenure.control.client import Client
+from tenure.domain.principal import Role
+from tenure.web import api
+from tenure.web.asking import Shared
+from tenure.web.entrance import Entrance
+from tenure.web.errors import handle
+from tenure.web.limits import Limits
+from tenure.web.openapi import describe
+from tenure.web.principals import Authenticate, Recognizer
+
+
+def create_app(
+    client: Client,
+    *,
+    authenticate: Authenticate | None = None,
+    open_to: Role | None = None,
+    limits: Limits | None = None,
+) -> FastAPI:
+    """The REST API, for the jobs of this client.
+
+    Whoever asks needs a token, unless ``authenticate`` knows who it is: an async function that is
+    given the request and gives a Principal or None. With ``open_to`` requests without a token are
+    carried out as "anonymous", in this role of the default tenant.
+
+    Mounted in another app it opens what it needs at the first use; who wants it closed there closes
+    the client.
+    """
+    recognizer = Recognizer(client, authenticate, open_to)
+    shared = Shared(client, recognizer, limits or Limits())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await shared.close()
+            await client.aclose()
+
+    app = FastAPI(
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.tenure = shared
+    for routes in api.ROUTES:
+        app.include_router(routes)
+    handle(app)
+    describe(app)
+    app.add_middleware(Entrance, recognizer=recognizer)
+    return app

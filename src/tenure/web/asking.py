@@ -1,0 +1,75 @@
+"""What every handler begins with: in whose name, about which job, with what in its body."""
+
+from typing import Annotated, TypeVar
+
+from fastapi import Path, Query
+from starlette.requests import Request
+
+from tenure.control.behalf import Behalf
+from tenure.control.client import Client
+from tenure.control.following import job_with_key
+from tenure.control.steps import Steps
+from tenure.control.watching import Watching
+from tenure.errors import JobNotFound
+from tenure.web import limits
+from tenure.web.entrance import behalf_of
+from tenure.web.limits import MOST_ID, MOST_ON_A_PAGE, Limits, Places
+from tenure.web.principals import Recognizer
+from tenure.web.readiness import Readiness
+
+T = TypeVar("T")
+
+JobId = Annotated[str, Path(description="The id of a job, or its key.", examples=["42"])]
+Limit = Annotated[int, Query(ge=1, le=MOST_ON_A_PAGE, description="The most on one page.")]
+Below = Annotated[
+    int | None, Query(ge=0, le=MOST_ID, description="Only what has a lower id: the next page.")
+]
+Above = Annotated[int, Query(ge=0, le=MOST_ID, description="Only what has a higher id.")]
+
+
+class Shared:
+    """What all requests to one app have in common."""
+
+    def __init__(self, client: Client, recognizer: Recognizer, limits: Limits) -> None:
+        self.client = client
+        self.recognizer = recognizer
+        self.limits = limits
+        self.readiness = Readiness(client)
+        self.places = Places(limits.streams)
+        self._watching: Watching | None = None
+
+    async def watching(self) -> Watching:
+        """Opened at the first use: in an app that is mounted nobody says when it begins."""
+        if self._watching is None:
+            self._watching = Watching(self.client)
+            await self._watching.__aenter__()
+        return self._watching
+
+    async def close(self) -> None:
+        """End what is watched, and with it all streams and waits."""
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            await watching.__aexit__(None, None, None)
+
+
+def shared(request: Request) -> Shared:
+    kept: Shared = request.app.state.tenure
+    return kept
+
+
+async def body(request: Request, kind: type[T]) -> T:
+    return await limits.read(request, kind, shared(request).limits)
+
+
+def job_named(named: str) -> Steps[int]:
+    """The id of a job by its id or its key; what has digits alone is an id."""
+    if not (named.isascii() and named.isdigit()):
+        return (yield from job_with_key(named))
+    if len(named) > len(str(MOST_ID)) or int(named) > MOST_ID:
+        raise JobNotFound(f"there is no job {named[:20]}{'...' * (len(named) > 20)}")
+    return int(named)
+
+
+async def who_and_which(request: Request, named: str) -> tuple[Behalf, int]:
+    behalf = behalf_of(request)
+    return behalf, await behalf.atake(job_named(named))

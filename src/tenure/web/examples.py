@@ -1,0 +1,216 @@
+"""Examples of what the API takes and gives."""
+
+from typing import Any
+
+WHEN = "2030-01-01T12:00:00Z"
+
+NEW_JOB: dict[str, Any] = {
+    "task": "jobs.crawl",
+    "args": {"site": "example.org", "pages": 100},
+    "priority": 5,
+    "delay": "10s",
+}
+
+ENQUEUED: dict[str, Any] = {"id": 42, "created": True, "taken": None, "key": None}
+
+JOB: dict[str, Any] = {
+    "id": 42,
+    "root_id": 42,
+    "parent_id": None,
+    "key": "crawl-example",
+    "task": "jobs.crawl",
+    "queue": "default",
+    "status": "running",
+    "state": "running",
+    "waiting": None,
+    "priority": 5,
+    "target": "site:example.org",
+    "run_at": None,
+    "owner": "ada",
+    "tags": ["web"],
+    "attempt": 1,
+    "max_attempts": 4,
+    "retry_count": 0,
+    "max_retries": 3,
+    "crashes": 0,
+    "worker_id": "0b5f3d6e-8f0f-4d5e-9d3e-2f7c1a9b4c11",
+    "lease_owner": "0b5f3d6e-8f0f-4d5e-9d3e-2f7c1a9b4c11",
+    "heartbeat_at": WHEN,
+    "last_heartbeat_at": WHEN,
+    "lease_expires_at": "2030-01-01T12:00:15Z",
+    "created_at": WHEN,
+    "started_at": WHEN,
+    "completed_at": None,
+    "cancel_requested": False,
+    "cancelled_at": None,
+    "cancelled_by": None,
+    "cancellation_reason": None,
+    "cancellation_id": None,
+    "error_message": None,
+    "progress": {"pages": 12},
+    "args": {"site": "example.org", "pages": 100},
+}
+
+EXPLANATION: dict[str, Any] = {
+    "job_id": 42,
+    "status": "blocked",
+    "reasons": [
+        {
+            "reason": "target",
+            "sentence": "its target site:example.org is held by job 41",
+            "about": "41",
+        }
+    ],
+}
+
+CANCEL: dict[str, Any] = {"reason": "customer left", "force": False, "grace": "10s"}
+
+RESULT: dict[str, Any] = {
+    "success": True,
+    "cancellation_id": "cancel-000001",
+    "job_id": 42,
+    "tasks_cancelled": [42, 43],
+    "tasks_completed": [44],
+    "runners_terminated": ["host-1:4711"],
+    "slots_released": ["trees/oak"],
+    "artifacts_preserved": ["report.csv"],
+    "errors": [],
+    "duration_seconds": 1.25,
+    "status": "completed",
+    "members": [
+        {
+            "job_id": 42,
+            "was": "running",
+            "became": "cancelled",
+            "rung": "interrupted",
+            "worker_id": "0b5f3d6e-8f0f-4d5e-9d3e-2f7c1a9b4c11",
+            "runner": "host-1:4711",
+            "ended_at": WHEN,
+            "error": None,
+            "cleanup": None,
+        }
+    ],
+}
+
+STEP: dict[str, Any] = {
+    "step_name": "terminate_runners",
+    "status": "in_progress",
+    "started_at": WHEN,
+    "completed_at": None,
+    "details": {},
+    "error": None,
+}
+
+RECORD: dict[str, Any] = {
+    **{name: RESULT[name] for name in RESULT if name not in ("success", "status", "members")},
+    "task_id": None,
+    "intent": "cancel",
+    "reason": "customer left",
+    "force": False,
+    "cascade": True,
+    "grace": 10.0,
+    "ask_for": None,
+    "last_rung": "killed",
+    "rollback": False,
+    "initiated_at": WHEN,
+    "initiated_by": "ada",
+    "status": "stopping_runners",
+    "completed_at": None,
+    "error": None,
+    "again": False,
+    "progress": [STEP],
+    "tasks_open": [42],
+    "success": False,
+    "members": [],
+}
+
+STATUS: dict[str, Any] = {
+    "status": "stopping_runners",
+    "cancellation_id": "cancel-000001",
+    "job_id": 42,
+    "progress": [STEP],
+    "errors": [],
+}
+
+PARTIAL: dict[str, Any] = {"id": 1, "at": WHEN, "value": {"url": "https://example.org/"}}
+LOG_LINE: dict[str, Any] = {"id": 1, "at": WHEN, "level": "info", "line": "12 pages"}
+ARTIFACT: dict[str, Any] = {
+    "name": "report.csv",
+    "url": "s3://artifacts/default/42/report.csv",
+    "size": 1024,
+    "created_at": WHEN,
+}
+QUEUE: dict[str, Any] = {
+    "name": "default",
+    "by_status": {"queued": 3, "running": 2},
+    "oldest_seconds": 1.5,
+    "paused": False,
+}
+TARGET: dict[str, Any] = {
+    "name": "site:example.org",
+    "holder": 41,
+    "blocked_by": [],
+    "line": 3,
+    "next": 42,
+    "paused": False,
+}
+POOL: dict[str, Any] = {
+    "name": "trees",
+    "created_at": WHEN,
+    "slots": [{"name": "oak", "job_id": 42, "held_at": WHEN}],
+}
+WORKER: dict[str, Any] = {
+    "id": "0b5f3d6e-8f0f-4d5e-9d3e-2f7c1a9b4c11",
+    "host": "host-1",
+    "pid": 4711,
+    "status": "alive",
+    "queues": None,
+    "started_at": WHEN,
+    "beat_at": WHEN,
+    "expires_at": "2030-01-01T12:00:15Z",
+    "draining_at": None,
+    "jobs": [{"tenant": "default", "job_id": 42, "task": "jobs.crawl", "since": WHEN}],
+}
+DRAIN: dict[str, Any] = {"worker_id": WORKER["id"], "draining_at": WHEN}
+STATISTICS: dict[str, Any] = {
+    "total": 5,
+    "by_status": {"queued": 3, "running": 2},
+    "queues": {"default": {name: QUEUE[name] for name in QUEUE if name != "name"}},
+    "refused": 0,
+    "recovered": 0,
+}
+AUDIT: dict[str, Any] = {
+    "id": 1,
+    "at": WHEN,
+    "actor": "ada",
+    "via": "rest",
+    "verb": "cancel",
+    "subject": "job",
+    "name": "42",
+    "reason": "customer left",
+    "before": {"state": "running"},
+    "after": {"cancellation_id": "cancel-000001"},
+}
+STRATEGY: dict[str, Any] = {
+    "name": "gentle",
+    "options": {"grace": 10.0, "cascade": False},
+    "created_at": WHEN,
+    "created_by": "ada",
+}
+TOKEN: dict[str, Any] = {
+    "id": 1,
+    "name": "ada",
+    "role": "operator",
+    "tenant": "default",
+    "created_at": WHEN,
+    "created_by": "db:tenure",
+    "expires_at": "2030-01-31T12:00:00Z",
+    "revoked_at": None,
+    "revoked_by": None,
+}
+TENANT: dict[str, Any] = {
+    "name": "acme",
+    "schema": "tenure_acme",
+    "created_at": WHEN,
+    "paused": False,
+}

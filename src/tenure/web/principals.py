@@ -1,0 +1,76 @@
+"""Who asks: by a token, by a hook of your own, or anybody if that was said."""
+
+import dataclasses
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+
+from tenure.control.behalf import Behalf
+from tenure.control.client import Client
+from tenure.control.tokens import arecognize, digest
+from tenure.domain.principal import Principal, Role
+from tenure.errors import NotRecognized
+
+Authenticate = Callable[[Request], Awaitable[Principal | None]]
+
+VIA = "rest"
+ANONYMOUS = "anonymous"
+TRUSTED_FOR = 1.0  # seconds, after which a token is looked up again
+_MOST = 1000  # tokens that are remembered
+
+
+class Recognizer:
+    """Finds the principal of a request; who has a token that was just seen costs no query."""
+
+    def __init__(
+        self, client: Client, authenticate: Authenticate | None, open_to: Role | None
+    ) -> None:
+        self._client = client
+        self._authenticate = authenticate
+        self._anybody = None if open_to is None else self._behalf(Principal(ANONYMOUS, open_to))
+        self._seen: OrderedDict[bytes, tuple[float, Behalf]] = OrderedDict()
+        self.refused = 0  # requests that came with no token, or with one that is not valid
+
+    async def recognized(self, request: Request) -> Behalf:
+        try:
+            return await self._recognized(request)
+        except NotRecognized:
+            self.refused += 1
+            raise
+
+    async def _recognized(self, request: Request) -> Behalf:
+        if self._authenticate is not None:
+            principal = await self._authenticate(request)
+            if principal is not None:
+                return self._behalf(principal)
+        header = request.headers.get("authorization")
+        if header is not None:
+            return await self._of_token(_bearer(header))
+        if self._anybody is not None:
+            return self._anybody
+        raise NotRecognized("nobody knows who asks; send a token: Authorization: Bearer ...")
+
+    async def _of_token(self, secret: str) -> Behalf:
+        now, known_by = time.monotonic(), digest(secret)
+        until, behalf = self._seen.get(known_by, (0.0, None))
+        if behalf is None or until <= now:
+            self._seen.pop(known_by, None)
+            behalf = self._behalf(await arecognize(self._client, secret))
+            self._seen[known_by] = now + TRUSTED_FOR, behalf
+            while len(self._seen) > _MOST:
+                self._seen.popitem(last=False)
+        return behalf
+
+    def _behalf(self, principal: Principal) -> Behalf:
+        if not isinstance(principal, Principal):
+            raise TypeError(f"authenticate= gave {type(principal).__name__} and not a Principal")
+        return Behalf(self._client, dataclasses.replace(principal, via=VIA))
+
+
+def _bearer(header: str) -> str:
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise NotRecognized("the header Authorization is not of the form: Bearer <token>")
+    return secret.strip()

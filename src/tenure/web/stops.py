@@ -1,0 +1,88 @@
+"""A stop by request: asked for, waited for within a bound, and answered."""
+
+import asyncio
+from contextlib import aclosing, suppress
+from datetime import timedelta
+
+from starlette.requests import Request
+
+from tenure.control.behalf import Behalf
+from tenure.control.following import stop
+from tenure.domain.cancellation import CancellationRecord
+from tenure.domain.duration import in_words
+from tenure.domain.lifecycle import Intent, State
+from tenure.domain.task import read_length
+from tenure.errors import IllegalTransition, InputRefused, NotFound, SettingInvalid
+from tenure.store.calls import looking
+from tenure.web.answers import Answer, place
+from tenure.web.asking import shared
+from tenure.web.models import Length, StopBody
+
+WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(seconds=60)
+
+
+async def stopped(
+    request: Request, behalf: Behalf, job: int, intent: Intent, asked: StopBody
+) -> Answer:
+    """200 with the result if all has stopped in time, else 202 with the record."""
+    wait = _bound(asked)
+    record = await _asked(behalf, job, intent, asked)
+    if record.completed_at is None:
+        record = await _end(request, behalf, record, wait)
+    else:
+        # Asked once more: the answer to a stop does not name its members.
+        record = await behalf.asend(looking.cancellation(record.cancellation_id))
+    if record.completed_at is not None:
+        return Answer(record.result())
+    where = place(request, f"/api/cancellations/{record.cancellation_id}")
+    return Answer(record, 202, {"location": where})
+
+
+def length(name: str, value: Length | None) -> timedelta | None:
+    try:
+        return read_length(name, value)
+    except SettingInvalid as refusal:
+        raise InputRefused(str(refusal)) from None
+
+
+async def _asked(behalf: Behalf, job: int, intent: Intent, asked: StopBody) -> CancellationRecord:
+    manner = {name: getattr(asked, name) for name in asked.__struct_fields__}
+    manner.pop("wait")
+    try:
+        return await behalf.atake(stop(job, intent, **manner))
+    except IllegalTransition:
+        # Whoever asks again because an answer was lost is told what came of the first time.
+        record = await _earlier(behalf, job) if intent is Intent.CANCEL else None
+        if record is None:
+            raise
+        return record
+
+
+async def _earlier(behalf: Behalf, job: int) -> CancellationRecord | None:
+    """The record of how a cancelled job was cancelled."""
+    if (await behalf.asend(looking.show(job))).state is not State.CANCELLED:
+        return None
+    try:
+        record = await behalf.asend(looking.cancellation(job=job))
+    except NotFound:
+        return None
+    return record if record.intent is Intent.CANCEL else None
+
+
+async def _end(
+    request: Request, behalf: Behalf, record: CancellationRecord, wait: timedelta
+) -> CancellationRecord:
+    watching = await shared(request).watching()
+    records = watching.cancellation(behalf, record.cancellation_id, is_patient=True)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(wait.total_seconds()), aclosing(records):
+            async for seen in records:
+                record = seen
+    return record
+
+
+def _bound(asked: StopBody) -> timedelta:
+    wait = WAIT if asked.wait is None else length("wait", asked.wait)
+    if wait is None or wait > LONGEST_WAIT:
+        raise InputRefused(f"wait: {in_words(LONGEST_WAIT)} is the most; watch the record instead")
+    return wait
