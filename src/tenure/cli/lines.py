@@ -13,6 +13,7 @@ from rich.text import Text
 
 from tenure.cli.printing import Printer, clean
 
+_BAR = " │ "
 _MOST = 10_000  # lines that wait to be written
 _PATIENCE = 1.0  # seconds, for the last ones
 
@@ -60,5 +61,11 @@ class Lines:
         if self._show.json:
             self._show.line({"from": who, "line": line})
             return
-        head = Text(f"{who:<{self._width}} │ ", self._styles[who])
-        self._show.say(head.append(clean(line), "default"))
+        style, said = self._styles[who], Text(clean(line))
+        room = self._show.console.width - self._width - len(_BAR)
+        wraps = self._show.is_terminal and room > 0
+        if wraps:
+            sys.stdout.write("\r")  # over the ^C that a terminal may have written
+        for row in said.wrap(self._show.console, room) if wraps else [said]:
+            self._show.say(Text(f"{who:<{self._width}}{_BAR}", style).append(row))
+            who = ""

@@ -59,11 +59,16 @@ class Child:
 
     async def leave(self) -> None:
         """Ask it to leave, and wait until it has."""
-        self._leaving.set()
-        self.signal(signal.SIGTERM)
+        if not self._leaving.is_set():
+            self.hurry(signal.SIGTERM)
         await self._gone.wait()
 
-    def signal(self, number: signal.Signals) -> None:
+    def hurry(self, number: signal.Signals) -> None:
+        """Let it leave, by this signal, without waiting for it."""
+        self._leaving.set()
+        self._signal(number)
+
+    def _signal(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(number)
 
@@ -86,7 +91,7 @@ class Child:
         finally:
             os.close(writing)
         if self._leaving.is_set():
-            self.signal(signal.SIGTERM)
+            self._signal(signal.SIGTERM)
         output = asyncio.StreamReader()
         way, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb")
@@ -143,7 +148,7 @@ class Supervisor:
         self._leaving.set()
         if self._asked > 1:
             for child in self._children:
-                child.signal(signal.SIGTERM if self._asked == 2 else signal.SIGKILL)
+                child.hurry(signal.SIGTERM if self._asked == 2 else signal.SIGKILL)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -46,7 +46,7 @@ class Section:
 
 def view(look: Look, settings: Settings, height: int | None, trouble: str = "") -> RenderableType:
     """All of it in this height; without one, as high as it gets."""
-    head: list[RenderableType] = [_headline(look), _counts(look)]
+    head: list[RenderableType] = [_headline(look, height is not None), _counts(look)]
     if trouble:
         head.append(Text(clean(trouble), "red", no_wrap=True, overflow="ellipsis"))
     sections = [
@@ -97,7 +97,7 @@ def share(room: int | None, wanted: Sequence[int]) -> list[int]:
     return given
 
 
-def _headline(look: Look) -> RenderableType:
+def _headline(look: Look, is_live: bool) -> RenderableType:
     line = Table.grid(expand=True)
     line.add_column(no_wrap=True)
     line.add_column(no_wrap=True, justify="right")
@@ -105,7 +105,7 @@ def _headline(look: Look) -> RenderableType:
     database = f"   {look.server.database}, PostgreSQL {look.server.version // 10_000}"
     line.add_row(
         Text("tenure top", "bold").append(database, "not bold dim"),
-        Text(f"{speed}{look.at:%H:%M:%S}", "dim"),
+        Text(f"{speed}{look.at:%H:%M:%S}{'   q quits' if is_live else ''}", "dim"),
     )
     return line
 
@@ -145,10 +145,11 @@ def _job(job: Job, look: Look) -> list[Text]:
 
 
 def _progress(progress: Any) -> Text:
-    done, total = (progress or {}).get("done"), (progress or {}).get("total")
-    if not _is_number(done):
+    told = progress if isinstance(progress, dict) else {}
+    done, total = _number(told.get("done")), _number(told.get("total"))
+    if done is None:
         return Text()
-    if not _is_number(total) or total <= 0:
+    if not total or total < 0:
         return Text(f"{done:,}")
     part = min(max(done / total, 0.0), 1.0)
     return _bar(part, "cyan").append(f" {part:4.0%}", "default")
@@ -198,8 +199,8 @@ def _bar(part: float, style: str) -> Text:
     return Text("━" * full, style).append("─" * (_BAR - full), "dim")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _number(value: Any) -> int | float | None:
+    return value if isinstance(value, int | float) else None
 
 
 def _seconds(since: datetime | None, now: datetime) -> float:

@@ -17,6 +17,7 @@ from tenure.control import judging
 from tenure.control.behalf import Behalf
 from tenure.control.client import Client
 from tenure.control.judging import Finding, fine, warning, wrong
+from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import (
     EmbeddedUnavailable,
@@ -60,6 +61,7 @@ async def examine(behalf: Behalf) -> AsyncIterator[Finding]:
     if schema.check == "postgresql" or schema.level == "wrong":
         yield schema
         return
+    await behalf.asend(examining.server())  # to connect is no part of what is measured
     asked, began = datetime.now(UTC), time.monotonic()
     server = await behalf.asend(examining.server())
     took = time.monotonic() - began
@@ -71,6 +73,8 @@ async def examine(behalf: Behalf) -> AsyncIterator[Finding]:
     yield judging.of_connections(server)
     async for finding in _jobs(behalf, server):
         yield finding
+    if behalf.principal.role is Role.ADMIN:
+        yield await _look(behalf, "tokens", looking.tokens(), judging.of_tokens)
     yield _artifacts(settings.artifacts, settings.folder)
     if client.known_url is None:
         usage = await asyncio.to_thread(shutil.disk_usage, settings.folder)

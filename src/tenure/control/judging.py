@@ -9,8 +9,9 @@ import msgspec
 from tenure.config import Settings
 from tenure.domain.duration import duration, in_words
 from tenure.domain.lifecycle import Rung, State
+from tenure.domain.principal import Role
 from tenure.store.examined import Ailments, Ended, OpenStop, Server, Size, Some, Unserved
-from tenure.store.results import Worker
+from tenure.store.results import Token, Worker
 
 _OLDEST_VERSION = 14
 _CLOCK_OFF = 2.0  # seconds between two clocks that still count as one
@@ -261,6 +262,23 @@ def _unpruned(ended: Ended | None, keep: timedelta | None) -> bool:
         and ended.jobs > 1000
         and ended.oldest_seconds > 2 * keep.total_seconds() + 86_400
     )
+
+
+def of_tokens(tokens: Sequence[Token]) -> Finding:
+    forever = [
+        token
+        for token in tokens
+        if token.role is Role.ADMIN and token.expires_at is None and token.revoked_at is None
+    ]
+    if forever:
+        names = ", ".join(f"{token.name} ({token.id})" for token in forever[:5])
+        return warning(
+            "tokens",
+            f"{_count(len(forever), 'admin token never expires', 'admin tokens never expire')}: "
+            f"{names}",
+            f"make one with --expires 90d in its place, then: tenure token revoke {forever[0].id}",
+        )
+    return fine("tokens", "every admin token expires, or there is none")
 
 
 def of_disk(free: int, total: int, folder: str) -> Finding:
