@@ -28,6 +28,7 @@ class Moving:
     async def ask(self) -> list[Event[CancellationRecord]]:
         told: Movements = await self._send(looking.movements(self._last))
         ends = {end.id: end.cancellation_id for end in told.ended if end.id not in self._told}
+        is_first = self._last is None  # what it tells has ended before
         marks: dict[str, str] = {}
         events = []
         for record in told.open:
@@ -38,7 +39,7 @@ class Moving:
                 # One that has ended meanwhile is told as an end, by the next look.
                 marks[name] = record.mark
                 events.append(event)
-        ended = [await self._seen(name) for name in ends.values()]
+        ended = [await self._seen(name) for name in ends.values() if not is_first]
         self._marks, self._last = marks, told.last
         self._told = {end for end in self._told | ends.keys() if end > told.last - AGAIN}
         return events + [event for event in ended if event is not None]

@@ -1,5 +1,5 @@
 -- What moves among the cancellation records: those that are open, newest first, and those that ended since
--- the last look, oldest first. "above" is "last" of the answer before; without it only open ones are told.
+-- the last look, oldest first. "above" is "last" of the answer before; the first look begins at the end.
 --
 -- An end is numbered before it is committed: those of the last half minute are told again, and whoever
 -- asks knows them by their number. The mark of an open record changes when something of it has moved.
@@ -8,22 +8,22 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 DECLARE
     page   CONSTANT integer := 1000;
     moment CONSTANT timestamptz := tenure.now();
+    since  CONSTANT bigint := coalesce(above,
+        (SELECT coalesce(max(e.id), 0) FROM tenant.event AS e WHERE e.kind = 'cancellation'));
 BEGIN
     RETURN (
         WITH ended AS MATERIALIZED (
             (SELECT e.id, e.detail ->> 'cancellation_id' AS name FROM tenant.event AS e
-             WHERE e.kind = 'cancellation' AND e.id > above ORDER BY e.id LIMIT page)
+             WHERE e.kind = 'cancellation' AND e.id > since ORDER BY e.id LIMIT page)
             UNION ALL
             SELECT e.id, e.detail ->> 'cancellation_id' FROM tenant.event AS e
-            WHERE e.kind = 'cancellation' AND e.id > above - page AND e.id <= above AND e.at > moment - interval '30 seconds'
+            WHERE e.kind = 'cancellation' AND e.id > since - page AND e.id <= since AND e.at > moment - interval '30 seconds'
         ), open AS MATERIALIZED (
             SELECT c.id, c.status, c.force FROM tenant.cancellation AS c
             WHERE c.completed_at IS NULL ORDER BY c.id DESC LIMIT page
         )
         SELECT json_build_object(
-            'last', CASE WHEN above IS NULL
-                THEN (SELECT coalesce(max(e.id), 0) FROM tenant.event AS e WHERE e.kind = 'cancellation')
-                ELSE greatest(above, (SELECT max(e.id) FROM ended AS e)) END,
+            'last', greatest(since, (SELECT max(e.id) FROM ended AS e)),
             'open', (SELECT coalesce(json_agg(json_build_object('cancellation_id', tenant.cancellation_name(o.id),
                 'mark', md5(concat(o.status, o.force,
                     (SELECT count(*) FROM tenant.member AS m WHERE m.stop_id = o.id AND m.ended_at IS NULL),
