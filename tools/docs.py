@@ -15,15 +15,18 @@ GROUPS = {
     "What workers say": (
         *("register", "renew", "drain", "leave", "claim", "held"),
         *("finish", "exchange", "report", "crash", "release", "waiting_priority", "end_session"),
+        "completed",
     ),
     "What people do": (
         *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
-        *("create_pool", "change_slots", "release_slot"),
+        *("rollback", "create_pool", "change_slots", "release_slot"),
+        *("set_strategy", "drop_strategy", "create_token", "revoke_token", "refuse"),
     ),
     "Keeping house": ("recover", "bury", "prune", "prune_records", "admit"),
     "Looking": (
         *("show", "list_jobs", "explain", "statistics", "totals", "cancellation", "cancellations"),
         *("trail", "kept", "pools", "workers", "stops", "ailments", "server"),
+        *("targets", "strategies", "tokens", "principal", "whoami", "tenants", "movements"),
     ),
 }
 
