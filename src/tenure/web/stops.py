@@ -1,7 +1,7 @@
 """A stop by request: asked for, waited for within a bound, and answered."""
 
 import asyncio
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from datetime import timedelta
 
 from starlette.requests import Request
@@ -17,6 +17,7 @@ from tenure.store.calls import looking
 from tenure.web.answers import Answer, place
 from tenure.web.asking import shared
 from tenure.web.models import Length, StopBody
+from tenure.web.streams import disconnected, ended
 
 WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(seconds=60)
 
@@ -72,13 +73,29 @@ async def _earlier(behalf: Behalf, job: int) -> CancellationRecord | None:
 async def _end(
     request: Request, behalf: Behalf, record: CancellationRecord, wait: timedelta
 ) -> CancellationRecord:
+    """The record when it is closed; after this wait, or when nobody waits, as it is then."""
+    seen = record
     watching = await shared(request).watching()
-    records = watching.cancellation(behalf, record.cancellation_id, is_patient=True)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(wait.total_seconds()), aclosing(records):
-            async for seen in records:
-                record = seen
-    return record
+
+    async def follow() -> None:
+        nonlocal seen
+        records = watching.cancellation(behalf, record.cancellation_id, is_patient=True)
+        async with aclosing(records):
+            async for one in records:
+                seen = one
+
+    following = asyncio.ensure_future(follow())
+    gone = asyncio.ensure_future(disconnected(request.receive))
+    try:
+        await asyncio.wait(
+            {following, gone}, timeout=wait.total_seconds(), return_when="FIRST_COMPLETED"
+        )
+        if following.done():
+            following.result()
+    finally:
+        await ended(gone)
+        await ended(following)
+    return seen
 
 
 def _bound(asked: StopBody) -> timedelta:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractContextManager, aclosing, suppress
+from contextlib import AbstractContextManager, aclosing
 from typing import Any
 
 import msgspec
@@ -13,8 +13,8 @@ from tenure.control.looks import Event
 from tenure.errors import NotRecognized
 
 BEAT = 15.0  # seconds between two signs of life
-FIRST_LOOK = 1.0  # seconds; who has seen all there is is not kept waiting for longer
-RECONNECT = 2000  # milliseconds, for a client that was cut off
+FIRST_LOOK = 1.0  # seconds; who has seen all there is so far is not kept waiting for longer
+RECONNECT = b"retry: 2000\n\n"  # milliseconds, for a client that was cut off
 
 _HEADERS = {
     "cache-control": "no-store",
@@ -47,48 +47,91 @@ class Stream(Response):
         self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._place:
-            async with aclosing(self._events):
-                gone = asyncio.ensure_future(_disconnected(receive))
-                try:
-                    await self._serve(scope, receive, send, gone)
-                finally:
-                    await _end(gone)
-
-    async def _serve(
-        self, scope: Scope, receive: Receive, send: Send, gone: asyncio.Future[Any]
-    ) -> None:
-        following: asyncio.Future[Any] = asyncio.ensure_future(anext(self._events))
+        gone = asyncio.ensure_future(disconnected(receive))
+        coming = _Coming(self._events)
         try:
-            await asyncio.wait({following, gone}, timeout=FIRST_LOOK, return_when="FIRST_COMPLETED")
-            if following.done() and isinstance(following.exception(), StopAsyncIteration):
-                await Response(status_code=204, headers=_HEADERS)(scope, receive, send)
-                return
-            if following.done():
-                following.result()  # what is wrong with the request is answered as ever
-            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-            await _send(send, f"retry: {RECONNECT}\n\n".encode())
-            beat = _now() + BEAT
-            while not gone.done():
-                await asyncio.wait(
-                    {following, gone}, timeout=beat - _now(), return_when="FIRST_COMPLETED"
-                )
-                if following.done():
-                    if following.exception() is not None:
-                        break
-                    await _send(send, _written(following.result()))
-                    following = asyncio.ensure_future(anext(self._events))
-                if _now() >= beat:
-                    beat = _now() + BEAT
-                    with suppress(NotRecognized):
-                        await self._allowed()
-                        await _send(send, b": beat\n\n")
-                        continue
-                    break
-            if not gone.done():
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            with self._place:
+                await coming.wait(gone, FIRST_LOOK)
+                if coming.is_over:
+                    await Response(status_code=204, headers=_HEADERS)(scope, receive, send)
+                else:
+                    await self._pass_on(coming, gone, send)
         finally:
-            await _end(following)
+            await ended(gone)
+            await coming.close()
+
+    async def _pass_on(self, coming: "_Coming", gone: asyncio.Future[None], send: Send) -> None:
+        event = coming.take()  # what is wrong with the request is answered before anything is sent
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await _send(send, RECONNECT)
+        beat = _now() + BEAT
+        while not gone.done():
+            if event is not None:
+                await _send(send, _written(event))
+            if coming.is_over:
+                await _send(send, b"", more=False)
+                return
+            if _now() >= beat:
+                if not await self._may_go_on():
+                    await _send(send, b"", more=False)
+                    return
+                await _send(send, b": beat\n\n")
+                beat = _now() + BEAT
+            await coming.wait(gone, beat - _now())
+            event = coming.take()
+
+    async def _may_go_on(self) -> bool:
+        try:
+            await self._allowed()
+        except NotRecognized:
+            return False
+        return True
+
+
+class _Coming:
+    """The event that comes next."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._next = self._asked()
+
+    def _asked(self) -> asyncio.Future[Event[Any]]:
+        return asyncio.ensure_future(anext(self._events))
+
+    @property
+    def is_over(self) -> bool:
+        return self._next.done() and isinstance(self._next.exception(), StopAsyncIteration)
+
+    async def wait(self, gone: asyncio.Future[None], seconds: float) -> None:
+        """Until it is there, at most for so long, and not if nobody wants it any more."""
+        either: set[asyncio.Future[Any]] = {self._next, gone}
+        await asyncio.wait(either, timeout=max(0, seconds), return_when="FIRST_COMPLETED")
+
+    def take(self) -> Event[Any] | None:
+        """The event if it is there; from now on the one after it is waited for."""
+        if self.is_over or not self._next.done():
+            return None
+        event = self._next.result()
+        self._next = self._asked()
+        return event
+
+    async def close(self) -> None:
+        async with aclosing(self._events):
+            await ended(self._next)
+
+
+async def disconnected(receive: Receive) -> None:
+    """Returns when nobody waits for the answer any more."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def ended(task: asyncio.Future[Any]) -> None:
+    """Give up on it, whatever it comes to."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()
 
 
 def _written(event: Event[Any]) -> bytes:
@@ -96,19 +139,8 @@ def _written(event: Event[Any]) -> bytes:
     return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.kind.encode(), data)
 
 
-async def _send(send: Send, piece: bytes) -> None:
-    await send({"type": "http.response.body", "body": piece, "more_body": True})
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _end(task: asyncio.Future[Any]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError, StopAsyncIteration, Exception):
-        await task
+async def _send(send: Send, piece: bytes, *, more: bool = True) -> None:
+    await send({"type": "http.response.body", "body": piece, "more_body": more})
 
 
 def _now() -> float:
