@@ -63,7 +63,7 @@ def up(
             show.say(f"Starting the database in {_short(place)} ...", style="dim")
         client.migrate()
         token = local_token(client, place)
-        _tell(show, client, app, address, token)
+        _tell(show, client, app, address, token, folder is not None)
         environment = {
             **os.environ,
             "TENURE_DATABASE_URL": client.url,
@@ -120,25 +120,28 @@ def _ended(code: int) -> str:
     }.get(code, f"ended with code {code}")
 
 
-def _tell(show: Printer, client: Client, app: str | None, address: str, token: Path) -> None:
+def _tell(
+    show: Printer, client: Client, app: str | None, address: str, token: Path, named: bool
+) -> None:
     """What is where, and how to go on."""
     embedded = client.known_url is None
     if show.json:
         place = str(token.parent) if embedded else None
         show.line({"from": "up", "api": address, "token": str(token), "folder": place, "app": app})
         return
-    where = f"PostgreSQL in {_short(token.parent)}" if embedded else "your PostgreSQL"
     rows = {
-        "database": where,
-        "API": f"{address}   (what it can do: {address}/docs)",
-        "token": f"{_short(token)}   (commands find it by themselves)",
+        "database": f"PostgreSQL in {_short(token.parent)}" if embedded else "your PostgreSQL",
+        "API": f"{address}   (described at {address}/openapi.json)",
+        "token": f"{_short(token)}   ({'commands find it' if embedded else 'for the API'})",
         "worker": app or "none runs; to have one, name your app: tenure up shop.jobs:app",
         "": "",
-        "enqueue": "tenure job enqueue TASK --args '{...}'",
-        "cancel": "tenure job cancel ID --reason '...'",
+        "enqueue": "tenure job enqueue TASK NAME=VALUE",
+        "cancel": "tenure job cancel ID --reason TEXT",
         "look": "tenure top",
         "stop": "Ctrl-C here",
     }
+    if embedded and named:
+        rows["from other"] = f"shells: export TENURE_FOLDER={token.parent}"
     show.say()
     for name, said in rows.items():
         show.say(Text(f"  {name:<10}", "bold"), said)
