@@ -4,11 +4,10 @@ The four options are said once, here; ``connected`` gives them to a command.
 """
 
 import inspect
-import os
 from collections.abc import Callable, Coroutine
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
@@ -17,13 +16,19 @@ from tenure.control.behalf import Behalf
 from tenure.control.client import Client, as_tenant
 from tenure.control.following import job_with_key
 from tenure.control.steps import Steps
+from tenure.control.tokens import recognize
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, NotAllowed, NotRecognized
+from tenure.errors import InputRefused, JobNotFound, NotAllowed, NotRecognized
 from tenure.store.call import Call
+
+if TYPE_CHECKING:
+    from tenure.runtime.runner.loading import App
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+MOST_ID = (1 << 63) - 1
 
 _PANEL = "On every command"
 TOKEN_FILE = "token"  # noqa: S105 - under the folder of the embedded PostgreSQL, by `tenure up`
@@ -79,16 +84,23 @@ class Connection:
 
     @cached_property
     def principal(self) -> Principal:
-        """Whom the token names, else the database user: then the database knows name and role."""
+        """Whom the token names, else the database user."""
         token = self._token or self._token_of_the_folder()
         if not token:
-            return Principal("", Role.ADMIN, self._tenant or DEFAULT, "cli")
-        from tenure.control.tokens import recognize  # type: ignore[import-not-found]
-
-        known = recognize(self.client, token)
+            return self._database_user(self._tenant or DEFAULT)
+        known = recognize(self.client, token, via="cli")
         if self._tenant not in (None, known.tenant):
             raise NotAllowed(f"this token is for the tenant {known.tenant.name}, and for no other")
-        return Principal(known.name, known.role, known.tenant, "cli")
+        return known
+
+    def of_tenant(self, name: str) -> Behalf:
+        """On behalf of the same one, in another tenant: that is for the database user alone."""
+        tenant, who = as_tenant(name), self.principal
+        if tenant == who.tenant:
+            return self.behalf
+        if self.has_token:
+            raise NotAllowed(f"this token is for the tenant {who.tenant.name}, and for no other")
+        return Behalf(self.client, self._database_user(tenant))
 
     @cached_property
     def behalf(self) -> Behalf:
@@ -96,9 +108,8 @@ class Connection:
 
     @cached_property
     def shared(self) -> Behalf:
-        """For what all tenants share: workers, tenants, tokens."""
-        who = self.principal
-        return self.behalf if who.name else Behalf(self.client, Principal("", who.role, via="cli"))
+        """For what all tenants share: workers and tenants."""
+        return self.behalf if self.has_token else self.of_tenant(DEFAULT.name)
 
     @property
     def tenant(self) -> Tenant:
@@ -111,12 +122,18 @@ class Connection:
         return self.behalf.take(steps)
 
     def job(self, named: str) -> int:
-        """The id of a job, from its id or its key."""
-        if named.isascii() and named.isdigit():
-            return int(named)
+        """The id of a job, from its id or its key; what has digits alone is an id."""
         if not named:
             raise InputRefused("a job has an id or a key, and this is an empty text")
-        return self.take(job_with_key(named))
+        if not (named.isascii() and named.isdigit()):
+            return self.take(job_with_key(named))
+        if int(named) > MOST_ID:
+            raise JobNotFound(f"there is no job {named}")
+        return int(named)
+
+    def use(self, app: "App") -> None:
+        """Where the app has its jobs, unless the command says otherwise."""
+        self.client = Client(self.client.known_url or app.known_url, settings=app.settings)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run async code, and close in its event loop what it opened."""
@@ -132,6 +149,14 @@ class Connection:
 
     def close(self) -> None:
         self.client.close()
+
+    @cached_property
+    def has_token(self) -> bool:
+        return bool(self._token or self._token_of_the_folder())
+
+    def _database_user(self, tenant: Tenant) -> Principal:
+        known = self.client.store_of(tenant).whoami()
+        return Principal(known["name"], Role(known["role"]), tenant, "cli")
 
     def _token_of_the_folder(self) -> str | None:
         """`tenure up` leaves one for whoever may read its folder."""
@@ -175,8 +200,3 @@ def connected(command: Callable[Concatenate[Connection, P], None]) -> Callable[.
 
 def _option(name: str, default: Any, kind: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def environment(name: str) -> str | None:
-    """A variable of the command line alone; an empty one counts as one that is not set."""
-    return os.environ.get(name) or None

@@ -55,7 +55,7 @@ def group(
 
 
 def command(
-    of: typer.Typer, name: str, *examples: str
+    of: typer.Typer, name: str, *examples: str, **more: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function, with these lines as its examples."""
-    return of.command(name, cls=Command, epilog="\n".join(examples))
+    return of.command(name, cls=Command, epilog="\n".join(examples), **more)

@@ -10,6 +10,7 @@ from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
 LONGEST = 100  # columns; longer lines are hard to read
+LAST = ("Running", "Jobs", "Who and how", "Looking after it", "Options", "On every command")
 
 Row = tuple[str, str]
 
@@ -66,8 +67,12 @@ def _panels(command: Any, ctx: Any) -> dict[str, list[Row]]:
     for param in _of(command, ctx, "option"):
         title = getattr(param, "rich_help_panel", None) or "Options"
         panels.setdefault(title, []).append((_option(param), param.help or ""))
-    # What all commands share comes last.
-    return dict(sorted(panels.items(), key=lambda panel: panel[0].startswith("On every")))
+    return dict(sorted(panels.items(), key=lambda panel: _place(panel[0])))
+
+
+def _place(title: str) -> int:
+    """Typer lists groups after commands; what all commands share comes last."""
+    return LAST.index(title) if title in LAST else -1
 
 
 def _of(command: Any, ctx: Any, kind: str) -> Iterable[Any]:

@@ -6,22 +6,48 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli import doctor, migrate, serve, top, up, worker
+from tenure.cli import (
+    audit,
+    doctor,
+    job,
+    migrate,
+    pool,
+    queue,
+    recover,
+    serve,
+    stats,
+    strategy,
+    target,
+    tenant,
+    token,
+    top,
+    up,
+    worker,
+)
 from tenure.cli.grouping import Program, command, group
 
 app = group(
     "tenure",
     "Jobs on PostgreSQL: nothing is lost, and stopped means stopped.",
-    "tenure migrate",
     "tenure worker shop.jobs:app",
+    "tenure job enqueue shop.crawl site=example.org --wait",
+    "tenure job list --status running",
+    "tenure job cancel 42",
     cls=Program,
 )
-command(app, "migrate", *migrate.EXAMPLES)(migrate.migrate)
-app.add_typer(worker.commands)
-command(app, "up", *up.EXAMPLES)(up.up)
-command(app, "serve", *serve.EXAMPLES)(serve.serve)
-command(app, "top", *top.EXAMPLES)(top.top)
-command(app, "doctor", *doctor.EXAMPLES)(doctor.doctor)
+PANELS = {
+    "Running": (up, worker, serve, migrate),
+    "Jobs": (job, queue, target, pool),
+    "Who and how": (tenant, token, strategy, audit),
+    "Looking after it": (stats, top, doctor, recover),
+}
+for title, modules in PANELS.items():
+    for module in modules:
+        name = module.__name__.rpartition(".")[2]
+        if hasattr(module, "commands"):
+            app.add_typer(module.commands, rich_help_panel=title)
+        else:
+            command(app, name, *module.EXAMPLES, rich_help_panel=title)(getattr(module, name))
 
 
 def _show_version(wanted: bool) -> None:

@@ -70,10 +70,12 @@ class Printer:
 
     # For people.
 
-    def say(self, *parts: RenderableType, style: str | None = None, end: str = "\n") -> None:
+    def say(
+        self, *parts: RenderableType, style: str | None = None, sep: str = " ", end: str = "\n"
+    ) -> None:
         """Text, as it is: what looks like markup or a control sequence is shown, not obeyed."""
         shown = [Text(clean(part)) if isinstance(part, str) else part for part in parts]
-        self.console.print(*shown, style=style, end=end, soft_wrap=True)
+        self.console.print(*shown, style=style, sep=sep, end=end, soft_wrap=True)
 
     def table(self, heads: Sequence[str], rows: Iterable[Sequence[Any]], empty: str) -> None:
         """Rows under their heads; where there is none, a sentence."""
@@ -91,7 +93,7 @@ class Printer:
             self.console.print(table)
             return
         with self.console.capture() as drawn:
-            self.console.print(table, width=WIDE)
+            self.console.print(table)
         for line in drawn.get().splitlines():
             _write(line.rstrip())
 
@@ -100,9 +102,18 @@ class Printer:
 
     def tick(self, done: bool) -> str:
         """The sign of something that was done, or could not be."""
-        if can_write("✓✗"):
-            return "✓" if done else "✗"
-        return "+" if done else "x"
+        if self.is_ascii:
+            return "+" if done else "x"
+        return "✓" if done else "✗"
+
+    @cached_property
+    def is_ascii(self) -> bool:
+        """Whether the signs that people like cannot be written here."""
+        try:
+            "✓✗·⠋".encode(self.console.encoding)
+        except (UnicodeEncodeError, LookupError):
+            return True
+        return False
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask before something that cannot be taken back; no is the end of the command."""
@@ -147,15 +158,6 @@ def compact(value: Any) -> str:
     return clean(json.dumps(value, ensure_ascii=False))
 
 
-def can_write(wanted: str) -> bool:
-    """Whether stdout can show these characters."""
-    try:
-        wanted.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
 def lasting(seconds: float) -> str:
     """A length of time as people say it: 0.3s, 12.5s, 3m 20s, 2h 5m, 3d 4h."""
     if seconds < 60:
@@ -195,8 +197,19 @@ def exact(moment: datetime | None) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC ({ago(moment)})"
 
 
+def bytes_of(size: int) -> str:
+    """A size as people say it: 512 B, 12.3 kB, 4.0 MB."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
 def _console(stream: Any) -> Console:
-    return Console(file=stream, markup=False, highlight=False, emoji=False)
+    width = None if stream.isatty() else WIDE
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
 def _visible(character: str) -> str:

@@ -10,6 +10,7 @@ import typer
 from tenure.cli.connecting import Url
 from tenure.cli.grouping import command, group
 from tenure.cli.helping import Group
+from tenure.cli.workers import drain, list_workers
 from tenure.domain.tenant import DEFAULT
 
 
@@ -97,6 +98,10 @@ def run(
             typer.echo(f"{problem.traceback}tenure: {problem}", err=True)
             code = ExitCode.NOT_IMPORTED
     raise typer.Exit(code)
+
+
+command(commands, "list", "tenure worker list", "tenure worker list --all --json")(list_workers)
+command(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')(drain)
 
 
 def _names(text: str) -> list[str]:

@@ -1,0 +1,194 @@
+"""A stop as it goes on: its steps, what it came to, and how the command ends."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+
+import typer
+from rich.console import Group
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from tenure.cli.connecting import Connection
+from tenure.cli.printing import Printer, ago, clean, lasting
+from tenure.cli.reading import length
+from tenure.cli.steps import WORDS
+from tenure.control.watching import Watching
+from tenure.domain.cancellation import CancellationRecord, CancellationStatus, CancellationStep
+from tenure.domain.duration import in_words
+from tenure.domain.lifecycle import Intent
+from tenure.errors import JobNotEnded
+from tenure.store.call import Call
+from tenure.store.calls import looking
+
+INTERRUPTED = 130  # as shells have it
+NOT_CONFIRMED = 15
+
+
+def carry_out(
+    to: Connection,
+    job: int,
+    stop: Call[CancellationRecord],
+    *,
+    wait: bool,
+    timeout: str | None,
+) -> None:
+    """Ask for a stop and show it as it goes on; the command ends as the stop does."""
+    limit = None if timeout is None else length(timeout, "--timeout")
+    record = to.send(stop)
+    if not to.show.json:
+        show_head(to, job, record)
+    try:
+        if wait:
+            seconds = None if limit is None else limit.total_seconds()
+            record = to.run(_followed(to, record, seconds))
+        else:
+            _show_now(to, record)
+    except KeyboardInterrupt:
+        name = record.cancellation_id
+        if not to.show.json:
+            to.show.say(f"\nThe stop goes on: {name}. See tenure job cancel-status {job}")
+        raise typer.Exit(INTERRUPTED) from None
+    except TimeoutError:
+        seen = to.send(looking.cancellation(record.cancellation_id))
+        assert limit is not None
+        raise JobNotEnded(
+            f"{seen.cancellation_id} is {seen.status} after {in_words(limit)} of waiting; "
+            f"it goes on"
+        ) from None
+    if not to.show.json:
+        show_end(to.show, record)
+    if wait and record.status is not CancellationStatus.COMPLETED:
+        raise typer.Exit(NOT_CONFIRMED)
+
+
+def show_record(to: Connection, record: CancellationRecord) -> None:
+    """A record as it stands."""
+    show_head(to, record.job_id, record)
+    _show_now(to, record)
+    show_end(to.show, record)
+
+
+def show_head(to: Connection, job: int, record: CancellationRecord) -> None:
+    seen = to.send(looking.show(job))
+    verb = "Pausing" if record.intent is Intent.PAUSE else "Cancelling"
+    to.show.say(f"{verb} job: {seen.key or seen.id}")
+    if record.task_id is not None and record.task_id != job:
+        to.show.say(f"Task: {record.task_id}")
+    to.show.say(f"Reason: {record.reason}")
+    if record.again:
+        to.show.say(f"Asked before: by {record.initiated_by}, {ago(record.initiated_at)}")
+    to.show.say()
+    to.show.say("Progress:")
+
+
+def show_end(show: Printer, record: CancellationRecord) -> None:
+    show.say()
+    show.say("Summary:")
+    for line in _summary(record):
+        show.say(f"- {line}")
+    if record.errors:
+        show.say()
+        show.say("Errors:")
+        for error in record.errors:
+            show.say(f"- {error}")
+    show.say()
+    show.say(f"Cancellation ID: {record.cancellation_id}")
+    final = show.status(record.status, record.status.upper())
+    show.say("Status: ", final, sep="")
+
+
+def _show_now(to: Connection, record: CancellationRecord) -> None:
+    if to.show.json:
+        to.show.line(record)
+        return
+    for step in record.progress:
+        to.show.say(*step_line(to.show, step, record), sep="")
+
+
+async def _followed(
+    to: Connection, record: CancellationRecord, seconds: float | None
+) -> CancellationRecord:
+    async with (
+        asyncio.timeout(seconds),
+        Watching(to.client) as watching,
+        aclosing(
+            watching.cancellation(to.tenant, record.cancellation_id, is_patient=True)
+        ) as records,
+    ):
+        return await (_live(to, records) if to.show.may_move else _plainly(to, records))
+
+
+async def _plainly(
+    to: Connection, records: AsyncIterator[CancellationRecord]
+) -> CancellationRecord:
+    """The steps in their order, each when it is over; or the whole record at every change."""
+    told = 0
+    async for record in records:
+        last = record
+        if to.show.json:
+            to.show.line(record)
+            continue
+        for step in record.progress[told:]:
+            if step.status not in ("completed", "failed"):
+                break
+            to.show.say(*step_line(to.show, step, record), sep="")
+            told += 1
+    return last
+
+
+async def _live(to: Connection, records: AsyncIterator[CancellationRecord]) -> CancellationRecord:
+    with Live(console=to.show.console, refresh_per_second=8) as live:
+        async for record in records:
+            last = record
+            lines = [_drawn(to.show, step, record) for step in record.progress]
+            live.update(Group(*lines))
+    return last
+
+
+def _drawn(show: Printer, step: CancellationStep, record: CancellationRecord) -> Text | Spinner:
+    if step.status == "in_progress":
+        return Spinner("line" if show.is_ascii else "dots", _said(step, record))
+    return Text.assemble(*step_line(show, step, record))
+
+
+def step_line(show: Printer, step: CancellationStep, record: CancellationRecord) -> Iterator[Text]:
+    match step.status:
+        case "completed":
+            yield Text(show.tick(True), "green")
+        case "failed":
+            yield Text(show.tick(False), "red")
+        case _:
+            yield Text("." if show.is_ascii else "·", "dim")
+    yield Text(f" {_said(step, record)}", "" if step.status in ("completed", "failed") else "dim")
+    if step.error:
+        yield Text(f": {clean(step.error)}")
+
+
+def _said(step: CancellationStep, record: CancellationRecord) -> str:
+    """What a step has done, does, or could not do."""
+    words = WORDS[step.step_name]
+    if record.intent is Intent.PAUSE and step.step_name == "cancel_pending":
+        words = words.of_a_pause()
+    count = step.details.get(words.counted or "")
+    match step.status:
+        case "completed":
+            return words.done(count)
+        case "failed":
+            return words.undone(count)
+        case _:
+            if words.counted != "runners":
+                return words.doing(count)
+            left = sum(it.ended_at is None and it.worker_id is not None for it in record.members)
+            return f"{words.doing(step.details.get('running'))}, {left} left"
+
+
+def _summary(record: CancellationRecord) -> Iterator[str]:
+    stopped = "paused" if record.intent is Intent.PAUSE else "cancelled"
+    yield f"Tasks completed: {len(record.tasks_completed)}"
+    yield f"Tasks {stopped}: {len(record.tasks_cancelled)}"
+    if record.tasks_open:
+        yield f"Tasks not stopped: {len(record.tasks_open)}"
+    yield f"Runners terminated: {len(record.runners_terminated)}"
+    yield f"Duration: {lasting(record.duration_seconds)}"

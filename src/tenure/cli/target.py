@@ -1,0 +1,79 @@
+"""``tenure target``: who has what, and who waits for it."""
+
+from typing import Annotated
+
+import typer
+
+from tenure.cli.connecting import Connection, connected
+from tenure.cli.grouping import command, group
+from tenure.cli.listing import refuse_limit
+from tenure.cli.naming import Why, Yes
+from tenure.cli.pausing import pause_it, unpause_it
+from tenure.store.calls import controlling, looking
+
+commands = group(
+    "target",
+    "Look at targets, unblock them, hold them up, let them go on.",
+    "tenure target list",
+    "tenure target clear site:example.org",
+)
+
+Name = Annotated[str, typer.Argument(metavar="TARGET", help="What jobs work on, one at a time.")]
+
+
+@command(commands, "list", "tenure target list", "tenure target list site:example.org --json")
+@connected
+def list_targets(
+    to: Connection,
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Only this one.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="The most to show; 50 else.")] = 50,
+) -> None:
+    """List targets: who holds each, what blocks it, who waits."""
+    refuse_limit(limit)
+    targets = to.send(looking.targets(target, limit))
+    if to.show.json:
+        to.show.document(targets)
+        return
+    to.show.table(
+        ("target", "holder", "blocked by", "in line", "next", ""),
+        (
+            (
+                it.name,
+                it.holder,
+                ", ".join(map(str, it.blocked_by)) or None,
+                it.line,
+                it.next,
+                to.show.status("paused") if it.paused else None,
+            )
+            for it in targets
+        ),
+        "no targets" if target is None else f"no job has the target {target}",
+    )
+
+
+@command(commands, "clear", "tenure target clear site:example.org --yes")
+@connected
+def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) -> None:
+    """Give up on all failed jobs of a target: they are cancelled, and block it no longer."""
+    to.show.confirm(f"All failed jobs of {target} are cancelled for good.", yes=yes)
+    answer = to.send(controlling.clear(target=target, reason=reason))
+    if to.show.json:
+        to.show.document(answer)
+        return
+    jobs = answer["cleared"]
+    told = "Nothing had failed." if not jobs else f"Cleared {', '.join(map(str, jobs))}."
+    to.show.say(told)
+
+
+@command(commands, "pause", "tenure target pause site:example.org")
+@connected
+def pause(to: Connection, target: Name, reason: Why = None) -> None:
+    """Start nothing of a target until it is resumed; what runs goes on."""
+    pause_it(to, to.behalf, "target", target, reason)
+
+
+@command(commands, "resume", "tenure target resume site:example.org")
+@connected
+def resume(to: Connection, target: Name, reason: Why = None) -> None:
+    """Let a paused target go on."""
+    unpause_it(to, to.behalf, "target", target, reason)

@@ -1,0 +1,76 @@
+"""``tenure tenant``: whose jobs there are."""
+
+from typing import Annotated
+
+import typer
+
+from tenure.cli.connecting import Connection, connected
+from tenure.cli.grouping import command, group
+from tenure.cli.naming import Why, Yes
+from tenure.cli.pausing import pause_it, unpause_it
+from tenure.cli.printing import ago
+from tenure.store.calls import looking
+
+commands = group(
+    "tenant",
+    "Make tenants, look at them, hold them up, drop them.",
+    "tenure tenant create acme",
+    "tenure tenant list",
+)
+
+Name = Annotated[str, typer.Argument(metavar="TENANT", help="The name of a tenant.")]
+
+
+@command(commands, "create", "tenure tenant create acme")
+@connected
+def create(to: Connection, name: Name) -> None:
+    """Make a tenant: a schema of its own, where nobody else sees its jobs."""
+    to.shared.create_tenant(name)
+    if to.show.json:
+        to.show.document({"name": name})
+        return
+    to.show.say(f"Tenant {name} is there.")
+
+
+@command(commands, "list", "tenure tenant list", "tenure tenant list --json")
+@connected
+def list_tenants(to: Connection) -> None:
+    """List tenants."""
+    tenants = to.shared.send(looking.tenants())
+    if to.show.json:
+        to.show.document(tenants)
+        return
+    to.show.table(
+        ("tenant", "made", ""),
+        (
+            (it.name, ago(it.created_at), to.show.status("paused") if it.paused else None)
+            for it in tenants
+        ),
+        "no tenants",
+    )
+
+
+@command(commands, "pause", 'tenure tenant pause acme --reason "unpaid"')
+@connected
+def pause(to: Connection, name: Name, reason: Why = None) -> None:
+    """Start nothing of a tenant until it is resumed; what runs goes on."""
+    pause_it(to, to.of_tenant(name), "tenant", name, reason)
+
+
+@command(commands, "resume", "tenure tenant resume acme")
+@connected
+def resume(to: Connection, name: Name, reason: Why = None) -> None:
+    """Let a paused tenant go on."""
+    unpause_it(to, to.of_tenant(name), "tenant", name, reason)
+
+
+@command(commands, "drop", "tenure tenant drop acme --yes")
+@connected
+def drop(to: Connection, name: Name, reason: Why = None, yes: Yes = False) -> None:
+    """Delete a tenant with all its jobs and all that is on record of them."""
+    to.show.confirm(f"All jobs of {name} are deleted, with all that is on record.", yes=yes)
+    to.shared.drop_tenant(name, reason=reason)
+    if to.show.json:
+        to.show.document({"dropped": name})
+        return
+    to.show.say(f"Tenant {name} is gone.")

@@ -1,0 +1,69 @@
+"""``tenure worker list`` and ``tenure worker drain``."""
+
+from typing import Annotated
+
+import typer
+
+from tenure.cli.connecting import Connection, connected
+from tenure.cli.naming import Why
+from tenure.cli.printing import ago
+from tenure.errors import InputRefused, NotFound
+from tenure.store.calls import looking, working
+from tenure.store.results import Worker
+
+
+@connected
+def list_workers(
+    to: Connection,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Also those that are dead or have left.")
+    ] = False,
+) -> None:
+    """List workers, and how many jobs each of them holds."""
+    workers = to.send(looking.workers(all=everybody))
+    if to.show.json:
+        to.show.document(workers)
+        return
+    to.show.table(
+        ("worker", "host", "pid", "status", "queues", "jobs", "beat", "started"),
+        (
+            (
+                str(it.id)[:8],
+                it.host,
+                it.pid,
+                to.show.status(it.status),
+                "all" if it.queues is None else ", ".join(it.queues),
+                len(it.jobs),
+                ago(it.beat_at),
+                ago(it.started_at),
+            )
+            for it in workers
+        ),
+        "no workers",
+    )
+
+
+@connected
+def drain(
+    to: Connection,
+    worker: Annotated[str, typer.Argument(metavar="WORKER", help="Its id, or how that begins.")],
+    reason: Why = None,
+) -> None:
+    """Ask a worker to finish what runs, take nothing new, and leave."""
+    chosen = _found(to, worker.lower())
+    answer = to.shared.send(working.drain(chosen.id, reason=reason))
+    if to.show.json:
+        to.show.document(answer)
+        return
+    jobs = len(chosen.jobs)
+    held = "holds no jobs" if not jobs else f"holds {jobs} {'job' if jobs == 1 else 'jobs'}"
+    to.show.say(f"Worker {chosen.id} drains; it {held}.")
+
+
+def _found(to: Connection, start: str) -> Worker:
+    found = [it for it in to.send(looking.workers()) if str(it.id).startswith(start)]
+    if not start or not found:
+        raise NotFound(f"there is no living worker {start!r}; see tenure worker list")
+    if len(found) > 1:
+        raise InputRefused(f"{len(found)} workers begin with {start!r}; say more of its id")
+    return found[0]
