@@ -23,16 +23,20 @@ class Behalf:
         self.client = client
         self.principal = principal
 
-    def send(self, call: Call[T]) -> T:
-        if (why := self._forbids(call)) is not None:
-            self.client.store_of(self.principal.tenant).send(self._refusal(call, why))
+    def require(self, verb: str) -> None:
+        """Refuse what the role does not allow, also where the verb is no call."""
+        if (why := self._forbids(verb)) is not None:
+            self.client.store_of(self.principal.tenant).send(self._refusal(verb, why))
             raise NotAllowed(why)
+
+    def send(self, call: Call[T]) -> T:
+        self.require(call.verb)
         return self.client.store_of(self.principal.tenant).send(call.asked_by(self.principal))
 
     async def asend(self, call: Call[T]) -> T:
         store = await self.client.astore_of(self.principal.tenant)
-        if (why := self._forbids(call)) is not None:
-            await store.send(self._refusal(call, why))
+        if (why := self._forbids(call.verb)) is not None:
+            await store.send(self._refusal(call.verb, why))
             raise NotAllowed(why)
         return await store.send(call.asked_by(self.principal))
 
@@ -42,22 +46,22 @@ class Behalf:
     async def atake(self, steps: Steps[T]) -> T:
         return await atake(steps, self.asend)
 
-    def _forbids(self, call: Call[Any]) -> str | None:
+    def _forbids(self, verb: str) -> str | None:
         """Why the role does not allow this, as a sentence; none: it does."""
         who, role, tenant = self.principal.name, self.principal.role, self.principal.tenant
-        if call.verb in SHARED and (role is not Role.ADMIN or tenant != DEFAULT):
-            return f"{who} may not {in_words(call)}; an admin of the default tenant may"
-        needed = NEEDS.get(call.verb, Role.VIEWER)
+        if verb in SHARED and (role is not Role.ADMIN or tenant != DEFAULT):
+            return f"{who} may not {in_words(verb)}; an admin of the default tenant may"
+        needed = NEEDS.get(verb, Role.VIEWER)
         if not role.includes(needed):
-            return f"{who} is {_article(role)} and may not {in_words(call)}; {_article(needed)} may"
+            return f"{who} is {_article(role)} and may not {in_words(verb)}; {_article(needed)} may"
         return None
 
-    def _refusal(self, call: Call[Any], why: str) -> Call[Any]:
-        return controlling.refuse(call.verb, why).asked_by(self.principal)
+    def _refusal(self, verb: str, why: str) -> Call[Any]:
+        return controlling.refuse(verb, why).asked_by(self.principal)
 
 
-def in_words(call: Call[Any]) -> str:
-    return call.verb.replace("_", " ")
+def in_words(verb: str) -> str:
+    return verb.replace("_", " ")
 
 
 def _article(role: Role) -> str:
