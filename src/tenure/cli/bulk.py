@@ -1,12 +1,151 @@
-"""``tenure job cancel --where``: many jobs at once, counted first."""
+"""``tenure job cancel --where``: many jobs at once, counted first; and how far such stops are."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
-from tenure.cli.connecting import Connection
+import typer
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from tenure.cli.connecting import Connection, connected
+from tenure.cli.listing import refuse_limit
+from tenure.cli.printing import ago, compact
+from tenure.cli.reading import filters
+from tenure.cli.stops import INTERRUPTED, NOT_CONFIRMED
+from tenure.control.behalf import Behalf
+from tenure.domain.lifecycle import Intent
+from tenure.store.calls import keeping, looking, ruling
+from tenure.store.ruled import Bulk, BulkPreview
+
+BAR = 40  # columns
+PAUSE = 0.1  # seconds between two looks at what others carry on
 
 
 def cancel_many(
     to: Connection, where: Sequence[str], how: Mapping[str, Any], *, yes: bool, wait: bool
 ) -> None:
-    raise NotImplementedError
+    """Count the jobs, ask, and stop them; each stop is on record like any other."""
+    wanted = filters(where)
+    preview = to.send(looking.bulk_preview(wanted, Intent.CANCEL, force=bool(how.get("force"))))
+    if not to.show.json:
+        _show_preview(to, preview)
+    if not preview.stops:
+        if to.show.json:
+            to.show.line(preview)
+        return
+    jobs = "1 job is" if preview.stops == 1 else f"{preview.stops:,} jobs are"
+    to.show.confirm(f"{jobs} cancelled for good.", yes=yes)
+    bulk = to.send(ruling.bulk_stop(wanted, Intent.CANCEL, **how))
+    if wait:
+        bulk = _carried_out(to, bulk)
+    elif to.show.json:
+        to.show.line(bulk)
+    if not to.show.json:
+        _tell(to, bulk)
+    if bulk.status in ("partial", "failed"):
+        raise typer.Exit(NOT_CONFIRMED)
+
+
+@connected
+def bulks(
+    to: Connection,
+    limit: Annotated[int, typer.Option(metavar="N", help="The most to show; 10 else.")] = 10,
+) -> None:
+    """List stops of many jobs at once, newest first."""
+    refuse_limit(limit)
+    found = to.send(looking.bulks(limit))
+    if to.show.json:
+        to.show.document(found)
+        return
+    to.show.table(
+        ("bulk", "where", "status", "asked to stop", "refused", "failed", "by", "asked"),
+        (
+            (
+                it.id,
+                " ".join(f"{name}={compact(value)}" for name, value in it.filter.items()),
+                to.show.status(it.status),
+                f"{it.done:,} of {it.total:,}",
+                it.refused or None,
+                it.failed or None,
+                it.initiated_by,
+                ago(it.created_at),
+            )
+            for it in found
+        ),
+        "no bulk stops",
+    )
+
+
+def _show_preview(to: Connection, preview: BulkPreview) -> None:
+    if not preview.total:
+        to.show.say("No job matches.")
+        return
+    to.show.table(
+        ("status", "jobs"),
+        (
+            (to.show.status(status), f"{count:,}")
+            for status, count in sorted(preview.by_status.items())
+        ),
+        "",
+    )
+    if preview.untouched:
+        to.show.say(
+            f"{preview.untouched:,} of them are left as they are: nothing is to be stopped."
+        )
+    if preview.others:
+        to.show.say(f"{preview.others:,} of them belong to others and are left.")
+
+
+def _carried_out(to: Connection, bulk: Bulk) -> Bulk:
+    """Carry it on until it is over; the workers do so too."""
+    last = bulk
+    try:
+        if to.show.may_move:
+            with Live(console=to.show.console, transient=True, redirect_stdout=False) as live:
+                for last in _advanced(to.behalf, bulk):
+                    live.update(_drawn(last), refresh=True)
+        else:
+            for last in _advanced(to.behalf, bulk):
+                if to.show.json:
+                    to.show.line(last)
+    except KeyboardInterrupt:
+        if not to.show.json:
+            to.show.say(f"The workers carry on bulk stop {bulk.id}. See tenure job bulks")
+        raise typer.Exit(INTERRUPTED) from None
+    return last
+
+
+def _advanced(behalf: Behalf, bulk: Bulk) -> Iterator[Bulk]:
+    while bulk.ended_at is None:
+        moved = behalf.send(keeping.advance_bulk(bulk=bulk.id))
+        if moved is None:
+            # A worker is at it just now.
+            time.sleep(PAUSE)
+            moved = behalf.send(looking.bulk(bulk.id))
+        bulk = moved
+        yield bulk
+
+
+def _drawn(bulk: Bulk) -> Table:
+    over = bulk.done + bulk.refused + bulk.failed
+    line = Table.grid(padding=(0, 2, 0, 0))
+    bar = ProgressBar(total=max(bulk.total, 1), completed=over, width=BAR)
+    line.add_row(Text("Cancelling"), bar, Text(f"{over:,} of {bulk.total:,}"))
+    return line
+
+
+def _tell(to: Connection, bulk: Bulk) -> None:
+    left = [
+        f"{count:,} {what}"
+        for count, what in ((bulk.refused, "belong to others"), (bulk.failed, "could not be"))
+        if count
+    ]
+    to.show.say(f"Bulk stop {bulk.id}: {bulk.done:,} of {bulk.total:,} jobs were asked to stop.")
+    if left:
+        to.show.say(f"Of the rest, {' and '.join(left)}.")
+    if bulk.error:
+        to.show.say(bulk.error)
+    to.show.say("Status: ", to.show.status(bulk.status, bulk.status.upper()), sep="")

@@ -73,9 +73,9 @@ async def _plainly(to: Connection, jobs: AsyncIterator[Job]) -> Job | None:
 
 async def _live(to: Connection, jobs: AsyncIterator[Job]) -> Job | None:
     last = None
-    with Live(console=to.show.console, transient=True, refresh_per_second=8) as live:
+    with Live(console=to.show.console, transient=True, redirect_stdout=False) as live:
         async for job in jobs:
-            live.update(_line(to, job))
+            live.update(_line(to, job), refresh=True)
             last = job
     return last
 

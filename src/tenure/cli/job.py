@@ -1,6 +1,7 @@
 """``tenure job``: what is done to jobs, and what is seen of them."""
 
 from tenure.cli import cancelling, going_on, leaving, showing
+from tenure.cli.bulk import bulks
 from tenure.cli.enqueueing import enqueue
 from tenure.cli.following import watch
 from tenure.cli.grouping import command, group
@@ -47,6 +48,7 @@ command(
     "tenure job cancellations",
     "tenure job cancellations --limit 50 --json",
 )(cancelling.cancellations)
+command(commands, "bulks", "tenure job bulks", "tenure job bulks --json")(bulks)
 command(
     commands,
     "rollback",

@@ -11,6 +11,7 @@ from tenure.cli import (
     doctor,
     job,
     migrate,
+    policy,
     pool,
     queue,
     recover,
@@ -38,7 +39,7 @@ app = group(
 PANELS = {
     "Running": (up, worker, serve, migrate),
     "Jobs": (job, queue, target, pool),
-    "Who and how": (tenant, token, strategy, audit),
+    "Who and how": (tenant, token, policy, strategy, audit),
     "Looking after it": (stats, top, doctor, recover),
 }
 for title, modules in PANELS.items():

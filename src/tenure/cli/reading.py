@@ -9,6 +9,8 @@ from tenure.domain.duration import duration
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused
 
+IDS = ("id", "parent", "root")  # filters that name a job
+
 
 def value(text: str) -> JSON:
     """A JSON value where the text is one, else the text: 3, true, [1, 2], example.org."""
@@ -28,8 +30,9 @@ def named_values(words: Iterable[str]) -> dict[str, JSON]:
 
 
 def filters(words: Iterable[str]) -> dict[str, JSON]:
-    """What jobs are chosen by: status=queued queue=crawl; values are texts."""
-    return dict(_pairs(words, "a filter", "status=queued"))
+    """What jobs are chosen by: status=queued queue=crawl parent=7."""
+    pairs = _pairs(words, "a filter", "status=queued")
+    return {name: whole(text, "a job") if name in IDS else text for name, text in pairs}
 
 
 def _pairs(words: Iterable[str], what: str, example: str) -> list[tuple[str, str]]:

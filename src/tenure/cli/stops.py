@@ -48,7 +48,7 @@ def carry_out(
     except KeyboardInterrupt:
         name = record.cancellation_id
         if not to.show.json:
-            to.show.say(f"\nThe stop goes on: {name}. See tenure job cancel-status {job}")
+            to.show.say(f"The stop goes on: {name}. See tenure job cancel-status {job}")
         raise typer.Exit(INTERRUPTED) from None
     except TimeoutError:
         seen = to.send(looking.cancellation(record.cancellation_id))
@@ -139,7 +139,7 @@ async def _plainly(
 
 
 async def _live(to: Connection, records: AsyncIterator[CancellationRecord]) -> CancellationRecord:
-    with Live(console=to.show.console, refresh_per_second=8) as live:
+    with Live(console=to.show.console, refresh_per_second=8, redirect_stdout=False) as live:
         async for record in records:
             last = record
             lines = [_drawn(to.show, step, record) for step in record.progress]

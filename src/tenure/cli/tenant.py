@@ -9,7 +9,9 @@ from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why, Yes
 from tenure.cli.pausing import pause_it, unpause_it
 from tenure.cli.printing import ago
+from tenure.control.client import as_tenant
 from tenure.store.calls import looking
+from tenure.store.migrating import Migrator
 
 commands = group(
     "tenant",
@@ -25,11 +27,14 @@ Name = Annotated[str, typer.Argument(metavar="TENANT", help="The name of a tenan
 @connected
 def create(to: Connection, name: Name) -> None:
     """Make a tenant: a schema of its own, where nobody else sees its jobs."""
-    to.shared.create_tenant(name)
+    to.shared.require("create_tenant")
+    tenant = as_tenant(name)
+    created = tenant not in Migrator(to.client.url).tenants()
+    to.client.migrate(tenant)
     if to.show.json:
-        to.show.document({"name": name})
+        to.show.document({"name": name, "created": created})
         return
-    to.show.say(f"Tenant {name} is there.")
+    to.show.say(f"Tenant {name} is there{'' if created else ' already'}.")
 
 
 @command(commands, "list", "tenure tenant list", "tenure tenant list --json")
@@ -66,10 +71,18 @@ def resume(to: Connection, name: Name, reason: Why = None) -> None:
 
 @command(commands, "drop", "tenure tenant drop acme --yes")
 @connected
-def drop(to: Connection, name: Name, reason: Why = None, yes: Yes = False) -> None:
+def drop(
+    to: Connection,
+    name: Name,
+    force: Annotated[
+        bool, typer.Option("--force", help="Although workers hold jobs of it.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
     """Delete a tenant with all its jobs and all that is on record of them."""
+    to.shared.require("drop_tenant")
     to.show.confirm(f"All jobs of {name} are deleted, with all that is on record.", yes=yes)
-    to.shared.drop_tenant(name, reason=reason)
+    to.client.drop_tenant(name, force=force, by=to.shared.principal.name, via="cli")
     if to.show.json:
         to.show.document({"dropped": name})
         return

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from tenure.cli.connecting import Connection, connected
@@ -20,7 +21,7 @@ def list_workers(
     ] = False,
 ) -> None:
     """List workers, and how many jobs each of them holds."""
-    workers = to.send(looking.workers(all=everybody))
+    workers = [_seen(to, it) for it in to.send(looking.workers(all=everybody))]
     if to.show.json:
         to.show.document(workers)
         return
@@ -60,8 +61,16 @@ def drain(
     to.show.say(f"Worker {chosen.id} drains; it {held}.")
 
 
+def _seen(to: Connection, worker: Worker) -> Worker:
+    """A token is of one tenant, and shows the jobs of that one."""
+    if not to.has_token:
+        return worker
+    mine = tuple(job for job in worker.jobs if job.tenant == to.tenant.name)
+    return msgspec.structs.replace(worker, jobs=mine)
+
+
 def _found(to: Connection, start: str) -> Worker:
-    found = [it for it in to.send(looking.workers()) if str(it.id).startswith(start)]
+    found = [_seen(to, it) for it in to.send(looking.workers()) if str(it.id).startswith(start)]
     if not start or not found:
         raise NotFound(f"there is no living worker {start!r}; see tenure worker list")
     if len(found) > 1:
