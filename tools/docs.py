@@ -21,12 +21,17 @@ GROUPS = {
         *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
         *("rollback", "create_pool", "change_slots", "release_slot"),
         *("set_strategy", "drop_strategy", "create_token", "revoke_token", "refuse"),
+        *("set_policy", "drop_policy", "bulk_stop"),
     ),
-    "Keeping house": ("recover", "bury", "prune", "prune_records", "admit"),
+    "Keeping house": (
+        *("recover", "bury", "prune", "prune_records", "admit"),
+        *("enforce_policies", "advance_bulk", "discards", "discarded"),
+    ),
     "Looking": (
         *("show", "list_jobs", "explain", "statistics", "totals", "cancellation", "cancellations"),
         *("trail", "kept", "pools", "workers", "stops", "ailments", "server"),
         *("targets", "strategies", "tokens", "principal", "whoami", "tenants", "movements"),
+        *("policies", "bulk_preview", "bulk", "bulks"),
     ),
 }
 

@@ -16,7 +16,15 @@ from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing, examining, keeping, looking, working
+from tenure.store.calls import (
+    controlling,
+    enqueueing,
+    examining,
+    keeping,
+    looking,
+    ruling,
+    working,
+)
 from tenure.store.faults import is_contention, is_outage
 from tenure.store.sending import (
     connect_timeout,
@@ -133,6 +141,14 @@ class Store:
     recover = _sent(keeping.recover)
     prune = _sent(keeping.prune)
     prune_records = _sent(keeping.prune_records)
+    enforce_policies = _sent(keeping.enforce_policies)
+    advance_bulk = _sent(keeping.advance_bulk)
+    discards = _sent(keeping.discards)
+    discarded = _sent(keeping.discarded)
+
+    set_policy = _sent(ruling.set_policy)
+    drop_policy = _sent(ruling.drop_policy)
+    bulk_stop = _sent(ruling.bulk_stop)
 
     show = _sent(looking.show)
     list_jobs = _sent(looking.list_jobs)
@@ -146,6 +162,10 @@ class Store:
     kept = _sent(looking.kept)
     pools = _sent(looking.pools)
     workers = _sent(looking.workers)
+    policies = _sent(looking.policies)
+    bulk_preview = _sent(looking.bulk_preview)
+    bulk = _sent(looking.bulk)
+    bulks = _sent(looking.bulks)
     targets = _sent(looking.targets)
     queues = _sent(looking.queues)
     strategies = _sent(looking.strategies)
@@ -249,6 +269,14 @@ class AsyncStore:
     recover = _awaited(keeping.recover)
     prune = _awaited(keeping.prune)
     prune_records = _awaited(keeping.prune_records)
+    enforce_policies = _awaited(keeping.enforce_policies)
+    advance_bulk = _awaited(keeping.advance_bulk)
+    discards = _awaited(keeping.discards)
+    discarded = _awaited(keeping.discarded)
+
+    set_policy = _awaited(ruling.set_policy)
+    drop_policy = _awaited(ruling.drop_policy)
+    bulk_stop = _awaited(ruling.bulk_stop)
 
     show = _awaited(looking.show)
     list_jobs = _awaited(looking.list_jobs)
@@ -262,6 +290,10 @@ class AsyncStore:
     kept = _awaited(looking.kept)
     pools = _awaited(looking.pools)
     workers = _awaited(looking.workers)
+    policies = _awaited(looking.policies)
+    bulk_preview = _awaited(looking.bulk_preview)
+    bulk = _awaited(looking.bulk)
+    bulks = _awaited(looking.bulks)
     targets = _awaited(looking.targets)
     queues = _awaited(looking.queues)
     strategies = _awaited(looking.strategies)

@@ -1,13 +1,15 @@
-"""Keeping house: the dead and the old."""
+"""Keeping house: the dead, the old, what policies reach, and what was begun."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 from tenure.domain.lifecycle import State
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import actor, as_list
+from tenure.store.calls.arguments import actor, as_list, of_job
 from tenure.store.new_jobs import as_json
 from tenure.store.results import Pruned, PrunedRecords, Recovery
+from tenure.store.ruled import Bulk, Discard, Enforced
 
 
 def recover(
@@ -64,5 +66,37 @@ def prune_records(
             "keep_audit": Argument(keep_audit, "interval"),
         },
         answer(PrunedRecords),
+        safe=True,
+    )
+
+
+def enforce_policies(n: int = 100, *, every: timedelta = timedelta(0)) -> Call[Enforced]:
+    return Call(
+        "enforce_policies",
+        {"every": Argument(every, "interval"), "n": Argument(n, "int4")},
+        answer(Enforced),
+        safe=True,
+    )
+
+
+def advance_bulk(n: int = 100, *, bulk: int | None = None) -> Call[Bulk | None]:
+    """The oldest open one, or this; none when nobody has to, or somebody else just does."""
+    return Call(
+        "advance_bulk",
+        {"n": Argument(n, "int4"), "bulk": Argument(bulk, "int8")},
+        answer(Bulk | None),
+        safe=True,
+    )
+
+
+def discards(n: int = 50) -> Call[tuple[Discard, ...]]:
+    return Call("discards", {"n": Argument(n, "int4")}, answer(tuple[Discard, ...]), safe=True)
+
+
+def discarded(job: int, urls: Sequence[str], *, error: str | None = None) -> Call[dict[str, Any]]:
+    return Call(
+        "discarded",
+        {**of_job(job), "urls": Argument(list(urls), "text[]"), "error": Argument(error, "text")},
+        answer(dict[str, Any]),
         safe=True,
     )

@@ -6,9 +6,11 @@ from typing import Any, Literal
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
+from tenure.domain.lifecycle import Intent
+from tenure.domain.policy import read_filter
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import of_job
+from tenure.store.calls.arguments import actor, of_job
 from tenure.store.new_jobs import as_json
 from tenure.store.results import (
     AuditRow,
@@ -23,6 +25,7 @@ from tenure.store.results import (
     Token,
     Worker,
 )
+from tenure.store.ruled import Bulk, BulkPreview, Policy
 from tenure.store.totals import Totals
 
 
@@ -36,7 +39,7 @@ def list_jobs(
     return Call(
         "list_jobs",
         {
-            "filter": Argument(as_json(filters or {}), "jsonb"),
+            "filter": Argument(as_json(read_filter(filters or {})), "jsonb"),
             "below": Argument(below, "int8"),
             "n": Argument(n, "int4"),
         },
@@ -177,3 +180,37 @@ def whoami() -> Call[dict[str, str]]:
 
 def tenants() -> Call[tuple[TenantSeen, ...]]:
     return Call("tenants", {}, answer(tuple[TenantSeen, ...]), safe=True, control=True)
+
+
+def policies() -> Call[tuple[Policy, ...]]:
+    return Call("policies", {}, answer(tuple[Policy, ...]), safe=True)
+
+
+def bulk_preview(
+    filters: Mapping[str, JSON],
+    intent: Intent = Intent.CANCEL,
+    *,
+    force: bool = False,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[BulkPreview]:
+    """What a bulk stop would reach; ``by`` because others' jobs are not an operator's to stop."""
+    return Call(
+        "bulk_preview",
+        {
+            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
+            "intent": Argument(str(intent), "text"),
+            "force": Argument(force, "bool"),
+            **actor(by, via),
+        },
+        answer(BulkPreview),
+        safe=True,
+    )
+
+
+def bulk(id: int) -> Call[Bulk]:  # noqa: A002
+    return Call("bulk", {"id": Argument(id, "int8")}, answer(Bulk), safe=True)
+
+
+def bulks(n: int = 10) -> Call[tuple[Bulk, ...]]:
+    return Call("bulks", {"n": Argument(n, "int4")}, answer(tuple[Bulk, ...]), safe=True)

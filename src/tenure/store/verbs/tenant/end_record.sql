@@ -25,5 +25,6 @@ BEGIN
     SELECT moment, 'cancellation', c.job_id, jsonb_build_object('cancellation_id', tenant.cancellation_name(stop),
         'intent', c.intent, 'status', final, 'error', why)
     FROM tenant.cancellation AS c WHERE c.id = stop;
+    PERFORM tenant.discard_artifacts(stop);
     PERFORM tenant.tell(ARRAY[stop]);
 END $$;

@@ -6,17 +6,18 @@ DECLARE
     looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'totals', 'cancellation', 'cancellations', 'movements',
         'trail', 'kept', 'pools', 'workers', 'targets', 'strategies', 'policies', 'bulk', 'bulks', 'bulk_preview', 'stops', 'ailments',
         'server', 'principal', 'whoami', 'cancellation_name', 'status'];
-    own     CONSTANT text[] := ARRAY['enqueue', 'enqueue_many', 'queue', 'stop', 'resume', 'clear', 'rerun', 'rollback', 'refuse'];
+    own     CONSTANT text[] := ARRAY['enqueue', 'enqueue_many', 'queue', 'stop', 'resume', 'clear', 'rerun', 'rollback', 'refuse',
+        'set_policy', 'drop_policy', 'bulk_stop', 'advance_bulk'];
     granted CONSTANT text[] := CASE kind
         WHEN 'viewer' THEN looking || ARRAY['refuse']
         WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'explain', 'kept', 'whoami']
         WHEN 'operator' THEN looking || own
         WHEN 'admin' THEN looking || own || ARRAY['pause', 'unpause', 'create_pool', 'change_slots', 'release_slot', 'recover',
             'drain', 'step', 'close_record', 'prune', 'tenants', 'tokens', 'create_token', 'revoke_token',
-            'set_strategy', 'drop_strategy', 'set_policy', 'drop_policy', 'bulk_stop', 'advance_bulk']
+            'set_strategy', 'drop_strategy']
         WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
             'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show', 'waiting_priority', 'end_session', 'completed',
-            'enforce_policies', 'advance_bulk']
+            'enforce_policies', 'advance_bulk', 'discards', 'discarded']
     END;
     -- In the control schema only what belongs to all tenants; what decides about all of them is the default tenant's.
     shared  CONSTANT text[] := ARRAY['register', 'renew', 'leave', 'workers', 'server', 'status', 'principal'];

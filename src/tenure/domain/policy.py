@@ -1,0 +1,168 @@
+"""A policy as an author writes it: which jobs, when, and how they are stopped."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from tenure.domain.duration import duration, in_words
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import Intent
+from tenure.errors import InputRefused
+
+# By what jobs are filtered, in lists, bulk stops and policies alike; the database knows the values.
+FILTERS = (
+    *("id", "status", "state", "queue", "task", "target", "owner", "tag", "key"),
+    *("parent", "root", "worker", "text", "since", "until"),
+)
+GROUPS = ("queue", "task", "tag")  # by which an error rate is counted
+MOST_JOBS = 1000  # of an error rate
+
+
+def read_policy(spec: Mapping[str, Any]) -> dict[str, JSON]:
+    """The policy as JSON, every length as text; a sentence for each that is not possible."""
+    spec = _mapping("a policy", spec)
+    _refuse_unknown("a policy", spec, _PARTS)
+    if spec.get("when") is None:
+        raise InputRefused(f"a policy says when: {', '.join(_CONDITIONS)}, one or more of them")
+    read = {name: _PARTS[name](value) for name, value in spec.items() if value is not None}
+    rate = read["when"].get("error_rate")
+    if rate and rate.get("by") == "tag" and "tag" not in read.get("filter", {}):
+        raise InputRefused(
+            "an error rate by tag is that of the tag in the filter, and there is none in it"
+        )
+    return read
+
+
+def read_filter(written: Any) -> dict[str, JSON]:
+    """A filter of jobs as JSON; a moment may be a datetime."""
+    filters = _mapping("a filter of jobs", written)
+    for name in filters:
+        if name not in FILTERS:
+            raise InputRefused(
+                f"jobs cannot be filtered by {name!r}; by {', '.join(FILTERS)} they can"
+            )
+    return {
+        name: _moment(name, value) if isinstance(value, datetime) else value
+        for name, value in filters.items()
+    }
+
+
+def _when(written: Any) -> dict[str, JSON]:
+    conditions = _mapping("when", written)
+    if not conditions:
+        raise InputRefused(f"a policy says when: {', '.join(_CONDITIONS)}, one or more of them")
+    _refuse_unknown("when", conditions, _CONDITIONS)
+    return {name: _CONDITIONS[name](name, value) for name, value in conditions.items()}
+
+
+def _intent(value: Any) -> str:
+    if value not in tuple(Intent):
+        raise InputRefused(f"a policy cancels or pauses; {value!r} is neither")
+    return str(value)
+
+
+def _text(name: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise InputRefused(f"{name}: it takes a text that is not empty, not {value!r}")
+        return value
+
+    return read
+
+
+def _moment(name: str, value: Any) -> str:
+    """With its zone: what is written without one means another moment elsewhere."""
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise InputRefused(
+            f"{name}: it takes a moment such as '2030-01-31T12:00:00Z', not {value!r}"
+        ) from None
+    if moment.tzinfo is None:
+        raise InputRefused(f"{name}: {value} has no time zone; give it one")
+    return moment.isoformat()
+
+
+def _length(name: str, value: Any) -> str:
+    try:
+        length = duration(value)
+    except InputRefused as refusal:
+        raise InputRefused(f"{name}: {refusal}") from None
+    if not timedelta(0) < length <= timedelta(days=36_500):
+        raise InputRefused(f"{name}: it must be longer than 0s, and not more than a hundred years")
+    return in_words(length)
+
+
+def _true(name: str, value: Any) -> bool:
+    if value is not True:
+        raise InputRefused(f"{name}: it is True or left out, not {value!r}")
+    return True
+
+
+def _budget(name: str, value: Any) -> dict[str, JSON]:
+    units = _mapping(name, value)
+    if not units:
+        raise InputRefused(f"{name}: it takes {{'unit': share}} or {{'unit': {{'above': amount}}}}")
+    for unit, limit in units.items():
+        share = _is_number(limit) and 0 < limit <= 1
+        amount = isinstance(limit, Mapping) and set(limit) == {"above"} and _counts(limit["above"])
+        if not share and not amount:
+            raise InputRefused(
+                f"{name}: it takes a share of the budget of {unit} above 0 and up to 1, or "
+                f"{{'above': amount}}, not {limit!r}"
+            )
+    return dict(units)
+
+
+def _error_rate(name: str, value: Any) -> dict[str, JSON]:
+    rate = _mapping(name, value)
+    _refuse_unknown(name, rate, ("above", "of", "within", "by"))
+    above: Any = rate.get("above")
+    of = rate.get("of", 20)
+    if not _is_number(above) or not 0 <= above < 1:
+        raise InputRefused(f"{name}: 'above' is a share from 0 to less than 1, not {above!r}")
+    if isinstance(of, bool) or not isinstance(of, int) or not 1 <= of <= MOST_JOBS:
+        raise InputRefused(f"{name}: 'of' is a number of jobs from 1 to {MOST_JOBS}, not {of!r}")
+    if (by := rate.get("by", "queue")) not in GROUPS:
+        raise InputRefused(f"{name}: 'by' is {', '.join(GROUPS)}, not {by!r}")
+    return {**rate, "within": _length(f"{name}: 'within'", rate.get("within", "1h"))}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _counts(amount: Any) -> bool:
+    return _is_number(amount) and 0 <= amount < float("inf")
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputRefused(f"{name}: it takes names with their values, not {value!r}")
+    return dict(value)
+
+
+def _refuse_unknown(what: str, names: Mapping[str, Any], known: Any) -> None:
+    for name in names:
+        if name not in known:
+            raise InputRefused(f"{what} has no {name!r}; it has {', '.join(known)}")
+
+
+_CONDITIONS: Mapping[str, Callable[[str, Any], JSON]] = {
+    "at": _moment,
+    "age": _length,
+    "running": _length,
+    "waiting": _length,
+    "budget": _budget,
+    "parent_failed": _true,
+    "superseded": _true,
+    "error_rate": _error_rate,
+}
+
+_PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "filter": read_filter,
+    "when": _when,
+    "intent": _intent,
+    "strategy": _text("strategy"),
+    "reason": _text("reason"),
+}
