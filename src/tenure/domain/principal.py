@@ -37,7 +37,11 @@ class Principal:
 NEEDS: Mapping[str, Role] = MappingProxyType(
     {
         **dict.fromkeys(
-            ["enqueue", "enqueue_many", "queue", "stop", "resume", "clear", "rerun", "rollback"],
+            [
+                *("enqueue", "enqueue_many", "queue"),
+                *("stop", "resume", "clear", "rerun", "rollback"),
+                *("bulk_stop", "advance_bulk", "set_policy", "drop_policy"),
+            ],
             Role.OPERATOR,
         ),
         **dict.fromkeys(
@@ -50,9 +54,9 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
                 "drain",
                 "recover",
                 "admit",
-                "bulk_stop",
-                "set_policy",
-                "drop_policy",
+                "enforce_policies",
+                "discards",
+                "discarded",
                 "set_strategy",
                 "drop_strategy",
                 "create_token",

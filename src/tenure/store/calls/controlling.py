@@ -11,9 +11,6 @@ from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, as_list, of_job
-from tenure.store.calls.ruling import bulk_stop as bulk_stop
-from tenure.store.calls.ruling import drop_policy as drop_policy
-from tenure.store.calls.ruling import set_policy as set_policy
 from tenure.store.new_jobs import as_json
 from tenure.store.results import Pool, Strategy, Token
 
