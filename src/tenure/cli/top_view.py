@@ -182,7 +182,7 @@ def _worker(worker: Worker, now: datetime) -> list[Text]:
     lease = (
         Text(f"over for {age(-left)}", "red")
         if left < 0
-        else _bar(left / whole if whole > 0 else 0, "green").append(f" {left:3.0f}s", "default")
+        else _bar(left / whole if whole > 0 else 0, "green").append(f" {age(left):>3}", "default")
     )
     style = "red" if worker.status == "late" else STYLES.get(worker.status, "")
     return [

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION tenure.server() RETURNS json
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT json_build_object(
         'version', current_setting('server_version_num')::integer,
-        'now', clock_timestamp(),
+        'now', tenure.now(),
         'database', current_database(),
         'standby', pg_is_in_recovery(),
         'connections', (SELECT sum(d.numbackends) FROM pg_stat_database AS d),
