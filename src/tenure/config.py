@@ -57,6 +57,7 @@ class Settings:
     # How soon things are noticed when no notice comes.
     promote_every: timedelta = timedelta(seconds=1)  # between two looks for what became ready
     poll: timedelta = timedelta(seconds=2)  # between two claims of an idle worker
+    policies_every: timedelta = timedelta(seconds=5)  # between two looks at what policies reach
 
     # What a worker runs at once.
     concurrency: int = 100  # coroutines, in one event loop
@@ -103,7 +104,10 @@ class Settings:
         self._argue()
 
     def _argue(self) -> None:
-        for name in ("beat", "recover_every", "promote_every", "poll", "connect_timeout"):
+        for name in (
+            *("beat", "recover_every", "promote_every", "poll", "policies_every"),
+            "connect_timeout",
+        ):
             require(getattr(self, name) > timedelta(0), f"{name}: it must be longer than 0s")
         for name in ("concurrency", "processes", "threads", "recycle_after"):
             require(getattr(self, name) > 0, f"{name}: it must be at least 1")

@@ -28,6 +28,7 @@ FROM_TEXT: dict[str, tuple[str, object]] = {
     "on_orphan": ("fail", "fail"),
     "promote_every": ("500ms", SECOND / 2),
     "poll": ("3s", 3 * SECOND),
+    "policies_every": ("1m", 60 * SECOND),
     "concurrency": ("500", 500),
     "processes": ("8", 8),
     "threads": ("4", 4),

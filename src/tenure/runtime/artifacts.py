@@ -5,7 +5,7 @@ import io
 import json
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -96,6 +96,15 @@ class Artifacts:
         with suppress(FileNotFoundError):
             self._fs.rm(self._root, recursive=True)
         self._ledger.forget()
+
+    def discard(self, urls: Collection[str], *, last: bool) -> Sequence[str]:
+        """Delete all there is, and say which of these are gone.
+
+        A folder may be another host's: what was not in it counts as gone only at the ``last`` look.
+        """
+        found = {artifact.url for artifact in self.list()}
+        self.delete_all()
+        return [url for url in urls if url in found or last or not self._is_local]
 
     def _path(self, name: str) -> str:
         path = f"{self._root}/{checked(name)}"

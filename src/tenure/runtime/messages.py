@@ -53,6 +53,7 @@ class Orders(msgspec.Struct, frozen=True):
     by: str
     grace: float  # seconds until it is killed
     cancellation_id: str | None = None  # none: a timeout, a drain or another job of higher priority
+    preserve: bool | None = None  # its artifacts; none: as its task says
 
 
 # From the keeper.

@@ -26,7 +26,7 @@ from tenure.runtime.keeper.drain import Drain, Drained
 from tenure.runtime.keeper.exchange import DESKS
 from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.schedules import Schedules
-from tenure.runtime.keeper.services import PRUNE_EVERY, Pruning, Recovery, every
+from tenure.runtime.keeper.services import PRUNE_EVERY, Pruning, Recovery, chores, every
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.watch import Watch
 from tenure.runtime.leftovers import Place, reap
@@ -208,6 +208,8 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
                 every(settings.recover_every, Recovery(keeper).run_once), name="recovery"
             )
             services.create_task(every(PRUNE_EVERY, Pruning(keeper).run_once), name="pruning")
+            for name, pause, run_once in chores(keeper):
+                services.create_task(every(pause, run_once), name=name)
             services.create_task(Watch(keeper).serve(), name="watch")
             services.create_task(drain.serve(), name="drain")
             services.create_task(_watch(keeper), name="guard")

@@ -3,13 +3,15 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import State
 from tenure.errors import StoreUnavailable, TenureError
 from tenure.runtime.guard.page import boottime
+from tenure.store.ruled import Bulk, Discard
+from tenure.store.store import AsyncStore
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 PRUNE_EVERY = timedelta(minutes=10)
+LOOKS = 8  # by workers for the artifacts of a job, before what nobody found counts as gone
 
 
 async def every(pause: timedelta, run_once: Callable[[], Awaitable[object]]) -> None:
@@ -81,3 +84,75 @@ class Pruning:
             more = True
             while more:
                 more = (await store.prune(keep, keep_events=settings.keep_events)).more
+
+
+class Policies:
+    """Stops what policies reach. Each is looked at once in a while, by whichever worker comes."""
+
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+
+    async def run_once(self) -> None:
+        # Half of it, because of the jitter: a look that comes a little early counts as the next.
+        every = self._keeper.settings.policies_every / 2
+        for store in self._keeper.stores:
+            more = True
+            while more:
+                enforced = await store.enforce_policies(every=every)
+                if enforced.stopped or enforced.failed:
+                    _log.info(
+                        "policies stopped %d jobs, and %d could not be stopped",
+                        enforced.stopped,
+                        enforced.failed,
+                    )
+                more = enforced.more
+
+
+class Bulks:
+    """Carries on bulk stops that somebody began."""
+
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+
+    async def run_once(self) -> None:
+        for store in self._keeper.stores:
+            before: Bulk | None = None
+            while (bulk := await store.advance_bulk()) is not None and bulk != before:
+                before = bulk
+
+
+class Discards:
+    """Deletes the artifacts of cancelled jobs that their own runner did not live to delete."""
+
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+
+    async def run_once(self) -> None:
+        for store in self._keeper.stores:
+            for discard in await store.discards():
+                await self._discard(store, discard)
+
+    async def _discard(self, store: AsyncStore, discard: Discard) -> None:
+        from tenure.runtime.artifacts import Artifacts, artifacts_url
+
+        where = artifacts_url(self._keeper.settings)
+        last = discard.tries >= LOOKS
+
+        def delete() -> Sequence[str]:
+            return Artifacts(where, store.tenant, discard.job_id).discard(discard.urls, last=last)
+
+        try:
+            gone = await asyncio.to_thread(delete)
+        except Exception as problem:  # noqa: BLE001 - of any store
+            _log.warning("artifacts of job %d are not deleted: %r", discard.job_id, problem)
+            await store.discarded(discard.job_id, (), error=repr(problem))
+        else:
+            await store.discarded(discard.job_id, gone)
+
+
+def chores(keeper: "Keeper") -> Iterator[tuple[str, timedelta, Callable[[], Awaitable[object]]]]:
+    """What policies and stops leave to be done: a name, how often, and what."""
+    often = keeper.settings.policies_every
+    yield "policies", often, Policies(keeper).run_once
+    yield "bulks", often, Bulks(keeper).run_once
+    yield "discards", often, Discards(keeper).run_once

@@ -42,6 +42,7 @@ class Stops:
             by=str(orders["by"]),
             grace=0.0 if force else float(limits.grace.total_seconds() if grace is None else grace),
             cancellation_id=str(orders["cancellation_id"]),
+            preserve=orders.get("preserve"),
         )
         last = Rung.KILLED if force else min(Rung(orders["last_rung"]), limits.last_rung)
         _log.info(

@@ -113,11 +113,26 @@ def _remove_files(attempt: Attempt, how: Mapping[str, Any]) -> None:
     folder = attempt.link.folder / str(attempt.work.run)
     if folder.exists():
         remove(folder)
-    cancelled = how["how"] == "stopped" and attempt.orders is not None
-    if cancelled and not attempt.work.preserve_artifacts:
-        assert attempt.orders is not None
-        if attempt.orders.intent is Intent.CANCEL and attempt.orders.cancellation_id is not None:
-            from tenure.runtime.artifacts import artifacts_of
+    if _is_discarded(attempt, how):
+        from tenure.runtime.artifacts import artifacts_of
 
+        try:
             artifacts_of(attempt).delete_all()
+        except Exception as problem:  # noqa: BLE001 - of any store; a keeper tries again
+            _log.warning("its artifacts are not deleted yet: %r", problem)
+        else:
             attempt.say(forget_artifacts=True)
+
+
+def _is_discarded(attempt: Attempt, how: Mapping[str, Any]) -> bool:
+    """Whether nobody wants its artifacts: it ends cancelled, and they are not to be preserved.
+
+    What is over its budget ends failed. Whatever is not deleted here, a keeper deletes.
+    """
+    orders = attempt.orders
+    if orders is None or orders.cancellation_id is None or orders.intent is not Intent.CANCEL:
+        return False
+    if attempt.committed or orders.by == "policy:budget":
+        return False
+    kept = attempt.work.preserve_artifacts if orders.preserve is None else orders.preserve
+    return not kept and (how["how"] == "stopped" or attempt.heard)
