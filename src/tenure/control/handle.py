@@ -1,6 +1,7 @@
 """A job from the outside: look at it, wait for it, stop it."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Generic, TypeVar, Unpack
 
 import msgspec
@@ -15,6 +16,7 @@ from tenure.control.following import (
     partials,
     stop,
 )
+from tenure.control.policies import stop_at
 from tenure.control.steps import Steps, one
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
@@ -24,6 +26,7 @@ from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
 from tenure.store.calls import controlling, looking
 from tenure.store.results import Explanation
+from tenure.store.ruled import Policy
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -105,6 +108,29 @@ class Handle(Generic[R]):
         self, reason: str | None = None, **how: Unpack[CancelOptions]
     ) -> CancellationRecord:
         return await self._atake(stop(self.id, Intent.CANCEL, reason, **how))
+
+    def cancel_at(
+        self,
+        at: datetime,
+        reason: str | None = None,
+        *,
+        strategy: str | None = None,
+        by: str | None = None,
+    ) -> Policy:
+        """Cancel it at this time, if it has not ended by then; said again, the new time counts."""
+        steps = stop_at(self.id, at, Intent.CANCEL, reason, strategy=strategy, by=by)
+        return self._take(steps)
+
+    async def acancel_at(
+        self,
+        at: datetime,
+        reason: str | None = None,
+        *,
+        strategy: str | None = None,
+        by: str | None = None,
+    ) -> Policy:
+        steps = stop_at(self.id, at, Intent.CANCEL, reason, strategy=strategy, by=by)
+        return await self._atake(steps)
 
     def pause(self, reason: str | None = None, **how: Unpack[StopOptions]) -> CancellationRecord:
         """Stop it so that it can go on later, from its checkpoint."""

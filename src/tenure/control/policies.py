@@ -1,0 +1,32 @@
+"""Stops that a policy carries out later."""
+
+from datetime import datetime
+
+from tenure.control.steps import Steps
+from tenure.domain.lifecycle import Intent
+from tenure.store.calls import ruling
+from tenure.store.ruled import Policy
+
+
+def stop_at(
+    job: int,
+    at: datetime,
+    intent: Intent = Intent.CANCEL,
+    reason: str | None = None,
+    *,
+    strategy: str | None = None,
+    by: str | None = None,
+) -> Steps[Policy]:
+    """Stop a job at this time, if it has not ended by then; said again, the new time counts.
+
+    The policy is gone when it has acted. Until then ``drop_policy`` with its name calls it off.
+    """
+    spec = {
+        "filter": {"id": job},
+        "when": {"at": at},
+        "intent": intent,
+        "strategy": strategy,
+        "reason": reason,
+    }
+    policy: Policy = yield ruling.set_policy(f"{intent}-at:{job}", spec, by=by)
+    return policy
