@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from fastapi import FastAPI
 
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
@@ -14,6 +13,18 @@ from tests.web.asking import Http, asking
 Bearer = Callable[..., dict[str, str]]
 
 
+@pytest.fixture(scope="session")
+def shared_client(shared_database: str) -> Iterator[Client]:
+    with Client(shared_database) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def shared_http(shared_client: Client) -> Iterator[Http]:
+    with asking(create_app(shared_client)) as http:
+        yield http
+
+
 @pytest.fixture
 def client(database: str) -> Iterator[Client]:
     with Client(database) as client:
@@ -21,15 +32,9 @@ def client(database: str) -> Iterator[Client]:
 
 
 @pytest.fixture
-def app(client: Client) -> FastAPI:
-    return create_app(client)
-
-
-@pytest.fixture
-def http(app: FastAPI) -> Iterator[Http]:
+def http(database: str, shared_http: Http) -> Http:
     """Somebody without a token."""
-    with asking(app) as http:
-        yield http
+    return shared_http
 
 
 @pytest.fixture

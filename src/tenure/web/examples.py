@@ -73,7 +73,7 @@ RESULT: dict[str, Any] = {
     "tasks_completed": [44],
     "runners_terminated": ["host-1:4711"],
     "slots_released": ["trees/oak"],
-    "artifacts_preserved": ["report.csv"],
+    "artifacts_preserved": ["42/report.csv"],
     "errors": [],
     "duration_seconds": 1.25,
     "status": "completed",

@@ -17,6 +17,7 @@ from tenure.web import examples
 from tenure.web.answers import Answer, page, place
 from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
 from tenure.web.entrance import behalf_of
+from tenure.web.limits import MOST_ON_A_PAGE
 from tenure.web.models import NewJobBody
 from tenure.web.openapi import says
 
@@ -48,6 +49,8 @@ async def enqueue(
     behalf = behalf_of(request)
     asked: Asked = await body(request, Asked)  # type: ignore[arg-type]
     several = [asked] if isinstance(asked, NewJobBody) else asked
+    if not 1 <= len(several) <= MOST_ON_A_PAGE:
+        raise InputRefused(f"one request enqueues 1 to {MOST_ON_A_PAGE} jobs")
     if idempotency_key is not None and len(several) != 1:
         raise InputRefused("an Idempotency-Key stands for one job; give each its `idempotency`")
     again = {"idempotency": idempotency_key} if idempotency_key else {}
