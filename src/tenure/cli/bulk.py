@@ -37,7 +37,7 @@ def cancel_many(
             to.show.line(preview)
         return
     jobs = "1 job is" if preview.stops == 1 else f"{preview.stops:,} jobs are"
-    to.show.confirm(f"{jobs} cancelled for good.", yes=yes)
+    to.show.confirm(f"{jobs} cancelled for good", yes=yes)
     bulk = to.send(ruling.bulk_stop(wanted, Intent.CANCEL, **how))
     if wait:
         bulk = _carried_out(to, bulk)

@@ -41,7 +41,7 @@ def _page(command: Any, ctx: Any) -> str:
             console.print()
             console.print(Text("Examples", "bold"))
             for line in command.epilog.split("\n"):
-                console.print(Padding(Text(line), (0, 0, 0, 2)), soft_wrap=True)
+                console.print(Text(f"  {line}"), soft_wrap=True)
     return "\n".join(line.rstrip() for line in page.get().splitlines())
 
 

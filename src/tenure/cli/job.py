@@ -20,7 +20,7 @@ command(
     "enqueue",
     "tenure job enqueue shop.crawl site=example.org pages=3",
     'tenure job enqueue shop.crawl --args \'{"site": "example.org"}\' --app shop.jobs:app',
-    "tenure job enqueue shop.crawl site=example.org --delay 10m --key nightly --wait",
+    "tenure job enqueue shop.crawl --delay 10m --key nightly --wait",
 )(enqueue)
 command(
     commands,

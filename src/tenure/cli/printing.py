@@ -115,13 +115,14 @@ class Printer:
             return True
         return False
 
-    def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before something that cannot be taken back; no is the end of the command."""
+    def confirm(self, what: str, *, yes: bool) -> None:
+        """Ask before something that cannot be taken back; a no is the end of the command."""
         if yes:
             return
         if not self.may_ask:
-            raise InputRefused(f"{question} Nobody is there to be asked; say --yes")
-        self.say(f"{question} [y/N] ", end="")
+            raise InputRefused(f"{what}, and nobody can be asked here; say --yes")
+        self.say(f"{what[0].upper()}{what[1:]}. Go on? [y/N] ", end="")
+        self.console.file.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             self.say("Nothing was done.")
             sys.exit(1)

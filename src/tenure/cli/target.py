@@ -55,7 +55,7 @@ def list_targets(
 @connected
 def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) -> None:
     """Give up on all failed jobs of a target: they are cancelled, and block it no longer."""
-    to.show.confirm(f"All failed jobs of {target} are cancelled for good.", yes=yes)
+    to.show.confirm(f"all failed jobs of {target} are cancelled for good", yes=yes)
     answer = to.send(controlling.clear(target=target, reason=reason))
     if to.show.json:
         to.show.document(answer)

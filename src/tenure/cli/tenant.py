@@ -81,7 +81,7 @@ def drop(
 ) -> None:
     """Delete a tenant with all its jobs and all that is on record of them."""
     to.shared.require("drop_tenant")
-    to.show.confirm(f"All jobs of {name} are deleted, with all that is on record.", yes=yes)
+    to.show.confirm(f"all jobs of {name} are deleted, with all that is on record of them", yes=yes)
     to.client.drop_tenant(name, force=force, by=to.shared.principal.name, via="cli")
     if to.show.json:
         to.show.document({"dropped": name})
