@@ -108,8 +108,8 @@ ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "anybody may name an owner",
         "bear",
-        "ELSE tenure.actor(d.owner) END",
-        "ELSE d.owner END",
+        "THEN tenure.actor(d.owner)",
+        "THEN d.owner",
         "roles::test_an_owner_of_a_job_is_named_by_a_delegate_only",
     ),
     Mutant(
@@ -121,8 +121,8 @@ ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "a producer may stop",
         "grant_verbs",
-        "ARRAY['enqueue', ",
-        "ARRAY['stop', 'enqueue', ",
+        "WHEN 'producer' THEN ARRAY['enqueue', ",
+        "WHEN 'producer' THEN ARRAY['stop', 'enqueue', ",
         "roles::test_each_kind_can_do_its_verbs_and_no_other",
     ),
 )

@@ -14,7 +14,7 @@ def _unseen(verb: str, *killed_by: str, schema: str = "tenant") -> Mutant:
 
 
 RECORDS: tuple[Mutant, ...] = (
-    _unseen("stop", "audit::test_every_action_leaves_exactly_one_row"),
+    _unseen("stop_job", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("ask_again", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("resume", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("clear", "audit::test_every_action_leaves_exactly_one_row"),

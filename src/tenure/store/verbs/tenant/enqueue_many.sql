@@ -14,6 +14,7 @@ DECLARE
     waits   tenure.reason;
     names   text;
     refusal json;
+    answer  json;
     problem text;
     ids     json;
 BEGIN
@@ -21,9 +22,12 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue_many takes a list of arguments, each a JSON object';
     END IF;
     IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key'] OR shared -> 'task' IS NULL THEN
-        RETURN (SELECT coalesce(json_agg(e -> 'id'), '[]') FROM json_array_elements(tenant.enqueue(
-            (SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]') FROM jsonb_array_elements(arguments) AS a),
-            shared, by, via, role)) AS e);
+        answer := tenant.enqueue(
+            (SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]') FROM jsonb_array_elements(arguments) AS a), shared, by, via, role);
+        IF json_typeof(answer) = 'object' THEN
+            RETURN answer;  -- forbidden
+        END IF;
+        RETURN (SELECT coalesce(json_agg(e -> 'id'), '[]') FROM json_array_elements(answer) AS e);
     END IF;
     d := (tenant.drafts('[{}]', shared))[1];
     refusal := tenant.forbidden_drafts(ARRAY[d], by, via, role);

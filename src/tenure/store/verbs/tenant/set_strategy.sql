@@ -24,7 +24,7 @@ BEGIN
             THEN format('%s is a number of seconds of zero or more; %s is not', o.key, o.value) END
         WHEN o.key IN ('force', 'cascade', 'preserve', 'rollback') THEN CASE WHEN jsonb_typeof(o.value) <> 'boolean'
             THEN format('%s is true or false; %s is neither', o.key, o.value) END
-        WHEN o.key = 'last_rung' THEN CASE WHEN o.value #>> '{}' NOT IN ('asked', 'interrupted', 'terminated', 'killed')
+        WHEN o.key = 'last_rung' THEN CASE WHEN coalesce(o.value #>> '{}', '') NOT IN ('asked', 'interrupted', 'terminated', 'killed')
             THEN format('last_rung is asked, interrupted, terminated or killed; %s is none of these', o.value) END
         ELSE format('a strategy has no option %L; it has grace, ask_for, force, last_rung, cascade, preserve and rollback', o.key) END AS wrong
     INTO problem FROM jsonb_each(options) AS o ORDER BY wrong LIMIT 1;
