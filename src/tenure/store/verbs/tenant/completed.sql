@@ -3,12 +3,12 @@
 CREATE OR REPLACE FUNCTION tenant.completed(worker uuid, job bigint, token bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    args CONSTANT jsonb := (
+    told CONSTANT jsonb := (
         SELECT p.args FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane JOIN tenant.payload AS p ON p.job_id = j.id
         WHERE j.id = completed.job AND j.state = 'running' AND j.worker_id = completed.worker AND j.token = completed.token
           AND l.task = 'tenure.rollback');
 BEGIN
-    IF args IS NULL THEN
+    IF told IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('job %s is no rollback that this worker runs', completed.job);
     END IF;
     RETURN (
@@ -16,6 +16,6 @@ BEGIN
             'secret', p.options -> 'secret', 'completed_at', j.ended_at) ORDER BY j.ended_at DESC, j.id DESC), '[]')
         FROM tenant.member AS m JOIN tenant.job AS j ON j.id = m.job_id JOIN tenant.lane AS l ON l.id = j.lane
         JOIN tenant.payload AS p ON p.job_id = j.id LEFT JOIN tenant.outcome AS o ON o.job_id = j.id
-        WHERE m.stop_id = tenant.cancellation_id(args ->> 'cancellation') AND m.became = 'completed'
-          AND (NOT args ? 'tasks' OR args -> 'tasks' @> to_jsonb(m.job_id)));
+        WHERE m.stop_id = tenant.cancellation_id(told ->> 'cancellation') AND m.became = 'completed'
+          AND (NOT told ? 'tasks' OR told -> 'tasks' @> to_jsonb(m.job_id)));
 END $$;
