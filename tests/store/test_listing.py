@@ -1,14 +1,18 @@
 """list_jobs: filtering and paging."""
 
+import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import State
+from tenure.domain.lifecycle import Intent, Reason, State, Status
+from tenure.domain.policy import FILTERS
 from tenure.errors import InputRefused
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker
@@ -48,6 +52,8 @@ def test_every_filter_finds_what_it_names_and_nothing_else(store: Store) -> None
         {"key": "k"},
         {"text": "example.ORG"},
         {"root": wanted.id},
+        {"id": wanted.id},
+        {"id": str(wanted.id)},
         {"queue": "slow", "tag": "red"},
     ]
     for filters in matching:
@@ -112,11 +118,117 @@ def test_pages_are_stable_while_jobs_come_and_change(store: Store) -> None:
     assert seen == jobs[::-1]
 
 
-def test_a_page_has_a_size_and_a_filter_makes_sense(store: Store) -> None:
+def test_a_page_has_a_size(store: Store) -> None:
     make_job(store)
     for n in (0, -1, 1001):
         with pytest.raises(InputRefused, match="a page of"):
             store.list_jobs(n=n)
-    for filters in ({"colour": "red"}, {"parent": "x"}, {"worker": "x"}, {"since": "x"}):
-        with pytest.raises(InputRefused):
-            store.list_jobs(filters)
+
+
+REFUSED: list[tuple[Any, str]] = [
+    ({"colour": "red"}, 'cannot be filtered by "?colour'),
+    ({"status": "asleep"}, 'status "asleep"; they can be pending, scheduled'),
+    ({"status": 5}, "status 5; they can be"),
+    ({"state": "queued"}, 'state "queued"; they can be pending, running'),
+    ({"state": ["pending"]}, "they can be pending, running"),
+    ({"parent": "x"}, 'parent takes the id of a job, and "x" is none'),
+    ({"root": 1.5}, "root takes the id of a job, and 1.5 is none"),
+    ({"id": 10**30}, "id takes the id of a job"),
+    ({"worker": "x"}, 'which is a UUID, and "x" is none'),
+    ({"since": "soon"}, 'a moment such as "2030-01-31T12:00:00Z", and "soon" is none'),
+    ({"until": "2030-02-31"}, "a moment such as"),
+    ({"queue": None}, "queue takes a text that is not empty, and null is none"),
+    ({"owner": ""}, 'owner takes a text that is not empty, and "" is none'),
+    ({"text": {}}, "text takes a text that is not empty"),
+    ([], "by a JSON object such as"),
+    ("x", "by a JSON object such as"),
+]
+
+
+@pytest.mark.parametrize(("written", "why"), REFUSED)
+def test_a_filter_that_makes_no_sense_is_refused_with_a_sentence(
+    written: Any, why: str, sql: psycopg.Connection
+) -> None:
+    with pytest.raises(psycopg.Error, match=why.replace('"?', ".?")) as refused:
+        sql.execute("SELECT tenure.list_jobs(%s)", (json.dumps(written),))
+    assert refused.value.sqlstate == "TN001"
+
+
+def test_the_store_refuses_in_the_same_words(store: Store) -> None:
+    with pytest.raises(InputRefused, match=r"by id, status, .* they can"):
+        store.list_jobs({"colour": "red"})
+    with pytest.raises(InputRefused, match="the id of a job"):
+        store.list_jobs({"parent": "x"})
+
+
+def test_names_of_filters_and_statuses_are_the_same_in_python_and_in_sql(
+    sql: psycopg.Connection,
+) -> None:
+    def complaint(filters: dict[str, Any]) -> str | None:
+        row = sql.execute("SELECT tenure.filter_complaint(%s)", (json.dumps(filters),)).fetchone()
+        assert row is not None
+        sentence: str | None = row[0]
+        return sentence
+
+    assert f"by {', '.join(FILTERS)} they can" in (complaint({"colour": "red"}) or "")
+    assert str(complaint({"status": "x"})).endswith(f"they can be {', '.join(Status)}")
+    for status in Status:
+        assert complaint({"status": status}) is None
+
+
+def test_what_is_secret_is_not_found_by_its_text(store: Store) -> None:
+    job = make_job(
+        store, args={"user": "ann", "password": "hunter2"}, options={"secret": ["password"]}
+    )
+    assert found(store, text="ANN") == [job]
+    assert found(store, text="hunter2") == []
+
+
+def test_a_filter_by_status_finds_what_has_this_status(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    """Every combination that a status is made of, whether or not a job can come to it."""
+    worker, leaving = make_worker(store), make_worker(store)
+    store.drain(leaving.id)
+    for intent in (Intent.CANCEL, Intent.PAUSE):
+        store.stop(make_job(store), intent=intent)
+    reasons = ("NULL", *(f"'{why}'" for why in Reason))
+    places: list[tuple[str, str, UUID | None]] = [("pending", why, None) for why in reasons]
+    places += [("running", "NULL", one.id) for one in (worker, leaving)]
+    places += [(state, "NULL", None) for state in ("paused", "completed", "failed", "cancelled")]
+    for stop in (None, 1, 2):
+        for attempt in (0, 2):
+            for state, reason, held_by in places:
+                job = make_job(store)
+                change = f"""
+                    UPDATE tenure.job SET state = '{state}', waiting = {reason},
+                        ready = {state == "pending" and reason == "NULL"},
+                        attempt = %s, worker_id = %s, stop_id = %s,
+                        ended_at = CASE WHEN '{state}' IN ('completed', 'failed', 'cancelled')
+                            THEN tenure.now() END
+                    WHERE id = %s"""
+                sql.execute(change.encode(), (attempt, held_by, stop, job))
+    said: dict[str, list[int]] = {status: [] for status in Status}
+    for job_id, status in sql.execute("SELECT id, status FROM tenure.jobs ORDER BY id DESC"):
+        said[status].append(job_id)
+    assert all(said.values())
+    assert {status: found(store, status=status) for status in Status} == said
+
+
+def test_a_page_of_a_rare_status_does_not_read_all_jobs(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    store.enqueue_many(NewJob(task="work"), [{}] * 5000)
+    sql.execute("UPDATE tenure.job SET state = 'completed', ready = false, ended_at = tenure.now()")
+    rare = make_job(store, queue="rare")
+    store.stop(rare)
+    sql.execute("VACUUM ANALYZE tenure.job")
+    for filters in ({"status": "cancelled"}, {"status": "queued"}, {"status": "running"}):
+        filtered = sql.execute("SELECT tenure.filtered_jobs(%s)", (json.dumps(filters),)).fetchone()
+        assert filtered is not None
+        plan = (
+            f"EXPLAIN (ANALYZE, FORMAT JSON) SELECT j.id {filtered[0]} ORDER BY j.id DESC LIMIT 9"
+        )
+        ((told,),) = sql.execute(plan.encode()).fetchall()
+        read = re.findall(r'"(?:Actual Rows|Rows Removed by Filter)": ([0-9]+)', json.dumps(told))
+        assert sum(map(int, read)) < 100, told
