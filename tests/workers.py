@@ -20,11 +20,14 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).parent.parent
 APP = "tests.apps.jobs:app"
+# For what must come, and nobody promises how soon: far longer than it takes on a machine that is
+# busy, shorter than every lease and poll that is not to be waited for.
+PATIENCE = 45.0
 # Short, so that a lost worker is missed within a test; long enough for a machine that is busy.
 FAST = {"TENURE_LEASE": "3s", "TENURE_BEAT": "500ms", "TENURE_RECOVER_EVERY": "300ms"}
 
 
-def eventually(look: Callable[[], T], what: str = "", within: float = 20.0) -> T:
+def eventually(look: Callable[[], T], what: str = "", within: float = PATIENCE) -> T:
     """What is looked for, as soon as it is there."""
     until = time.monotonic() + within
     while True:
@@ -45,7 +48,7 @@ class RunningWorker:
     def log(self) -> str:
         return self._log.read_text()
 
-    def says(self, text: str, within: float = 20.0) -> str:
+    def says(self, text: str, within: float = PATIENCE) -> str:
         """Its log, as soon as this text is in it."""
         eventually(lambda: text in self.log, f"{text!r} in:\n{self.log}", within)
         return self.log
@@ -53,7 +56,7 @@ class RunningWorker:
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
 
-    def ends(self, within: float = 30.0) -> int:
+    def ends(self, within: float = PATIENCE) -> int:
         """Its exit code, once it has ended."""
         return self.process.wait(within)
 
@@ -150,7 +153,7 @@ class Watcher:
     def state(self, job: int) -> State:
         return self._store.show(job).state
 
-    def becomes(self, job: int, *states: State, within: float = 20.0) -> State:
+    def becomes(self, job: int, *states: State, within: float = PATIENCE) -> State:
         wanted = set(states)
 
         def look() -> State | None:
@@ -161,7 +164,7 @@ class Watcher:
         assert found is not None
         return found
 
-    def record_ends(self, cancellation: str, within: float = 20.0) -> CancellationRecord:
+    def record_ends(self, cancellation: str, within: float = PATIENCE) -> CancellationRecord:
         def look() -> CancellationRecord | None:
             record = self._store.cancellation(cancellation)
             return record if record.completed_at is not None else None

@@ -163,6 +163,13 @@ async def lasts(ctx: Context, seconds: float) -> int:
 
 
 @app.task(retry=SOON)
+async def says_when_it_has_waited(ctx: Context) -> int:
+    attempt: int = await waits(ctx)
+    mark(f"waited-{ctx.job.id}")
+    return attempt
+
+
+@app.task(retry=SOON)
 async def blocks_its_loop(ctx: Context, seconds: float) -> int:
     begin(ctx)
     time.sleep(seconds)

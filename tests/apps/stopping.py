@@ -101,8 +101,9 @@ async def matches_without_end(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def hogs_in_a_coroutine(ctx: Context) -> None:
-    started(ctx)
-    hog()
+    with ctx.shield():  # a stop that comes before the C code would find it easy
+        started(ctx)
+        hog()
 
 
 @app.task(retry=0)
@@ -116,12 +117,12 @@ async def blocks_in_a_task(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def swallows_cancellation(ctx: Context) -> None:
-    started(ctx)
-    while True:
-        try:
-            await asyncio.sleep(NEVER)
-        except asyncio.CancelledError:
-            mark(f"swallowed-{ctx.job.id}")
+    try:
+        started(ctx)
+        await asyncio.sleep(NEVER)
+    except asyncio.CancelledError:  # which comes once
+        mark(f"swallowed-{ctx.job.id}")
+    await asyncio.sleep(NEVER)
 
 
 @app.task(retry=0, close_timeout="300ms")
@@ -183,8 +184,9 @@ def sleeps(ctx: Context) -> None:
 
 @app.task(retry=0)
 def hogs(ctx: Context) -> None:
-    started(ctx, os.getpid())
-    hog()
+    with ctx.shield():
+        started(ctx, os.getpid())
+        hog()
 
 
 @app.task(retry=0)
@@ -202,12 +204,12 @@ def reads_a_socket(ctx: Context) -> None:
 
 @app.task(retry=0)
 def swallows_interrupts(ctx: Context) -> None:
-    started(ctx, os.getpid())
-    while True:
-        try:
-            time.sleep(NEVER)
-        except BaseException:  # noqa: BLE001 - that is what it is about
-            mark(f"swallowed-{ctx.job.id}")
+    try:
+        started(ctx, os.getpid())
+        time.sleep(NEVER)
+    except BaseException:  # noqa: BLE001 - that is what it is about
+        mark(f"swallowed-{ctx.job.id}")
+    time.sleep(NEVER)
 
 
 @app.task(retry=0)
@@ -293,8 +295,9 @@ async def has_a_grandchild_async(ctx: Context) -> None:
 @app.task(retry=0)
 def hogs_with_a_grandchild(ctx: Context) -> None:
     start_grandchild(ctx.job.id)
-    started(ctx, os.getpid())
-    hog()
+    with ctx.shield():
+        started(ctx, os.getpid())
+        hog()
 
 
 @app.task(retry=0)
@@ -344,23 +347,32 @@ def function_finishes_its_page(ctx: Context) -> list[int]:
 @app.task(retry=0)
 async def ends_when_it_may(ctx: Context) -> str:
     """Hears of a stop, is not impressed, and ends when the test says so."""
-    started(ctx)
-    while not (may_go_on(ctx.job.id) and ctx.cancelled):
-        try:
+
+    async def wait() -> None:
+        while not (may_go_on(ctx.job.id) and ctx.cancelled):
             await asyncio.sleep(0.02)
-        except asyncio.CancelledError:
-            mark(f"swallowed-{ctx.job.id}")
+
+    try:
+        started(ctx)
+        await wait()
+    except asyncio.CancelledError:
+        mark(f"swallowed-{ctx.job.id}")
+        await wait()
     return "at last"
 
 
 @app.task(retry=0)
 def function_ends_when_it_may(ctx: Context) -> str:
-    started(ctx)
-    while not (may_go_on(ctx.job.id) and ctx.cancelled):
-        try:
+    def wait() -> None:
+        while not (may_go_on(ctx.job.id) and ctx.cancelled):
             time.sleep(0.02)
-        except asyncio.CancelledError:
-            mark(f"swallowed-{ctx.job.id}")
+
+    try:
+        started(ctx)
+        wait()
+    except asyncio.CancelledError:
+        mark(f"swallowed-{ctx.job.id}")
+        wait()
     return "at last"
 
 

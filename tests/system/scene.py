@@ -13,7 +13,7 @@ import psutil
 from tenure.domain.job import Job, NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
-from tests.workers import FAST, ROOT, RunningWorker, Watcher, eventually, running_worker
+from tests.workers import FAST, PATIENCE, ROOT, RunningWorker, Watcher, eventually, running_worker
 
 APP = "tests.apps.dying:app"
 # No test waits this long: whatever comes back sooner did not wait for a lease.
@@ -79,7 +79,7 @@ class Scene:
         except FileNotFoundError:
             return []
 
-    def ran(self, job: int, times: int = 1, within: float = 30.0) -> list[str]:
+    def ran(self, job: int, times: int = 1, within: float = PATIENCE) -> list[str]:
         eventually(lambda: len(self.runs(job)) >= times, f"job {job} runs {times} times", within)
         return self.runs(job)
 
@@ -90,7 +90,7 @@ class Scene:
         for job in jobs:
             (self.folder / f"go-{job}").touch()
 
-    def completes(self, *jobs: int, within: float = 30.0) -> list[Job]:
+    def completes(self, *jobs: int, within: float = PATIENCE) -> list[Job]:
         for job in jobs:
             self.watch.becomes(job, State.COMPLETED, within=within)
         return [self.store.show(job) for job in jobs]
@@ -106,7 +106,7 @@ class Scene:
 
     def grandchild(self, job: int) -> psutil.Process:
         place = self.folder / f"grandchild-{job}"
-        text = eventually(lambda: place.read_text() if place.exists() else "", "a grandchild", 30)
+        text = eventually(lambda: place.read_text() if place.exists() else "", "a grandchild")
         return psutil.Process(int(text))
 
     def outcomes(self, job: int) -> list[str]:

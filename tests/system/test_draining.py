@@ -62,12 +62,12 @@ def test_a_job_can_be_stopped_while_its_worker_drains(scene: Scene) -> None:
 def test_what_does_not_finish_is_released_and_another_worker_goes_on_from_the_checkpoint(
     scene: Scene, signals: int
 ) -> None:
-    grace = {1: "2s", 2: "60s"}[signals]
+    grace = {1: "6s", 2: "60s"}[signals]
     with scene.worker(TENURE_DRAIN_GRACE=grace) as worker:
         job = scene.start(dying.steps.new_job(5))
         stuck = scene.start(dying.waits_in_a_process.new_job())
         steps = scene.folder / f"steps-{job}"
-        eventually(lambda: len(steps.read_text().splitlines()) == 5, "all steps are done")
+        eventually(lambda: scene.store.show(job).checkpoint == {"done": 5}, "all steps are done")
         for _ in range(signals):
             worker.signal(signal.SIGTERM)
             worker.says("draining: SIGTERM")
@@ -86,7 +86,7 @@ def test_what_does_not_finish_is_released_and_another_worker_goes_on_from_the_ch
 
 
 def test_what_does_not_finish_is_paused_if_the_settings_say_so(scene: Scene) -> None:
-    with scene.worker(TENURE_DRAIN_GRACE="1s", TENURE_ON_DRAIN="pause") as worker:
+    with scene.worker(TENURE_DRAIN_GRACE="6s", TENURE_ON_DRAIN="pause") as worker:
         job = scene.start(dying.steps.new_job(3))
         eventually(lambda: scene.store.show(job).checkpoint == {"done": 3})
         assert worker.drain() == ExitCode.HANDED_OVER
@@ -121,11 +121,12 @@ def test_a_worker_that_waits_for_its_database_can_be_asked_to_leave(scene: Scene
 # At every point between the start of a worker and the start of its jobs
 
 
+@pytest.mark.parametrize("first", [0, 3, 6, 9, 12])
 def test_a_signal_at_any_moment_of_a_start_loses_no_job(
-    scene: Scene, sql: psycopg.Connection
+    scene: Scene, sql: psycopg.Connection, first: int
 ) -> None:
-    jobs = [scene.enqueue(dying.lasts.new_job(0.02)) for _ in range(200)]
-    for number in range(15):
+    jobs = [scene.enqueue(dying.lasts.new_job(0.02)) for _ in range(60)]
+    for number in range(first, first + 3):
         with scene.starting("--concurrency", "2") as worker:
             _come_along(worker, number)
             worker.signal(signal.SIGTERM)

@@ -12,7 +12,7 @@ import pytest
 from tenure.domain.lifecycle import Rung, State
 from tenure.store.store import Store
 from tests.apps import dying
-from tests.system.scene import LONG, Scene, runner_of, state_of
+from tests.system.scene import Scene, runner_of, state_of
 from tests.workers import RunningWorker, eventually, is_gone
 
 
@@ -49,12 +49,13 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
     dead = scene.only_worker()
     jobs = [scene.start(dying.waits.new_job()), scene.start(dying.waits_in_a_process.new_job())]
     old = [runner_of(first, scene.runs(job)[0]) for job in jobs]
-    # They end while nobody listens: what they have to say is said too late.
-    late = [scene.start(dying.lasts.new_job(seconds)) for seconds in (0.6, 0.9)]
+    late = scene.start(dying.says_when_it_has_waited.new_job())
     [keeper, *others] = first.tree
     stopped = [keeper, *others] if whole_tree else [keeper]
     stop(keeper)
-    eventually((scene.folder / f"lasted-{late[-1]}").exists)
+    # It ends while nobody listens: what it has to say is said too late.
+    scene.let_go(late)
+    eventually((scene.folder / f"waited-{late}").exists)
     stop(*stopped)
     with scene.worker() as second:
         for job in jobs:
@@ -67,7 +68,7 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
         scene.let_go(*jobs)
         done = scene.completes(*jobs)
         assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
-        scene.completes(*late)
+        scene.completes(late)
         eventually(lambda: len(scene.living()) == 2, "it is back under another name")
         assert second.drain() == 0
     assert dead != scene.only_worker()
@@ -112,13 +113,13 @@ def test_a_guard_that_does_not_move_is_noticed_and_its_jobs_run_again_unspent(
 
 
 def test_a_runner_that_is_frozen_keeps_its_job_and_can_still_be_stopped(scene: Scene) -> None:
-    with scene.worker(**{**LONG, "TENURE_LEASE": "1.2s"}) as worker:
+    with scene.worker() as worker:
         kept = scene.start(dying.waits_in_a_process.new_job())
         stopped = scene.start(dying.waits.new_job())
         runners = [runner_of(worker, scene.runs(job)[0]) for job in (kept, stopped)]
         stop(*runners)
         beats = worker.log.count("beat of worker")
-        eventually(lambda: worker.log.count("beat of worker") > beats + 4, "two leases pass")
+        eventually(lambda: worker.log.count("beat of worker") > beats + 12, "two leases pass")
         assert scene.watch.state(kept) is State.RUNNING
         record = scene.store.stop(stopped, grace=timedelta(seconds=1))
         ended = scene.watch.record_ends(record.cancellation_id)

@@ -74,6 +74,7 @@ def test_what_a_worker_killed_as_a_whole_leaves_is_reaped_by_the_next_one_on_its
         grandchild = scene.grandchild(family)
         temporary = Path((scene.folder / f"temp-{family}").read_text().strip())
         [secret] = temporary.parent.glob("*.sensitive")
+        eventually(lambda: len(worker.runners) == 3, "the spare is there too")
         kill_all([worker.tree[0], worker.guard, *worker.runners])
         worker.ends()
         assert not is_gone(grandchild), "nobody was there to see to it"

@@ -14,7 +14,7 @@ import pytest
 from tenure.runtime.keeper.life import ExitCode
 from tenure.store.store import Store
 from tests.system.scene import Scene
-from tests.workers import FAST, eventually, is_gone
+from tests.workers import FAST, PATIENCE, eventually, is_gone
 
 PROGRAM = """
 import asyncio, os, signal, sys, time
@@ -107,19 +107,19 @@ def test_a_worker_beside_a_program_runs_its_jobs_and_touches_no_signal_handler(
         assert service.says("handlers") == "untouched"
         (scene.folder / "go").touch()
         assert int(service.says("exit")) == ExitCode.DRAINED
-        assert service.process.wait(20) == 0
+        assert service.process.wait(PATIENCE) == 0
         eventually(lambda: is_gone(keeper))
     scene.completes(job)
 
 
 def test_a_drain_of_its_own_grace_hands_over_what_does_not_finish(scene: Scene) -> None:
-    with program(scene, GUARDED, "1s") as service:
+    with program(scene, GUARDED, "6s") as service:
         service.says("pid")
         service.says("result")
         job = int(service.says("job"))
         service.says("handlers")
         assert int(service.says("exit")) == ExitCode.HANDED_OVER
-        assert service.process.wait(20) == 0
+        assert service.process.wait(PATIENCE) == 0
     assert scene.store.show(job).attempt == 0
 
 
@@ -130,7 +130,7 @@ def test_a_worker_whose_program_is_killed_drains_and_ends(scene: Scene) -> None:
         job = int(service.says("job"))
         everything = [keeper, *keeper.children(recursive=True)]
         service.process.send_signal(signal.SIGKILL)
-        service.process.wait(20)
+        service.process.wait(PATIENCE)
         eventually(lambda: [w for w in scene.store.workers() if w.status == "draining"])
         (scene.folder / "go").touch()
         scene.completes(job)
@@ -139,5 +139,5 @@ def test_a_worker_whose_program_is_killed_drains_and_ends(scene: Scene) -> None:
 
 def test_a_program_that_starts_its_worker_when_imported_is_told_what_to_do(scene: Scene) -> None:
     with program(scene, UNGUARDED, "1s") as service:
-        assert service.process.wait(30) != 0
+        assert service.process.wait(PATIENCE) != 0
         assert "put it under `if __name__ == '__main__':`" in service.errors()

@@ -10,8 +10,8 @@ from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.conftest import wipe
-from tests.system.scene import LONG, Scene, runner_of
-from tests.workers import RunningWorker
+from tests.system.scene import LONG, Scene, runner_of, state_of
+from tests.workers import RunningWorker, eventually
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def scene(
 @pytest.fixture(scope="module")
 def worker(scene: Scene) -> Iterator[RunningWorker]:
     # Nor does anything wait for a poll.
-    with scene.worker(TENURE_POLL="60s", **LONG) as worker:
+    with scene.worker(TENURE_POLL="1h", **LONG) as worker:
         yield worker
 
 
@@ -76,7 +76,9 @@ def test_when_nobody_was_on_the_cpu_all_are_given_back_once_and_then_run_alone(
     scene: Scene, worker: RunningWorker
 ) -> None:
     jobs = [scene.start(dying.sleeps_first.new_job()) for _ in range(3)]
-    kill(worker, scene.runs(jobs[0])[0])
+    runner = runner_of(worker, scene.runs(jobs[0])[0])
+    eventually(lambda: state_of(runner) == "S", "the last one sleeps too")
+    os.kill(runner.pid, signal.SIGKILL)
     for done in scene.completes(*jobs):
         assert (done.result, done.crashes) == (1, 1)
         assert scene.outcomes(done.id) == ["released"]

@@ -88,7 +88,9 @@ def test_a_stop_of_a_job_that_has_timed_out_and_does_not_end_is_a_stop(stage: St
 def test_a_job_over_its_deadline_is_stopped_on_record(stage: Stage, task: Task[..., Any]) -> None:
     handle = task.using(deadline="1500ms", retry=3).enqueue()
     record = stopped_by(stage, handle, "deadline")
-    stage.is_stopped(handle, record, "interrupted")
+    # On a busy machine it may pass before the job has a runner.
+    rungs = ["interrupted"] if stage.lines(f"started-{handle.id}") else ["interrupted", "asked"]
+    stage.is_stopped(handle, record, *rungs)
     assert "deadline" in record.reason
     job = stage.store.show(handle.id)
     assert (job.cancelled_by, job.attempt) == ("policy:deadline", 1)

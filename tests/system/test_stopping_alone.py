@@ -20,16 +20,16 @@ def test_stops_work_with_all_slots_full(shared_database: str, tmp_path: Path) ->
         "--processes",
         "1",
     ) as stage:
-        for running, waiting in (
-            (stopping.sleeps_async, stopping.quick),
-            (stopping.sleeps, stopping.quick_function),
-            (stopping.hogs, stopping.quick_function),
+        for running, waiting, grace, rung in (
+            (stopping.sleeps_async, stopping.quick, "1h", "interrupted"),
+            (stopping.sleeps, stopping.quick_function, "1h", "interrupted"),
+            (stopping.hogs, stopping.quick_function, "1s", "killed"),
         ):
             busy = stage.start(running)
             behind, dropped = waiting.enqueue(), waiting.enqueue()
             dropped.cancel(reason="enough")
             assert stage.watch.state(dropped.id) is State.CANCELLED
-            stage.is_stopped(busy, stage.stop(busy, grace="1s"), "interrupted", "killed")
+            stage.is_stopped(busy, stage.stop(busy, grace=grace), rung)
             assert behind.result(timeout="20s") == "done"
 
 
@@ -41,16 +41,16 @@ def test_stops_are_heard_while_the_worker_drains(shared_database: str, tmp_path:
         "stopping",
         TENURE_DRAIN_GRACE="60s",
     ) as stage:
-        handles: list[Handle[None]] = [
-            stage.start(stopping.sleeps_async),
-            stage.start(stopping.swallows_cancellation),
-            stage.start(stopping.sleeps),
+        handles: list[tuple[Handle[None], str]] = [
+            (stage.start(stopping.sleeps_async), "1h"),
+            (stage.start(stopping.swallows_cancellation), "1s"),
+            (stage.start(stopping.sleeps), "1h"),
         ]
         stage.worker.signal(signal.SIGTERM)
         stage.worker.says("draining")
         rungs = []
-        for handle in handles:
-            record = stage.stop(handle, grace="1s")
+        for handle, grace in handles:
+            record = stage.stop(handle, grace=grace)
             assert stage.watch.state(handle.id) is State.CANCELLED
             rungs += [member.rung for member in record.members]
         assert rungs == ["interrupted", "killed", "interrupted"]

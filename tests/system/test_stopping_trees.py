@@ -60,10 +60,11 @@ def test_a_tree_with_one_that_will_not_stop_is_cancelled_when_that_one_is_gone(
     parent = stage.start(stopping.runs_beside_its_children)
     children = children_of(stage, parent)
     stubborn = stage.start(stopping.swallows_cancellation.using(parent=parent.id))
-    asked = parent.cancel(reason="enough", grace="1500ms")
+    asked = parent.cancel(reason="enough", grace="1h")
     for child in children:
         stage.watch.becomes(child.id, State.CANCELLED)
     assert stage.watch.state(parent.id) is not State.CANCELLED
+    parent.cancel(reason="now", force=True)
     record = stage.watch.record_ends(asked.cancellation_id)
     stage.is_stopped(stubborn, record, "killed")
     assert stage.watch.state(parent.id) is State.CANCELLED
