@@ -125,7 +125,7 @@ def test_a_worker_that_waits_for_its_database_can_be_asked_to_leave(scene: Scene
 def test_a_signal_at_any_moment_of_a_start_loses_no_job(
     scene: Scene, sql: psycopg.Connection, first: int
 ) -> None:
-    jobs = [scene.enqueue(dying.lasts.new_job(0.02)) for _ in range(60)]
+    jobs = [scene.enqueue(dying.lasts.new_job(0.02)) for _ in range(200)]
     for number in range(first, first + 3):
         with scene.starting("--concurrency", "2") as worker:
             _come_along(worker, number)
