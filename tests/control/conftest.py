@@ -1,0 +1,54 @@
+"""What is said to the database by async code, and how seldom it is looked at."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tenure.control import hub, looks
+from tenure.store.call import Call
+from tenure.store.store import AsyncStore
+from tests.control.watched import soon
+
+Answered = Callable[[int], Awaitable[None]]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The verbs that were sent by async code."""
+    verbs: list[str] = []
+    send = AsyncStore.send
+
+    async def noted(self: AsyncStore, call: Call[Any]) -> Any:
+        verbs.append(call.verb)
+        return await send(self, call)
+
+    monkeypatch.setattr(AsyncStore, "send", noted)
+    return verbs
+
+
+@pytest.fixture
+def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks so seldom that only a notice can explain a change that is seen."""
+    monkeypatch.setattr(looks, "FIRST_PAUSE", 600.0)
+    monkeypatch.setattr(hub, "EVERY", 600.0)
+    monkeypatch.setattr(hub, "EVERYTHING_EVERY", 600.0)
+
+
+@pytest.fixture
+def answered(monkeypatch: pytest.MonkeyPatch) -> Answered:
+    """Wait until this many stops have been answered."""
+    answers: list[str] = []
+    send = AsyncStore.send
+
+    async def noted(self: AsyncStore, call: Call[Any]) -> Any:
+        answer = await send(self, call)
+        answers.append(call.verb)
+        return answer
+
+    monkeypatch.setattr(AsyncStore, "send", noted)
+
+    async def wait(count: int) -> None:
+        await soon(lambda: answers.count("stop") >= count, f"{count} answers")
+
+    return wait
