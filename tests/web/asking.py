@@ -12,7 +12,8 @@ from fastapi import FastAPI
 class Http:
     """Plain calls of an app; its event loop turns only while somebody asks."""
 
-    def __init__(self, runner: asyncio.Runner, sender: httpx.AsyncClient) -> None:
+    def __init__(self, app: FastAPI, runner: asyncio.Runner, sender: httpx.AsyncClient) -> None:
+        self._app = app
         self._runner = runner
         self._sender = sender
 
@@ -40,12 +41,15 @@ class Http:
 
         return self._runner.run(all_of_them())
 
+    def opens(self, path: str, headers: dict[str, str]) -> tuple[int, str]:
+        """The status and the beginning of an answer that may never end, and leave."""
+        return self._runner.run(_opened(self._app, path, headers))
+
     def as_(self, headers: dict[str, str]) -> "Http":
         """The same app, asked by somebody else."""
         transport, base = self._sender._transport, self._sender.base_url
-        return Http(
-            self._runner, httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
-        )
+        sender = httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
+        return Http(self._app, self._runner, sender)
 
 
 @contextmanager
@@ -55,9 +59,41 @@ def asking(app: FastAPI, base_url: str = "http://tenure") -> Iterator[Http]:
         runner.run(lifespan.__aenter__())
         transport = httpx.ASGITransport(app, raise_app_exceptions=True)
         try:
-            yield Http(runner, httpx.AsyncClient(transport=transport, base_url=base_url))
+            yield Http(app, runner, httpx.AsyncClient(transport=transport, base_url=base_url))
         finally:
             runner.run(lifespan.__aexit__(None, None, None))
+
+
+async def _opened(app: FastAPI, path: str, headers: dict[str, str]) -> tuple[int, str]:
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "server": ("tenure", 80),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    begun = asyncio.Event()
+    status, text = 0, b""
+
+    async def receive() -> dict[str, Any]:
+        await begun.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        nonlocal status, text
+        status = message.get("status", status)
+        text += message.get("body", b"")
+        if b"data" in text or not message.get("more_body", True):
+            begun.set()
+
+    await app(scope, receive, send)
+    return status, text.decode()
 
 
 def problem(answer: httpx.Response) -> tuple[int, str, str]:

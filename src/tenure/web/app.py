@@ -48,11 +48,10 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=lambda route: route.name,
     )
     app.state.tenure = shared
     for routes in api.ROUTES:
-        app.include_router(routes)
+        app.router.routes.extend(routes.routes)
     handle(app)
     describe(app)
     app.add_middleware(Entrance, recognizer=recognizer)

@@ -214,3 +214,37 @@ TENANT: dict[str, Any] = {
     "created_at": WHEN,
     "paused": False,
 }
+PREVIEW: dict[str, Any] = {
+    "total": 12,
+    "by_status": {"queued": 9, "running": 2, "completed": 1},
+    "stops": 11,
+    "untouched": 1,
+    "others": 0,
+}
+BULK: dict[str, Any] = {
+    "id": 1,
+    "filter": {"queue": "crawl"},
+    "intent": "cancel",
+    "options": {},
+    "reason": "wrong site",
+    "initiated_by": "ada",
+    "via": "rest",
+    "created_at": WHEN,
+    "total": 11,
+    "done": 11,
+    "refused": 0,
+    "failed": 0,
+    "status": "completed",
+    "ended_at": WHEN,
+    "error": None,
+}
+POLICY: dict[str, Any] = {
+    "name": "stale",
+    "spec": {"filter": {"queue": "crawl"}, "when": {"waiting": "2h"}, "intent": "cancel"},
+    "enabled": True,
+    "created_at": WHEN,
+    "created_by": "root",
+    "checked_at": None,
+    "last_error": None,
+    "stopped": 0,
+}

@@ -9,6 +9,7 @@ import msgspec
 
 from tenure.domain.cancellation import CancellationStatus, CancellationStep
 from tenure.domain.job import JSON, After
+from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import Role
 from tenure.store.results import Token
 
@@ -79,14 +80,19 @@ class StopBody(Body, frozen=True, kw_only=True):
     wait: Length | None = None  # for its end, before this request is answered
 
 
-class CancelBody(StopBody, frozen=True, kw_only=True):
-    """How a job is cancelled; what is left out is as the strategy says, else as the task says."""
+class Manner(StopBody, frozen=True, kw_only=True):
+    """How jobs are cancelled; what is left out is as the strategy says, else as the task says."""
 
     cascade: bool | None = None
     rollback: bool | None = None  # undo what its tasks had completed
-    rollback_tasks: tuple[int, ...] | None = None  # only what these had
     strategy: str | None = None
-    preserve: bool | None = None
+    preserve: bool | None = None  # keep the artifacts
+
+
+class CancelBody(Manner, frozen=True, kw_only=True):
+    """How a job is cancelled; what is left out is as the strategy says, else as the task says."""
+
+    rollback_tasks: tuple[int, ...] | None = None  # undo only what these had completed
 
 
 class ResumeBody(Body, frozen=True):
@@ -210,6 +216,35 @@ class StrategyBody(Body, frozen=True):
     cascade: bool | None = None
     preserve: bool | None = None
     rollback: bool | None = None
+
+
+class BulkPreviewBody(Body, frozen=True, kw_only=True):
+    """Which jobs would be stopped."""
+
+    filter: dict[str, JSON]  # as in the list of jobs; {}: all
+    intent: Intent = Intent.CANCEL
+    force: bool = False
+
+
+class BulkBody(Manner, frozen=True, kw_only=True):
+    """Which jobs are stopped, and how."""
+
+    filter: dict[str, JSON]  # as in the list of jobs; {}: all
+    intent: Intent = Intent.CANCEL
+
+
+class PolicyBody(Body, frozen=True, kw_only=True):
+    """Which jobs are stopped, when, and how."""
+
+    when: dict[str, JSON]
+    filter: dict[str, JSON] = {}
+    intent: Intent = Intent.CANCEL
+    strategy: str | None = None
+    reason: str | None = None
+    enabled: bool = True
+
+    def spec(self) -> dict[str, JSON]:
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "enabled"}
 
 
 class Dropped(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ async def stopped(
     request: Request, behalf: Behalf, job: int, intent: Intent, asked: StopBody
 ) -> Answer:
     """200 with the result if all has stopped in time, else 202 with the record."""
-    wait = _bound(asked)
+    wait = bound(asked.wait)
     record = await _asked(behalf, job, intent, asked)
     if record.completed_at is None:
         record = await _end(request, behalf, record, wait)
@@ -37,6 +37,14 @@ async def stopped(
         return Answer(record.result())
     where = place(request, f"/api/cancellations/{record.cancellation_id}")
     return Answer(record, 202, {"location": where})
+
+
+def bound(wait: Length | None) -> timedelta:
+    """How long a request waits for what it asks for."""
+    seconds = WAIT if wait is None else length("wait", wait)
+    if seconds is None or seconds > LONGEST_WAIT:
+        raise InputRefused(f"wait: {in_words(LONGEST_WAIT)} is the most; look again later")
+    return seconds
 
 
 def length(name: str, value: Length | None) -> timedelta | None:
@@ -96,10 +104,3 @@ async def _end(
         await ended(gone)
         await ended(following)
     return seen
-
-
-def _bound(asked: StopBody) -> timedelta:
-    wait = WAIT if asked.wait is None else length("wait", asked.wait)
-    if wait is None or wait > LONGEST_WAIT:
-        raise InputRefused(f"wait: {in_words(LONGEST_WAIT)} is the most; watch the record instead")
-    return wait

@@ -1,16 +1,19 @@
 """The REST API, one file for each noun."""
 
 from tenure.web.api import (
+    bulk,
     cancellations,
     events,
     health,
     jobs,
     kept,
     overview,
+    policies,
     pools,
     queues,
     stopping,
     strategies,
+    tenants,
     tokens,
     workers,
 )
@@ -27,6 +30,9 @@ ROUTES = tuple(
         pools,
         workers,
         strategies,
+        policies,
+        bulk,
+        tenants,
         tokens,
         overview,
         health,

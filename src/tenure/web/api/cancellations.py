@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 
 from tenure.domain.cancellation import CancellationRecord
@@ -12,9 +12,9 @@ from tenure.web.answers import Answer, place
 from tenure.web.asking import Limit, body
 from tenure.web.entrance import behalf_of
 from tenure.web.models import RollbackBody, RollbackJob
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api/cancellations", tags=["cancellations"])
+routes = router("cancellations", "/api/cancellations")
 
 Offset = Annotated[int, Query(ge=0, le=(1 << 31) - 1, description="How many to pass over.")]
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import Header
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,10 +14,10 @@ from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
 from tenure.web.asking import JobId, shared, who_and_which
 from tenure.web.entrance import behalf_of
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 from tenure.web.streams import Events, Stream
 
-routes = APIRouter(prefix="/api", tags=["events"])
+routes = router("events", "/api")
 
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event that was seen.", max_length=100)

@@ -1,15 +1,14 @@
 """Whether the server lives, and whether it can do anything. Open to all; says only yes or no."""
 
-from fastapi import APIRouter
 from starlette.requests import Request
 
 from tenure.errors import StoreUnavailable
 from tenure.web.answers import Answer
 from tenure.web.asking import shared
 from tenure.web.models import Health
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(tags=["health"])
+routes = router("health")
 
 
 @routes.get("/healthz", **says(Health, example={"status": "ok"}))

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from starlette.requests import Request
 
 from tenure.control.by_name import enqueued, job_of
@@ -19,9 +19,9 @@ from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
 from tenure.web.entrance import behalf_of
 from tenure.web.limits import MOST_ON_A_PAGE
 from tenure.web.models import NewJobBody
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api/jobs", tags=["jobs"])
+routes = router("jobs", "/api/jobs")
 
 Asked = NewJobBody | list[NewJobBody]
 

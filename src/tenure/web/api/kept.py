@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,9 +12,9 @@ from tenure.web.answers import Answer
 from tenure.web.artifacts import Download, opened
 from tenure.web.asking import Above, JobId, Limit, who_and_which
 from tenure.web.models import ArtifactSeen, LogLine, Partial
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api/jobs/{job_id}", tags=["what jobs leave behind"])
+routes = router("what jobs leave behind", "/api/jobs/{job_id}")
 
 
 @routes.get("/partials", **says(tuple[Partial, ...], wrong=(404,), example=[examples.PARTIAL]))

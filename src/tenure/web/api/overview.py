@@ -1,6 +1,5 @@
 """The whole at a glance: statistics and the audit trail."""
 
-from fastapi import APIRouter
 from starlette.requests import Request
 
 from tenure.store.calls import looking
@@ -9,9 +8,9 @@ from tenure.web import examples
 from tenure.web.answers import Answer, page
 from tenure.web.asking import Below, Limit
 from tenure.web.entrance import behalf_of
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api", tags=["overview"])
+routes = router("overview", "/api")
 
 
 @routes.get("/statistics", **says(Statistics, example=examples.STATISTICS))

@@ -1,6 +1,5 @@
 """Pools and their slots."""
 
-from fastapi import APIRouter
 from starlette.requests import Request
 
 from tenure.errors import NotFound
@@ -12,9 +11,9 @@ from tenure.web.api.queues import PAUSES, pausing
 from tenure.web.asking import body
 from tenure.web.entrance import behalf_of
 from tenure.web.models import PoolBody, SlotsBody, Why
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api/pools", tags=["pools"])
+routes = router("pools", "/api/pools")
 
 
 @routes.get("", **says(tuple[Pool, ...], example=[examples.POOL]))

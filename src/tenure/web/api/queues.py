@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from msgspec import structs
 from starlette.requests import Request
 
@@ -13,9 +13,9 @@ from tenure.web.answers import Answer
 from tenure.web.asking import Limit, body
 from tenure.web.entrance import behalf_of
 from tenure.web.models import Cleared, Paused, QueueSeen, Why
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api", tags=["queues and targets"])
+routes = router("queues and targets", "/api")
 
 PAUSES: dict[str, Any] = says(
     Paused, takes=Why, sent={"reason": "deployment"}, example={"paused": True, "unpaused": None}

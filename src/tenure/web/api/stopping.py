@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 
 from tenure.control.steps import Steps
@@ -24,10 +23,10 @@ from tenure.web.models import (
     StopBody,
     Why,
 )
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 from tenure.web.stops import stopped
 
-routes = APIRouter(tags=["stopping"])
+routes = router("stopping")
 
 _STOPS: dict[str, Any] = {
     "also": {202: CancellationRecord},

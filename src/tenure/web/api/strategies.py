@@ -1,6 +1,5 @@
 """Strategies: named ways to stop."""
 
-from fastapi import APIRouter
 from starlette.requests import Request
 
 from tenure.store.calls import controlling, looking
@@ -10,10 +9,10 @@ from tenure.web.answers import Answer
 from tenure.web.asking import body
 from tenure.web.entrance import behalf_of
 from tenure.web.models import Dropped, StrategyBody
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 from tenure.web.stops import length
 
-routes = APIRouter(prefix="/api/strategies", tags=["strategies"])
+routes = router("strategies", "/api/strategies")
 
 
 @routes.get("", **says(tuple[Strategy, ...], example=[examples.STRATEGY]))

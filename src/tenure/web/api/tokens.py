@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from starlette.requests import Request
 
 from tenure.control.tokens import amake_token
@@ -15,10 +15,10 @@ from tenure.web.asking import body
 from tenure.web.entrance import behalf_of
 from tenure.web.limits import MOST_ID
 from tenure.web.models import NewToken, TokenBody, Why
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 from tenure.web.stops import length
 
-routes = APIRouter(prefix="/api/tokens", tags=["tokens"])
+routes = router("tokens", "/api/tokens")
 
 
 @routes.get("", **says(tuple[Token, ...], example=[examples.TOKEN]))

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from fastapi import APIRouter
 from msgspec import structs
 from starlette.requests import Request
 
@@ -13,9 +12,9 @@ from tenure.web.answers import Answer
 from tenure.web.asking import body
 from tenure.web.entrance import behalf_of
 from tenure.web.models import Draining, Why
-from tenure.web.openapi import says
+from tenure.web.openapi import router, says
 
-routes = APIRouter(prefix="/api/workers", tags=["workers"])
+routes = router("workers", "/api/workers")
 
 
 @routes.get("", **says(tuple[Worker, ...], example=[examples.WORKER]))

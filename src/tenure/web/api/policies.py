@@ -1,0 +1,44 @@
+"""Policies: rules by which jobs are stopped."""
+
+from starlette.requests import Request
+
+from tenure.store.calls import looking, ruling
+from tenure.store.ruled import Policy
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.asking import body
+from tenure.web.entrance import behalf_of
+from tenure.web.models import Dropped, PolicyBody
+from tenure.web.openapi import router, says
+
+routes = router("policies", "/api/policies")
+
+
+@routes.get("", **says(tuple[Policy, ...], example=[examples.POLICY]))
+async def list_policies(request: Request) -> Answer:
+    """Policies by name, and how many jobs each has stopped."""
+    return Answer(await behalf_of(request).asend(looking.policies()))
+
+
+@routes.put(
+    "/{name:path}",
+    **says(
+        Policy,
+        takes=PolicyBody,
+        sent=examples.POLICY["spec"],
+        wrong=(404,),
+        example=examples.POLICY,
+    ),
+)
+async def set_policy(request: Request, name: str) -> Answer:
+    """Make or change a policy; an operator may make one for a job of its own."""
+    asked = await body(request, PolicyBody)
+    return Answer(
+        await behalf_of(request).asend(ruling.set_policy(name, asked.spec(), enabled=asked.enabled))
+    )
+
+
+@routes.delete("/{name:path}", **says(Dropped, wrong=(404,), example={"dropped": "stale"}))
+async def drop_policy(request: Request, name: str) -> Answer:
+    """Delete a policy; what it has stopped stays stopped."""
+    return Answer(await behalf_of(request).asend(ruling.drop_policy(name)))

@@ -1,0 +1,254 @@
+"""For every route: what it needs, and a request that whoever may is granted."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tenure.control.client import Client
+from tenure.domain.job import NEVER, NewJob
+from tenure.domain.lifecycle import Intent
+from tenure.domain.principal import Role
+from tenure.domain.tenant import DEFAULT
+from tenure.store.outcomes import Artifact, Ending, Report
+from tests.factories import Worker, make_worker
+
+OWNER = "ada"
+MARK = "seen-by-nobody-else"  # in whatever belongs to the default tenant
+
+Request = tuple[str, Any]  # the path, and the body
+
+
+class Scene:
+    """Things of the default tenant, new for every request."""
+
+    def __init__(self, client: Client, folder: Path) -> None:
+        self.store = client.store
+        self._folder = folder
+
+    def job(self, **more: Any) -> int:
+        args = {"mark": MARK}
+        draft = NewJob(task="work", args=args, owner=OWNER, key=self.name(), **more)
+        [made] = self.store.enqueue(draft)
+        return made.id
+
+    def name(self) -> str:
+        """Of something that there is."""
+        return f"{MARK}-{uuid4()}"
+
+    def new(self) -> str:
+        """For something that there is not."""
+        return f"new-{uuid4()}"
+
+    def held(self, **more: Any) -> tuple[int, Worker, int]:
+        """A job that a worker holds."""
+        queue = self.new()
+        job = self.job(queue=queue, **more)
+        worker = make_worker(self.store, timedelta(hours=1), queues=[queue])
+        return job, worker, worker.claim_one().token
+
+    def failed(self) -> int:
+        job, worker, _ = self.held(max_attempts=1)
+        [claimed] = self.store.held(worker.id)
+        assert claimed.job == job
+        self.store.crash(worker.id, [Ending(job=job, token=claimed.token)])
+        return job
+
+    def paused(self, **more: Any) -> int:
+        job = self.job(**more)
+        self.store.stop(job, intent=Intent.PAUSE)
+        return job
+
+    def cancelled(self) -> int:
+        job = self.job()
+        self.store.stop(job)
+        return job
+
+    def record(self) -> str:
+        return self.store.cancellation(job=self.cancelled()).cancellation_id
+
+    def unqueued(self) -> int:
+        return self.job(run_at=NEVER)
+
+    def artifact(self) -> int:
+        job, worker, token = self.held()
+        place = self._folder / "default" / str(job)
+        place.mkdir(parents=True)
+        (place / "report.txt").write_text(MARK)
+        kept = [Artifact("report.txt", f"file://{place}/report.txt", len(MARK))]
+        self.store.report(worker.id, [Report(job=job, token=token, artifacts=kept)])
+        return job
+
+    def pool(self) -> str:
+        return self.store.create_pool(self.name(), ["oak", "elm"]).name
+
+    def strategy(self) -> str:
+        return self.store.set_strategy(self.name(), {"grace": 5}).name
+
+    def policy(self) -> str:
+        return self.store.set_policy(self.name(), {"when": {"age": "100d"}}).name
+
+    def bulk(self) -> int:
+        return self.store.bulk_stop({"queue": self.name()}).id
+
+
+@dataclass(frozen=True)
+class Case:
+    make: Callable[[Scene], Request]
+    needs: Role = Role.VIEWER
+    mine: bool = False  # of operators, only for the owner of the job
+    streams: bool = False
+    elsewhere: tuple[int, ...] = (404,)  # what it answers an admin of another tenant
+    granted: tuple[int, ...] = (200, 201, 202)
+
+
+def _reads(path: str) -> Case:
+    """The same path for all; each tenant sees its own."""
+    return Case(lambda _: (path, None), elsewhere=(200,))
+
+
+def _admins(make: Callable[[Scene], Request], *elsewhere: int) -> Case:
+    return Case(make, Role.ADMIN, elsewhere=elsewhere or (404,))
+
+
+def _owners(make: Callable[[Scene], Request]) -> Case:
+    return Case(make, Role.OPERATOR, mine=True)
+
+
+def _shared(make: Callable[[Scene], Request], *granted: int) -> Case:
+    """For admins of the default tenant alone."""
+    return Case(make, Role.ADMIN, elsewhere=(403,), granted=granted or (200, 201))
+
+
+OPEN = {"GET /healthz", "GET /readyz"}
+
+CASES: Mapping[str, Case] = {
+    # Jobs.
+    "POST /api/jobs": Case(
+        lambda _: ("/api/jobs", {"task": "work"}), Role.OPERATOR, elsewhere=(201,)
+    ),
+    "GET /api/jobs": _reads("/api/jobs"),
+    "GET /api/jobs/{job_id}": Case(lambda s: (f"/api/jobs/{s.job()}", None)),
+    "GET /api/jobs/{job_id}/explain": Case(lambda s: (f"/api/jobs/{s.job()}/explain", None)),
+    "GET /api/jobs/{job_id}/tasks": Case(lambda s: (f"/api/jobs/{s.job()}/tasks", None)),
+    "GET /api/jobs/{job_id}/partials": Case(lambda s: (f"/api/jobs/{s.job()}/partials", None)),
+    "GET /api/jobs/{job_id}/log": Case(lambda s: (f"/api/jobs/{s.job()}/log", None)),
+    "GET /api/jobs/{job_id}/artifacts": Case(lambda s: (f"/api/jobs/{s.job()}/artifacts", None)),
+    "GET /api/jobs/{job_id}/artifacts/{name:path}": Case(
+        lambda s: (f"/api/jobs/{s.artifact()}/artifacts/report.txt", None)
+    ),
+    "GET /api/jobs/{job_id}/cancellation-status": Case(
+        lambda s: (f"/api/jobs/{s.cancelled()}/cancellation-status", None)
+    ),
+    # Stops, and what lets jobs go on.
+    "POST /api/jobs/{job_id}/cancel": _owners(lambda s: (f"/api/jobs/{s.job()}/cancel", {})),
+    "POST /api/tasks/{task_id}/cancel": _owners(lambda s: (f"/api/tasks/{s.job()}/cancel", {})),
+    "POST /api/jobs/{job_id}/pause": _owners(lambda s: (f"/api/jobs/{s.job()}/pause", {})),
+    "POST /api/jobs/{job_id}/resume": _owners(lambda s: (f"/api/jobs/{s.paused()}/resume", {})),
+    "POST /targets/{target_id:path}/jobs/{job_id}/resume/": _owners(
+        lambda s: (f"/targets/repo/x/jobs/{s.paused(target='repo/x')}/resume/", {})
+    ),
+    "POST /api/jobs/{job_id}/clear": _owners(lambda s: (f"/api/jobs/{s.failed()}/clear", {})),
+    "POST /api/jobs/{job_id}/rerun": _owners(lambda s: (f"/api/jobs/{s.job()}/rerun", {})),
+    "POST /api/jobs/{job_id}/queue": _owners(lambda s: (f"/api/jobs/{s.unqueued()}/queue", {})),
+    "GET /api/cancellations": _reads("/api/cancellations"),
+    "GET /api/cancellations/{cancellation_id}": Case(
+        lambda s: (f"/api/cancellations/{s.record()}", None)
+    ),
+    "POST /api/cancellations/{cancellation_id}/rollback": _owners(
+        lambda s: (f"/api/cancellations/{s.record()}/rollback", {})
+    ),
+    # Events.
+    "GET /api/jobs/{job_id}/events": Case(
+        lambda s: (f"/api/jobs/{s.job()}/events", None), streams=True
+    ),
+    "GET /api/cancellations/{cancellation_id}/events": Case(
+        lambda s: (f"/api/cancellations/{s.record()}/events", None), streams=True
+    ),
+    "GET /api/events": Case(lambda _: ("/api/events", None), streams=True, elsewhere=(200,)),
+    # Queues, targets, pools, workers.
+    "GET /api/queues": _reads("/api/queues"),
+    "POST /api/queues/{name:path}/pause": _admins(
+        lambda s: (f"/api/queues/{s.new()}/pause", {}), 200
+    ),
+    "POST /api/queues/{name:path}/resume": _admins(
+        lambda s: (f"/api/queues/{s.new()}/resume", {}), 200
+    ),
+    "GET /api/targets": _reads("/api/targets"),
+    "POST /api/targets/{name:path}/pause": _admins(
+        lambda s: (f"/api/targets/{s.new()}/pause", {}), 200
+    ),
+    "POST /api/targets/{name:path}/resume": _admins(
+        lambda s: (f"/api/targets/{s.new()}/resume", {}), 200
+    ),
+    "POST /api/targets/{name:path}/clear": _admins(
+        lambda s: (f"/api/targets/{s.new()}/clear", {}), 200
+    ),
+    "GET /api/pools": _reads("/api/pools"),
+    "POST /api/pools": _admins(lambda s: ("/api/pools", {"name": s.new()}), 201),
+    "GET /api/pools/{pool:path}": Case(lambda s: (f"/api/pools/{s.pool()}", None)),
+    "POST /api/pools/{pool:path}/pause": _admins(
+        lambda s: (f"/api/pools/{s.new()}/pause", {}), 200
+    ),
+    "POST /api/pools/{pool:path}/resume": _admins(
+        lambda s: (f"/api/pools/{s.new()}/resume", {}), 200
+    ),
+    "POST /api/pools/{pool:path}/slots": _admins(
+        lambda s: (f"/api/pools/{s.pool()}/slots", {"add": ["ash"]})
+    ),
+    "POST /api/pools/{pool:path}/slots/{slot:path}/release": _admins(
+        lambda s: (f"/api/pools/{s.pool()}/slots/oak/release", {})
+    ),
+    "GET /api/workers": _reads("/api/workers"),
+    "POST /api/workers/{worker_id}/drain": _shared(
+        lambda s: (f"/api/workers/{make_worker(s.store).id}/drain", {})
+    ),
+    # Policies, strategies, bulk stops.
+    "GET /api/strategies": _reads("/api/strategies"),
+    "PUT /api/strategies/{name:path}": _admins(
+        lambda s: (f"/api/strategies/{s.new()}", {"grace": 1}), 200
+    ),
+    "DELETE /api/strategies/{name:path}": _admins(
+        lambda s: (f"/api/strategies/{s.strategy()}", None)
+    ),
+    "GET /api/policies": _reads("/api/policies"),
+    "PUT /api/policies/{name:path}": _owners(
+        lambda s: (f"/api/policies/{s.new()}", {"filter": {"id": s.job()}, "when": {"age": "9d"}})
+    ),
+    "DELETE /api/policies/{name:path}": _admins(lambda s: (f"/api/policies/{s.policy()}", None)),
+    "POST /api/bulk/preview": Case(
+        lambda s: ("/api/bulk/preview", {"filter": {"queue": s.new()}}), elsewhere=(200,)
+    ),
+    "POST /api/bulk": Case(
+        lambda s: ("/api/bulk", {"filter": {"queue": s.new()}}), Role.OPERATOR, elsewhere=(200,)
+    ),
+    "GET /api/bulk": _reads("/api/bulk"),
+    "GET /api/bulk/{bulk_id}": Case(lambda s: (f"/api/bulk/{s.bulk()}", None)),
+    # Tenants, tokens, the whole.
+    "GET /api/tenants": _shared(lambda _: ("/api/tenants", None)),
+    "POST /api/tenants": _shared(lambda _: ("/api/tenants", {"name": "acme"})),
+    "DELETE /api/tenants/{name}": _shared(
+        # Whoever comes this far finds nothing; tenants are dropped elsewhere.
+        lambda _: ("/api/tenants/nowhere", None),
+        404,
+    ),
+    "POST /api/tenants/{name}/pause": _shared(lambda _: ("/api/tenants/default/pause", {})),
+    "POST /api/tenants/{name}/resume": _shared(lambda _: ("/api/tenants/default/resume", {})),
+    "GET /api/tokens": Case(lambda _: ("/api/tokens", None), Role.ADMIN, elsewhere=(200,)),
+    "POST /api/tokens": _admins(
+        lambda s: ("/api/tokens", {"name": s.new(), "role": "viewer"}), 201
+    ),
+    "POST /api/tokens/{token_id}/revoke": _admins(
+        lambda s: (f"/api/tokens/{_token(s)}/revoke", {})
+    ),
+    "GET /api/statistics": _reads("/api/statistics"),
+    "GET /api/audit": _reads("/api/audit"),
+    "GET /openapi.json": _reads("/openapi.json"),
+}
+
+
+def _token(scene: Scene) -> int:
+    return scene.store.create_token(scene.name(), Role.VIEWER, DEFAULT, secrets.token_bytes(32)).id
