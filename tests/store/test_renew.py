@@ -112,6 +112,7 @@ def test_a_stop_comes_back_with_every_renewal_until_the_attempt_has_ended(store:
             "ask_for": None,
             "last_rung": "terminated",
             "rollback": False,
+            "preserve": None,
         }
     assert store.renew(other.id).signals == ()
     end_as_stopped(worker, claimed)

@@ -1,5 +1,6 @@
 """Tenants: nothing of one is visible to another."""
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from uuid import uuid4
@@ -7,14 +8,25 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from tenure.control.client import Client
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, JobNotFound, NotAllowed, NotFound, SchemaMismatch
+from tenure.errors import (
+    IllegalTransition,
+    InputRefused,
+    JobNotFound,
+    NotAllowed,
+    NotFound,
+    SchemaMismatch,
+    TenureError,
+)
 from tenure.store import schema
 from tenure.store.migrating import Migrator
 from tenure.store.outcomes import Ending, Report
 from tenure.store.store import Store
+from tests.conftest import Connect
 from tests.factories import Worker, make_job, make_worker
+from tests.workers import eventually
 
 ACME = Tenant("acme")
 
@@ -200,3 +212,49 @@ def test_the_default_tenant_cannot_be_dropped(store: Store, database: str) -> No
     with pytest.raises(InputRefused, match="cannot be dropped"):
         Migrator(database).drop(DEFAULT)
     assert store.show(job).id == job
+
+
+def test_a_tenant_whose_jobs_are_held_is_dropped_by_force_alone(
+    store: Store, acme: Store, database: str
+) -> None:
+    make_job(acme)
+    make_worker(acme, timedelta(hours=1)).claim_one()
+    with pytest.raises(IllegalTransition, match="workers hold 1 jobs of tenant acme; cancel them"):
+        Migrator(database).drop(ACME)
+    assert acme.statistics().total == 1
+    assert store.trail("tenant") == ()
+    with Client(database) as client:
+        client.drop_tenant("acme", force=True, by="root", via="cli")
+        with pytest.raises(NotFound, match="there is no tenant acme"):
+            client.drop_tenant("acme")
+    (row,) = store.trail("tenant", "acme")
+    assert (row.verb, row.actor, row.via) == ("drop", "root", "cli")
+    assert row.before == {"running": 1}
+
+
+def test_whoever_claims_while_a_tenant_is_dropped_waits_and_finds_it_gone(
+    acme: Store, database: str, connect: Connect
+) -> None:
+    make_job(acme)
+    worker = make_worker(acme, timedelta(hours=1))
+    claiming = connect()
+    claiming.execute("SELECT tenure_acme.claim(%s, 1)", (worker.id,))
+    refused: list[TenureError] = []
+
+    def drop() -> None:
+        try:
+            Migrator(database).drop(ACME)
+        except TenureError as refusal:
+            refused.append(refusal)
+
+    dropping = threading.Thread(target=drop)
+    dropping.start()
+    watch = connect()
+    watch.autocommit = True
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+    eventually(lambda: watch.execute(waiting).fetchone() == (1,), "the drop waits for the claim")
+    claiming.commit()
+    dropping.join()
+    assert [str(refusal) for refusal in refused] == [
+        "workers hold 1 jobs of tenant acme; cancel them first, or drop it by force"
+    ]

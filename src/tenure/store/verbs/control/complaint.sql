@@ -29,6 +29,8 @@ RETURN CASE
     WHEN d.task IS NULL AND (d.target IS NOT NULL OR cardinality(d.pools) > 0 OR d.after IS NOT NULL
             OR d.run_at IS NOT NULL OR d.delay IS NOT NULL)
         THEN 'has no code of its own, so it takes no target, slot, time or dependency; give them to its tasks'
+    WHEN d.options ? 'secret' AND (jsonb_typeof(d.options -> 'secret') <> 'array' OR d.options @? '$.secret[*] ? (@.type() != "string")')
+        THEN 'has an option "secret" that is not a list of names of arguments'
     WHEN d.budget IS NOT NULL AND (jsonb_typeof(d.budget) <> 'object'
             OR d.budget @? '$.* ? (@.type() != "number" || @ < 0)')
         THEN 'has a budget that is not {"unit": limit, ...} with limits of zero or more'
