@@ -1,7 +1,6 @@
 """``tenure job cancel --where``: many jobs at once, counted first; and how far such stops are."""
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -15,13 +14,12 @@ from tenure.cli.listing import refuse_limit
 from tenure.cli.printing import ago, compact
 from tenure.cli.reading import filters
 from tenure.cli.stops import INTERRUPTED, NOT_CONFIRMED
-from tenure.control.behalf import Behalf
+from tenure.control.bulk import carried_on
 from tenure.domain.lifecycle import Intent
-from tenure.store.calls import keeping, looking, ruling
+from tenure.store.calls import looking, ruling
 from tenure.store.ruled import Bulk, BulkPreview
 
 BAR = 40  # columns
-PAUSE = 0.1  # seconds between two looks at what others carry on
 
 
 def cancel_many(
@@ -101,32 +99,17 @@ def _show_preview(to: Connection, preview: BulkPreview) -> None:
 
 def _carried_out(to: Connection, bulk: Bulk) -> Bulk:
     """Carry it on until it is over; the workers do so too."""
-    last = bulk
     try:
-        if to.show.may_move:
-            with Live(console=to.show.console, transient=True, redirect_stdout=False) as live:
-                for last in _advanced(to.behalf, bulk):
-                    live.update(_drawn(last), refresh=True)
-        else:
-            for last in _advanced(to.behalf, bulk):
-                if to.show.json:
-                    to.show.line(last)
+        if to.show.json:
+            return to.take(carried_on(bulk, to.show.line))
+        if not to.show.may_move:
+            return to.take(carried_on(bulk))
+        with Live(console=to.show.console, transient=True, redirect_stdout=False) as live:
+            return to.take(carried_on(bulk, lambda it: live.update(_drawn(it), refresh=True)))
     except KeyboardInterrupt:
         if not to.show.json:
             to.show.say(f"The workers carry on bulk stop {bulk.id}. See tenure job bulks")
         raise typer.Exit(INTERRUPTED) from None
-    return last
-
-
-def _advanced(behalf: Behalf, bulk: Bulk) -> Iterator[Bulk]:
-    while bulk.ended_at is None:
-        moved = behalf.send(keeping.advance_bulk(bulk=bulk.id))
-        if moved is None:
-            # A worker is at it just now.
-            time.sleep(PAUSE)
-            moved = behalf.send(looking.bulk(bulk.id))
-        bulk = moved
-        yield bulk
 
 
 def _drawn(bulk: Bulk) -> Table:

@@ -1,5 +1,6 @@
 """``tenure job cancel`` and ``tenure job pause``, and what is on record of stops."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +11,9 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.listing import Where, refuse_limit
 from tenure.cli.naming import JobName, Why, Yes
 from tenure.cli.printing import ago, lasting
-from tenure.cli.reading import length, whole
+from tenure.cli.reading import length, moment, whole
 from tenure.control.cancellation import refuse_stranger
+from tenure.control.policies import stop_at
 from tenure.domain.lifecycle import Intent
 from tenure.errors import InputRefused
 from tenure.store.calls import controlling, looking
@@ -49,6 +51,12 @@ def cancel(
     rollback: Annotated[
         bool, typer.Option("--rollback", help="Undo what its tasks had completed.")
     ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN", help="Not now but then, if it is not over: 2030-01-01T12:00Z."
+        ),
+    ] = None,
     where: Where = None,
     yes: Yes = False,
     wait: Wait = True,
@@ -57,6 +65,7 @@ def cancel(
     """Stop a job for good, with all its tasks, and wait until everything has stopped.
 
     With --where instead of a job, all jobs that match: they are counted first, and you are asked.
+    With --at it is a policy, which takes --reason and --strategy.
 
     Exit codes: 0 stopped; 10 there is no such job; 11 it is over already; 12 it is not yours;
     14 it takes longer than --timeout; 15 something could not be confirmed.
@@ -70,18 +79,35 @@ def cancel(
         "rollback": rollback or None,
     }
     if where:
-        if job is not None or task is not None:
-            raise InputRefused("--where chooses jobs by itself; leave out the job")
+        if job is not None or task is not None or at is not None:
+            raise InputRefused("--where chooses jobs, now; leave out the job, --task and --at")
         cancel_many(to, where, how, yes=yes, wait=wait)
         return
     if job is None:
         raise InputRefused("say which job, by its id or its key, or which ones with --where")
     chosen = to.job(job)
-    member = None if task is None else to.job(task)
-    if member is not None:
+    member = chosen if task is None else to.job(task)
+    if member != chosen:
         to.take(refuse_stranger(member, chosen))
-    stop = controlling.stop(member or chosen, intent=Intent.CANCEL, **how)
+    if at is not None:
+        _cancel_at(to, member, at, how)
+        return
+    stop = controlling.stop(member, intent=Intent.CANCEL, **how)
     stops.carry_out(to, chosen, stop, wait=wait, timeout=timeout)
+
+
+def _cancel_at(to: Connection, job: int, at: str, how: Mapping[str, Any]) -> None:
+    if any(it is not None for name, it in how.items() if name not in ("reason", "strategy")):
+        raise InputRefused(
+            "a stop at a time takes --reason and --strategy; a strategy has the rest"
+        )
+    when = moment(at, "--at")
+    policy = to.take(stop_at(job, when, reason=how["reason"], strategy=how["strategy"]))
+    if to.show.json:
+        to.show.document(policy)
+        return
+    to.show.say(f"Job {job} is cancelled {ago(when)}, if it is not over.")
+    to.show.say(f"To call it off: tenure policy drop {policy.name}", style="dim")
 
 
 @connected

@@ -39,6 +39,7 @@ command(
     'tenure job cancel nightly --reason "customer left" --grace 10s',
     "tenure job cancel 42 --force",
     "tenure job cancel 42 --task 45 --no-cascade",
+    "tenure job cancel 42 --at 2030-01-01T12:00Z",
     "tenure job cancel --where status=queued --where queue=crawl",
 )(cancelling.cancel)
 command(commands, "cancel-status", "tenure job cancel-status 42")(cancelling.cancel_status)

@@ -172,16 +172,15 @@ def _said(step: CancellationStep, record: CancellationRecord) -> str:
     if record.intent is Intent.PAUSE and step.step_name == "cancel_pending":
         words = words.of_a_pause()
     count = step.details.get(words.counted or "")
-    match step.status:
-        case "completed":
-            return words.done(count)
-        case "failed":
-            return words.undone(count)
-        case _:
-            if words.counted != "runners":
-                return words.doing(count)
-            left = sum(it.ended_at is None and it.worker_id is not None for it in record.members)
-            return f"{words.doing(step.details.get('running'))}, {left} left"
+    if step.status == "completed":
+        return words.done(count)
+    if step.step_name == "terminate_runners":
+        running = step.details.get("running", 0)
+        if step.status == "failed":
+            return words.undone(running - (count or 0))
+        left = sum(it.ended_at is None and it.worker_id is not None for it in record.members)
+        return words.doing(running) + (f", {left} left" if record.members else "")
+    return words.undone(count) if step.status == "failed" else words.doing(count)
 
 
 def _summary(record: CancellationRecord) -> Iterator[str]:
