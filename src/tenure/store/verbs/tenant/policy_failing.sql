@@ -4,14 +4,14 @@ CREATE OR REPLACE FUNCTION tenant.policy_failing(spec jsonb, moment timestamptz)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     rate   CONSTANT jsonb := spec #> '{when,error_rate}';
-    by     CONSTANT text := coalesce(rate ->> 'by', 'queue');
+    kind   CONSTANT text := coalesce(rate ->> 'by', 'queue');
     last   CONSTANT integer := coalesce((rate ->> 'of')::integer, 20);
     within CONSTANT interval := coalesce(rate ->> 'within', '1h')::interval;
     above  CONSTANT numeric := (rate ->> 'above')::numeric;
 BEGIN
     IF rate IS NULL THEN
         RETURN NULL;
-    ELSIF by = 'tag' THEN
+    ELSIF kind = 'tag' THEN
         RETURN ARRAY(SELECT l.id FROM tenant.lane AS l
             WHERE (SELECT tenant.policy_error_rate(NULL, spec #>> '{filter,tag}', last, within, moment)) > above);
     END IF;
@@ -19,6 +19,6 @@ BEGIN
             SELECT array_agg(l.id) AS lanes,
                 coalesce(bool_or((NOT spec -> 'filter' ? 'queue' OR l.queue = spec #>> '{filter,queue}')
                     AND (NOT spec -> 'filter' ? 'task' OR l.task = spec #>> '{filter,task}')), false) AS asked
-            FROM tenant.lane AS l WHERE l.task IS NOT NULL GROUP BY CASE by WHEN 'queue' THEN l.queue ELSE l.task END) AS g
+            FROM tenant.lane AS l WHERE l.task IS NOT NULL GROUP BY CASE kind WHEN 'queue' THEN l.queue ELSE l.task END) AS g
         WHERE g.asked AND tenant.policy_error_rate(g.lanes, NULL, last, within, moment) > above);
 END $$;

@@ -1,0 +1,248 @@
+"""Bulk stops: counted first, then one operation that goes on whoever dies."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import Intent, Rung, State
+from tenure.domain.principal import Principal, Role
+from tenure.errors import InputRefused, NotAllowed, NotFound
+from tenure.store.call import Call
+from tenure.store.calls import keeping, looking, ruling
+from tenure.store.ruled import Bulk
+from tenure.store.store import Store
+from tests.conftest import Connect
+from tests.factories import make_job, make_jobs, make_worker, promote
+from tests.store.races.stage import Session
+from tests.workers import eventually
+
+
+def carry_out(store: Store, bulk: Bulk, n: int = 100) -> Bulk:
+    while bulk.ended_at is None:
+        moved = store.advance_bulk(n, bulk=bulk.id)
+        assert moved is not None
+        bulk = moved
+    return bulk
+
+
+def counts(bulk: Bulk) -> tuple[int, int, int]:
+    return bulk.done, bulk.refused, bulk.failed
+
+
+def test_a_preview_counts_by_status_and_stops_nothing(store: Store) -> None:
+    running = make_job(store, queue="slow")
+    worker = make_worker(store)
+    worker.claim_one()
+    queued, paused, over = (make_job(store, queue="slow") for _ in range(3))
+    store.stop(paused, intent=Intent.PAUSE)
+    store.stop(over)
+    make_job(store)
+    cancel = store.bulk_preview({"queue": "slow"})
+    assert cancel.by_status == {"running": 1, "queued": 1, "paused": 1, "cancelled": 1}
+    assert (cancel.total, cancel.stops, cancel.untouched, cancel.others) == (4, 3, 1, 0)
+    pause = store.bulk_preview({"queue": "slow"}, Intent.PAUSE)
+    assert (pause.total, pause.stops, pause.untouched) == (4, 2, 2)
+    store.stop(running)
+    assert store.bulk_preview({"queue": "slow"}).stops == 2
+    assert store.bulk_preview({"queue": "slow"}, force=True).stops == 3
+    assert store.show(queued).status == "queued"
+    assert store.bulk_preview({"queue": "none"}).by_status == {}
+
+
+def test_a_bulk_stop_stops_what_matches_and_nothing_else(store: Store) -> None:
+    jobs = [make_job(store, queue="slow") for _ in range(5)]
+    other = make_job(store)
+    bulk = store.bulk_stop({"queue": "slow"}, reason="too many", by="ada", via="cli")
+    assert (bulk.total, bulk.status, counts(bulk)) == (5, "running", (0, 0, 0))
+    assert store.show(jobs[0]).status == "queued"
+    half = store.advance_bulk(3)
+    assert half is not None
+    assert (half.status, counts(half)) == ("running", (3, 0, 0))
+    assert [store.show(job).state for job in jobs].count(State.CANCELLED) == 3
+    done = carry_out(store, half)
+    assert (done.status, counts(done)) == ("completed", (5, 0, 0))
+    assert store.bulk(bulk.id) == done
+    assert store.bulks() == (done,)
+    assert {store.show(job).state for job in jobs} == {State.CANCELLED}
+    assert store.show(other).status == "queued"
+    record = store.cancellation(job=jobs[0])
+    assert (record.initiated_by, record.reason) == ("ada", "too many")
+    [row] = [row for row in store.trail() if row.verb == "bulk_stop"]
+    assert (row.actor, row.via, row.subject, row.after["total"]) == ("ada", "cli", "bulk", 5)
+    assert store.advance_bulk() is None
+
+
+def test_what_comes_later_is_not_touched(store: Store) -> None:
+    make_job(store)
+    bulk = store.bulk_stop({})
+    later = make_job(store)
+    assert counts(carry_out(store, bulk)) == (1, 0, 0)
+    assert store.show(later).status == "queued"
+
+
+def test_what_is_above_takes_along_what_is_below(store: Store) -> None:
+    ids = make_jobs(
+        store,
+        [
+            NewJob(key="top"),
+            *(NewJob(task="work", parent="top", key=key) for key in ("a", "b")),
+        ],
+    )
+    bulk = carry_out(store, store.bulk_stop({}), n=1)
+    assert (bulk.total, counts(bulk)) == (3, (1, 0, 0))
+    assert {store.show(job).state for job in ids.values()} == {State.CANCELLED}
+    assert len(store.cancellations()) == 1
+
+
+def test_the_stops_have_the_options_of_the_bulk_stop(store: Store) -> None:
+    job = make_job(store)
+    make_worker(store).claim_one()
+    carry_out(store, store.bulk_stop({}, strategy="patient", preserve=False, cascade=False))
+    record = store.cancellation(job=job)
+    assert (record.last_rung, record.cascade, record.force) == (Rung.INTERRUPTED, False, False)
+    again = carry_out(store, store.bulk_stop({}))
+    assert (again.total, counts(again)) == (0, (0, 0, 0))
+    harder = carry_out(store, store.bulk_stop({}, strategy="immediate"))
+    assert counts(harder) == (1, 0, 0)
+    assert store.cancellation(job=job).force
+
+
+def test_many_jobs_are_paused(store: Store) -> None:
+    jobs = [make_job(store) for _ in range(2)]
+    store.stop(jobs[0], intent=Intent.PAUSE)
+    assert counts(carry_out(store, store.bulk_stop({}, Intent.PAUSE))) == (1, 0, 0)
+    assert {store.show(job).state for job in jobs} == {State.PAUSED}
+
+
+def test_a_job_that_cannot_be_stopped_is_counted_and_the_others_are_stopped(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    bad, good = make_job(store, options={"cancel_pauses": True}), make_job(store)
+    bulk = carry_out(store, store.bulk_stop({}, rollback=True))
+    assert (bulk.status, counts(bulk)) == ("partial", (1, 0, 1))
+    assert (bulk.error or "").startswith(f"job {bad}: a plain cancel of job {bad} pauses it")
+    assert store.show(good).state is State.CANCELLED
+
+
+def test_a_bulk_stop_that_makes_no_sense_any_more_fails(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    bulk = store.bulk_stop({})
+    sql.execute('UPDATE tenure.bulk SET filter = \'{"colour": "red"}\'')
+    ended = carry_out(store, bulk)
+    assert ended.status == "failed"
+    assert "cannot be filtered by 'colour'" in (ended.error or "")
+
+
+def test_what_is_no_bulk_stop_is_refused(store: Store, sql: psycopg.Connection) -> None:
+    refused: list[tuple[Any, str]] = [
+        (lambda: store.bulk_stop({"colour": "red"}), "cannot be filtered"),
+        (lambda: store.bulk_stop({"state": "asleep"}), "they can be pending, running"),
+        (lambda: store.bulk_stop({}, reason=""), "the reason of a stop is empty"),
+        (lambda: store.bulk_stop({}, strategy="mild"), "there is no strategy 'mild'"),
+        (lambda: store.bulk_stop({}, Intent.PAUSE, rollback=True), "a pause is not rolled back"),
+        (lambda: store.bulk_stop({}, force=True, last_rung=Rung.ASKED), "a forced one kills"),
+        (lambda: store.advance_bulk(0), "a batch of 0 jobs is not possible"),
+    ]
+    for ask, why in refused:
+        with pytest.raises(InputRefused, match=why):
+            ask()
+    with pytest.raises(NotFound, match="there is no bulk stop 7"):
+        store.bulk(7)
+    for verb in ("bulk_stop", "bulk_preview"):
+        with pytest.raises(psycopg.Error, match="a stop cancels or pauses; 'end' is neither"):
+            sql.execute(f"SELECT tenure.{verb}('{{}}', 'end')".encode())
+    assert store.bulks() == ()
+
+
+def test_an_operator_reaches_its_own_jobs(store: Store) -> None:
+    mine, yours = make_job(store, owner="ann"), make_job(store, owner="bob")
+
+    def by_ann(call: Call[Any], role: Role = Role.OPERATOR) -> Any:
+        return store.send(call.asked_by(Principal("ann", role)))
+
+    preview = by_ann(looking.bulk_preview({}))
+    assert (preview.stops, preview.others) == (1, 1)
+    bulk = by_ann(ruling.bulk_stop({}))
+    # Whoever carries it on, it stays ann's.
+    assert counts(carry_out(store, bulk)) == (1, 1, 0)
+    assert store.show(mine).state is State.CANCELLED
+    assert store.show(yours).status == "queued"
+    with pytest.raises(NotAllowed, match="ann is a viewer and may not bulk stop"):
+        by_ann(ruling.bulk_stop({}), Role.VIEWER)
+    assert counts(carry_out(store, by_ann(ruling.bulk_stop({}), Role.ADMIN))) == (1, 0, 0)
+
+
+# Two at once.
+
+
+def test_two_who_carry_on_the_same_do_not_wait_and_stop_nothing_twice(
+    store: Store, connect: Connect
+) -> None:
+    jobs = [make_job(store) for _ in range(4)]
+    store.bulk_stop({})
+    first, second = Session(connect()), Session(connect())
+    moved = first(keeping.advance_bulk(2))
+    assert moved is not None
+    assert moved.done == 2
+    assert second(keeping.advance_bulk(2)) is None
+    first.commit()
+    moved = second(keeping.advance_bulk(2))
+    assert moved is not None
+    assert moved.done == 4
+    second.commit()
+    done = store.advance_bulk()
+    assert done is not None
+    assert (done.status, done.done) == ("completed", 4)
+    assert len(store.cancellations(100)) == len(jobs)
+
+
+def test_whoever_dies_in_the_middle_has_done_nothing_and_another_goes_on(
+    store: Store, connect: Connect
+) -> None:
+    jobs = [make_job(store) for _ in range(4)]
+    bulk = store.bulk_stop({})
+    store.advance_bulk(1)
+    dying = Session(connect())
+    dying(keeping.advance_bulk(2))
+    dying.connection.close()
+    assert store.bulk(bulk.id).done == 1
+    eventually(lambda: store.advance_bulk(1), "the server has noticed that it is dead")
+    assert carry_out(store, bulk, n=2).done == 4
+    assert {store.show(job).state for job in jobs} == {State.CANCELLED}
+    assert len(store.cancellations(100)) == len(jobs)
+
+
+def test_two_bulk_stops_are_carried_on_by_two(store: Store, connect: Connect) -> None:
+    for queue in ("a", "b"):
+        make_job(store, queue=queue)
+        store.bulk_stop({"queue": queue})
+    first, second = Session(connect()), Session(connect())
+    moved = [session(keeping.advance_bulk(10)) for session in (first, second)]
+    assert [it.filter["queue"] for it in moved if it is not None] == ["a", "b"]
+    first.commit()
+    second.commit()
+    assert {bulk.status for bulk in store.bulks()} == {"completed"}
+
+
+def test_a_tree_that_somebody_else_locks_is_where_the_next_batch_begins(
+    store: Store, connect: Connect
+) -> None:
+    """A dependent in an older tree would be locked out of order: it is not waited for."""
+    older = make_job(store, task=None)
+    first = make_job(store, queue="slow")
+    dependent = make_job(store, parent=older, after=[first])
+    last = make_job(store, queue="slow")
+    promote(store)
+    bulk = store.bulk_stop({"queue": "slow"})
+    other = connect()
+    other.execute("SELECT FROM tenure.job WHERE id = %s FOR UPDATE", (older,))
+    moved = store.advance_bulk()
+    assert moved is not None
+    assert (moved.status, counts(moved)) == ("running", (0, 0, 0))
+    other.rollback()
+    assert counts(carry_out(store, bulk)) == (2, 0, 0)
+    states = {store.show(job).state for job in (first, dependent, last)}
+    assert states == {State.CANCELLED}
