@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 from tenure.cli.connecting import Url
+from tenure.cli.supervising import NOT_IMPORTED
 from tenure.control.client import Client
 from tenure.domain.principal import Role
 from tenure.errors import SettingInvalid, TenureError
@@ -22,7 +23,6 @@ EXAMPLES = (
 )
 
 HOST, PORT = "127.0.0.1", 8321
-NOT_IMPORTED = 3  # as of a worker
 _WEB = ("fastapi", "jinja2", "starlette", "uvicorn")  # what comes with the extra
 
 

@@ -1,8 +1,8 @@
 """Commands that run side by side under one supervisor: their lines, their deaths, their leaving.
 
-A command that dies is started again, after ever longer pauses. One that cannot even begin is not:
-its code ends them all. The first signal asks them to leave, one after the other; the second hurries
-them; the third kills.
+A command that dies is started again, after ever longer pauses. One that ends before it was ever at
+work, or because its app cannot be imported, is not: its code ends them all. The first signal asks
+them to leave, one after the other; the second hurries them; the third kills.
 """
 
 import asyncio
@@ -11,11 +11,12 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-_BEGUN = 5.0  # seconds after which a command counts as one that can begin
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+_STEADY = 60.0  # seconds after which the next pause is the first again
 _LONGEST_LINE = 1 << 16
 _LAST_WORDS = 1.0  # seconds, for lines of what a command that ended has started
+NOT_IMPORTED = 3  # the code of a worker and of a server whose app cannot be imported
 _HURRIED = 5  # the code of a worker that was hurried, for one that was killed too
 
 Say = Callable[[str, str], object]  # who, and one line
@@ -25,15 +26,21 @@ class Child:
     """One command: its process, and whether it is to be there."""
 
     def __init__(
-        self, name: str, words: Sequence[str], environment: Mapping[str, str], say: Say
+        self,
+        name: str,
+        words: Sequence[str],
+        environment: Mapping[str, str],
+        say: Say,
+        at_work: str,
     ) -> None:
         self.name = name
         self.code: int | None = None  # of its last end; negative: by that signal
         self._words = words
         self._environment = environment
         self._say = say
+        self._at_work = at_work  # what it says when it is
         self._process: asyncio.subprocess.Process | None = None
-        self._has_begun = False
+        self._was_at_work = False
         self._leaving = asyncio.Event()
         self._gone = asyncio.Event()
 
@@ -46,10 +53,10 @@ class Child:
                 self.code = await self._run()
                 if self._leaving.is_set():
                     return None
-                if _now() - began > _BEGUN:
-                    self._has_begun, pause = True, _FIRST_PAUSE
-                elif self.code > 0 and not self._has_begun:
+                if self.code == NOT_IMPORTED or (self.code > 0 and not self._was_at_work):
                     return self.code
+                if _now() - began > _STEADY:
+                    pause = _FIRST_PAUSE
                 self._say("up", f"{self.name} {_ended(self.code)}; again in {pause:g} s")
                 await _wait(self._leaving, pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
@@ -110,9 +117,14 @@ class Child:
             if len(rest) > _LONGEST_LINE:
                 lines, rest = [*lines, rest], b""
             for line in lines:
-                self._say(self.name, line.decode(errors="replace"))
+                self._hear(line)
         if rest:
-            self._say(self.name, rest.decode(errors="replace"))
+            self._hear(rest)
+
+    def _hear(self, said: bytes) -> None:
+        line = said.decode(errors="replace")
+        self._was_at_work = self._was_at_work or self._at_work in line
+        self._say(self.name, line)
 
 
 class Supervisor:

@@ -21,6 +21,7 @@ from tenure.domain.duration import in_words
 
 EXAMPLES = ("tenure up shop.jobs:app", "tenure up jobs.py --port 9000", "tenure up")
 
+_AT_WORK = {"worker": " runs ", "api": "serving on "}  # what they say when they are
 _STYLES = {"worker": "cyan", "api": "magenta", "up": "dim"}
 
 
@@ -86,7 +87,9 @@ async def _run(
     words = {"api": ["serve", *([app] if app else []), *at]}
     if app:
         words = {"worker": ["worker", "run", app], **words}
-    children = [Child(name, said, environment, lines.say) for name, said in words.items()]
+    children = [
+        Child(name, said, environment, lines.say, _AT_WORK[name]) for name, said in words.items()
+    ]
 
     def leaving(times: int) -> None:
         match times:
