@@ -4,19 +4,27 @@ CREATE OR REPLACE FUNCTION tenant.tally_of(stops bigint[]) RETURNS SETOF tenant.
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    bounds CONSTANT double precision[] := tenant.tally_bounds();
+    -- Turned around, because a bound belongs to the bucket below it.
+    falling CONSTANT double precision[] := ARRAY(SELECT -b FROM unnest(tenant.tally_bounds()) AS b ORDER BY -b);
+    buckets CONSTANT integer := cardinality(falling);
 BEGIN
     RETURN QUERY
-    SELECT t.kind, t.labels, t.bucket, count(*), sum(t.seconds) FROM (
-        SELECT e.kind, e.labels, (SELECT count(*) FROM unnest(bounds) AS b WHERE b < e.seconds)::smallint AS bucket, e.seconds
-        FROM (
-            SELECT 'record' AS kind, ARRAY[c.intent, CASE WHEN c.initiated_by LIKE 'policy:%' THEN c.initiated_by ELSE 'user' END,
-                    CASE WHEN c.completed_at IS NULL THEN 'open' ELSE c.status END] AS labels,
-                coalesce(extract(epoch FROM c.completed_at - c.initiated_at), 0)::double precision AS seconds
-            FROM tenant.cancellation AS c WHERE c.id = ANY (stops)
-            UNION ALL
-            SELECT 'runner', ARRAY[coalesce(m.rung::text, 'none')], extract(epoch FROM m.ended_at - c.initiated_at)
-            FROM tenant.cancellation AS c JOIN tenant.member AS m ON m.stop_id = c.id
-            WHERE c.id = ANY (stops) AND m.was = 'running' AND m.became <> 'completed') AS e) AS t
-    GROUP BY t.kind, t.labels, t.bucket;
+    SELECT 'record', ARRAY[r.intent, r.origin, r.ending], r.bucket::smallint, count(*), sum(r.seconds) FROM (
+        SELECT c.intent, CASE WHEN c.initiated_by LIKE 'policy:%' THEN c.initiated_by ELSE 'user' END AS origin,
+            CASE WHEN c.completed_at IS NULL THEN 'open' ELSE c.status END AS ending, c.seconds,
+            buckets - width_bucket(-c.seconds, falling) AS bucket
+        FROM unnest(stops) AS s(id) CROSS JOIN LATERAL (
+            SELECT o.*, coalesce(extract(epoch FROM o.completed_at - o.initiated_at), 0)::double precision AS seconds
+            FROM tenant.cancellation AS o WHERE o.id = s.id OFFSET 0) AS c) AS r
+    GROUP BY r.intent, r.origin, r.ending, r.bucket;
+
+    RETURN QUERY
+    SELECT 'runner', ARRAY[coalesce(r.rung::text, 'none')], r.bucket::smallint, count(*), sum(r.seconds) FROM (
+        SELECT m.rung, m.seconds, buckets - width_bucket(-m.seconds, falling) AS bucket
+        FROM unnest(stops) AS s(id) CROSS JOIN LATERAL (
+            SELECT o.initiated_at FROM tenant.cancellation AS o WHERE o.id = s.id OFFSET 0) AS c
+        CROSS JOIN LATERAL (
+            SELECT o.rung, extract(epoch FROM o.ended_at - c.initiated_at)::double precision AS seconds FROM tenant.member AS o
+            WHERE o.stop_id = s.id AND o.was = 'running' AND o.became <> 'completed' OFFSET 0) AS m) AS r
+    GROUP BY r.rung, r.bucket;
 END $$;

@@ -30,15 +30,17 @@ BEGIN
         UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting = 'target'
         UNION ALL SELECT j.* FROM tenant.job AS j
             WHERE j.state = 'paused' OR j.waiting IN ('unqueued', 'promotion', 'dependencies', 'tasks', 'children')
+    ), alike AS (
+        SELECT o.lane, o.state, o.waiting, least(o.attempt, 1::smallint) AS attempt, o.stop_id, o.worker_id, count(*) AS n,
+            min(CASE WHEN o.state = 'running' THEN o.started_at ELSE coalesce(o.run_at, o.created_at) END) AS since
+        FROM other AS o GROUP BY 1, 2, 3, 4, 5, 6
     ), counted AS (
         SELECT * FROM ready
         UNION ALL
-        SELECT o.lane, tenure.status(o.state, o.waiting, o.attempt, s.intent, w.draining_at IS NOT NULL), count(*),
-            min(CASE WHEN o.state = 'running' THEN o.started_at ELSE coalesce(o.run_at, o.created_at) END)
-        FROM other AS o
-        LEFT JOIN tenant.cancellation AS s ON s.id = o.stop_id
-        LEFT JOIN tenure.worker AS w ON w.id = o.worker_id
-        GROUP BY 1, 2
+        SELECT a.lane, tenure.status(a.state, a.waiting, a.attempt,
+                (SELECT s.intent FROM tenant.cancellation AS s WHERE s.id = a.stop_id),
+                coalesce((SELECT w.draining_at IS NOT NULL FROM tenure.worker AS w WHERE w.id = a.worker_id), false)), a.n, a.since
+        FROM alike AS a
     )
     SELECT json_agg(json_build_object('queue', q.queue, 'status', q.status, 'n', q.n,
         'oldest_seconds', greatest(extract(epoch FROM moment - q.since), 0), 'served', q.served)) INTO alive
