@@ -14,7 +14,7 @@ SET enable_seqscan = off AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
     actor   CONSTANT text := tenure.actor(by);
-    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END;
+    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END;  -- null: it may all
     drafts  tenure.draft[];
     d       tenure.draft;
     places  jsonb;             -- where in the call the job with this key stands
@@ -36,9 +36,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue takes a job, or a list of jobs, as JSON objects';
     END IF;
     drafts := tenant.drafts(jobs, shared);
-    refusal := tenant.forbidden_drafts(drafts, by, via, role);
-    IF refusal IS NOT NULL THEN
-        RETURN refusal;
+    IF whose IS NOT NULL THEN
+        refusal := tenant.forbidden_drafts(drafts, by, via, role);
+        IF refusal IS NOT NULL THEN
+            RETURN refusal;
+        END IF;
     END IF;
     SELECT coalesce(jsonb_object_agg(k.key, k.place), '{}') INTO places FROM (
         SELECT j.value ->> 'key' AS key, min(j.place) AS place
