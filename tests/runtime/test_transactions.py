@@ -89,11 +89,12 @@ def test_a_rollback_undoes_completed_tasks_newest_first(
 def test_named_tasks_are_undone_alone_and_nothing_is_undone_twice(
     worker: RunningWorker, app: Tenure, watch: Watcher, folder: Path
 ) -> None:
+    unbooked = folder / "unbooked"
+    unbooked.unlink(missing_ok=True)
     handle = jobs.trip.enqueue()
     eventually((folder / f"started-{handle.id}").exists)
     first, _ = handle.children()
     record = watch.record_ends(handle.cancel(rollback_tasks=[first.id]).cancellation_id)
-    unbooked = folder / "unbooked"
     eventually(unbooked.exists)
     rest = app.store.rollback(record.cancellation_id)["job"]
     assert app.store.rollback(record.cancellation_id) == {"job": rest}
