@@ -176,6 +176,19 @@ def test_the_second_signal_hurries_and_says_so(folder: Path, database: str, stor
         assert database not in running.log
 
 
+def test_a_worker_that_was_asked_to_leave_is_not_started_again(
+    folder: Path, database: str, store: Store
+) -> None:
+    with up(folder, APP, TENURE_DATABASE_URL=database) as running:
+        running.is_up()
+        [worker] = store.workers()
+        store.drain(worker.id)
+        running.says("worker has left, because somebody asked it to")
+        assert running.child("serve").is_running()
+        running.signal(signal.SIGTERM)
+        assert running.ends() == 0
+
+
 def test_an_app_that_cannot_be_imported_is_shown_and_not_tried_again(
     folder: Path, database: str, tmp_path: Path
 ) -> None:

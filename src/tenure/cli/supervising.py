@@ -1,8 +1,9 @@
 """Commands that run side by side under one supervisor: their lines, their deaths, their leaving.
 
 A command that dies is started again, after ever longer pauses. One that ends before it was ever at
-work, or because its app cannot be imported, is not: its code ends them all. The first signal asks
-them to leave, one after the other; the second hurries them; the third kills.
+work, or because its app cannot be imported, is not: its code ends them all. One that was asked to
+leave is gone, and the others go on. The first signal asks them to leave, one after the other; the
+second hurries them; the third kills.
 """
 
 import asyncio
@@ -16,8 +17,11 @@ _LONGEST_PAUSE = 30.0
 _STEADY = 60.0  # seconds after which the next pause is the first again
 _LONGEST_LINE = 1 << 16
 _LAST_WORDS = 1.0  # seconds, for lines of what a command that ended has started
-NOT_IMPORTED = 3  # the code of a worker and of a server whose app cannot be imported
-_HURRIED = 5  # the code of a worker that was hurried, for one that was killed too
+
+# Codes of a worker; the server has the first two as well.
+_LEFT = (0, 4, 5)
+NOT_IMPORTED = 3
+_HURRIED = 5  # also for one that was killed
 
 Say = Callable[[str, str], object]  # who, and one line
 
@@ -44,23 +48,26 @@ class Child:
         self._leaving = asyncio.Event()
         self._gone = asyncio.Event()
 
-    async def keep(self) -> int | None:
-        """Run it until it is to leave; its code if it could not begin, and all is over."""
+    async def keep(self) -> bool:
+        """Run it until it is to leave, or has left; whether its end is the end of all."""
         pause = _FIRST_PAUSE
         try:
             while not self._leaving.is_set():
                 began = _now()
                 self.code = await self._run()
                 if self._leaving.is_set():
-                    return None
+                    break
                 if self.code == NOT_IMPORTED or (self.code > 0 and not self._was_at_work):
-                    return self.code
+                    return True
+                if self.code in _LEFT:
+                    self._say("up", f"{self.name} has left, because somebody asked it to")
+                    break
                 if _now() - began > _STEADY:
                     pause = _FIRST_PAUSE
                 self._say("up", f"{self.name} {_ended(self.code)}; again in {pause:g} s")
                 await _wait(self._leaving, pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
-            return None
+            return False
         finally:
             self._gone.set()
 
@@ -143,12 +150,15 @@ class Supervisor:
             loop.add_signal_handler(number, self.ask)
         keeping = {asyncio.create_task(child.keep()): child for child in self._children}
         leaving = asyncio.create_task(self._leaving.wait())
-        done, _ = await asyncio.wait({*keeping, leaving}, return_when="FIRST_COMPLETED")
-        broken = [child for task, child in keeping.items() if task in done]
+        there, broken = set(keeping), None
+        while there and broken is None and not self._leaving.is_set():
+            done, _ = await asyncio.wait({*there, leaving}, return_when="FIRST_COMPLETED")
+            broken = next((keeping[task] for task in done & there if task.result()), None)
+            there -= done
         for child in self._children:
             await child.leave()
         leaving.cancel()
-        codes = [child.code or 0 for child in broken or self._children]
+        codes = [child.code or 0 for child in ([broken] if broken else self._children)]
         if -signal.SIGKILL in codes:
             return _HURRIED
         return next((code for code in codes if code > 0), 0)
