@@ -57,7 +57,7 @@ def read_template(option: str, text: Any, signature: Signature) -> Template | No
     except SettingInvalid as why:
         raise SettingInvalid(f"{option}: {why}") from None
     for field in template.fields:
-        if signature.hides(field):
+        if field in signature.secrets:
             raise SettingInvalid(f"{option}: {text!r} would show {field!r}, which is a secret")
     return template
 

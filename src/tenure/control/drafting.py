@@ -33,6 +33,8 @@ def drafted(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     told = options.for_the_worker()
     if options.deadline is not None:
         told["deadline"] = (datetime.now(UTC) + options.deadline).isoformat()
+    if task.signature.secrets:
+        told["secret"] = list(task.signature.secrets)
     return NewJob(
         task=task.name,
         args=arguments,

@@ -1,7 +1,7 @@
 """When a task is enqueued by itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, Self
 from zoneinfo import ZoneInfo
@@ -30,7 +30,7 @@ class Schedule:
     tz: str
     overlap: Overlap  # when the job of the time before has not ended
     catch_up: timedelta  # how long after a time its job may still be enqueued
-    args: Mapping[str, JSON]
+    args: Mapping[str, JSON] = field(repr=False)  # there may be a secret in them
     job: NewJob  # what is enqueued each time
     deadline: timedelta | None  # of each job, from its enqueue on
     tenant: str = "default"

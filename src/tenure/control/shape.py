@@ -26,7 +26,7 @@ _MASK = b"**********"  # what pydantic writes in the place of a secret
 
 
 class Mistakes(Exception):
-    """What is wrong with values, without showing any of them: they may be secrets."""
+    """What is wrong with values, without showing any of them; of a secret nothing more is said."""
 
     def __init__(self, mistakes: Collection[str]) -> None:
         super().__init__("; ".join(mistakes))
@@ -35,8 +35,14 @@ class Mistakes(Exception):
 class Shape:
     """The names and types of some values. A name may be any: the fields have names of their own."""
 
-    def __init__(self, types: Mapping[str, Any], optional: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, Any],
+        optional: Collection[str] = (),
+        secrets: Collection[str] = (),
+    ) -> None:
         self.names = tuple(types)
+        self._secrets = secrets
         self._fields = {f"value_{place}": name for place, name in enumerate(types)}
         made: dict[str, Any] = {
             field: (types[name], Field(None if name in optional else ..., alias=name))
@@ -54,7 +60,7 @@ class Shape:
         try:
             checked = self._model.model_validate(dict(values))
         except ValidationError as error:
-            raise Mistakes(_mistakes(error)) from None
+            raise Mistakes(self._mistakes(error)) from None
         left_out = self._fields.keys() - checked.model_fields_set
         try:
             text = checked.model_dump_json(**_DUMP, exclude=left_out).encode()
@@ -65,10 +71,11 @@ class Shape:
             else:
                 self._model.model_validate_json(text)
         except ValidationError as error:
-            written = [f"{mistake} (when read back)" for mistake in _mistakes(error)]
+            written = [f"{mistake} (when read back)" for mistake in self._mistakes(error)]
             raise Mistakes(written) from None
         except (PydanticSerializationError, ValueError, TypeError) as error:
-            raise Mistakes([f"it cannot be written as JSON: {_without_prefix(error)}"]) from None
+            why = "" if self._secrets else f": {_without_prefix(error)}"
+            raise Mistakes([f"it cannot be written as JSON{why}"]) from None
         return text
 
     def _refuse_other_secrets(self, checked: BaseModel, text: bytes) -> None:
@@ -76,11 +83,22 @@ class Shape:
         if self._model.model_validate_json(text) != checked:
             raise Mistakes(["a secret in it would not come back as it was given"])
 
+    def _mistakes(self, error: ValidationError) -> list[str]:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        told = [
+            # A message may be anybody's, and show what it complains of.
+            f"{one['loc'][0]}: it cannot be taken, and as it is a secret no more is said"
+            if one["loc"][:1] and one["loc"][0] in self._secrets and one["type"] != "missing"
+            else _mistake(one["type"], one["loc"], one["msg"])
+            for one in found
+        ]
+        return list(dict.fromkeys(told))
+
     def read(self, text: bytes) -> dict[str, Any]:
         try:
             read = self._model.model_validate_json(text)
         except ValidationError as error:
-            raise Mistakes(_mistakes(error)) from None
+            raise Mistakes(self._mistakes(error)) from None
         values = read.__dict__
         return {
             name: values[field]
@@ -112,13 +130,6 @@ def _unmasked(plain: Any, written: JSON) -> JSON:
         case ((list() | tuple() | set() | frozenset()), list()) if len(plain) == len(written):
             return [_unmasked(*both) for both in zip(plain, written, strict=True)]
     return written
-
-
-def _mistakes(error: ValidationError) -> list[str]:
-    return [
-        _mistake(one["type"], one["loc"], one["msg"])
-        for one in error.errors(include_url=False, include_input=False, include_context=False)
-    ]
 
 
 def _mistake(kind: str, place: tuple[int | str, ...], message: str) -> str:

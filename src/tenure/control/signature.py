@@ -9,9 +9,9 @@ from types import FunctionType
 from typing import Any, NoReturn, get_type_hints
 
 import msgspec
-from pydantic import Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 
+from tenure.control.secrets import hides
 from tenure.control.shape import Mistakes, Shape
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused, SettingInvalid
@@ -25,6 +25,7 @@ class Signature:
 
     Arguments are stored by name, so there are no ``*args``, ``**kwargs`` or positional-only
     parameters. What a caller leaves out is not stored: the code that runs the job has the default.
+    The values of ``secrets`` are stored, and shown to nobody but that code.
     """
 
     def __init__(
@@ -41,7 +42,8 @@ class Signature:
         self.positional = positional
         self.takes_context = takes_context
         self._returns = returns
-        self._arguments = _shape(types, self.defaults)
+        self.secrets = tuple(name for name, kind in types.items() if hides(kind))
+        self._arguments = _shape(types, self.defaults, self.secrets)
         self._result = _shape({_RESULT: returns}, {})
 
     @classmethod
@@ -109,15 +111,6 @@ class Signature:
             return None
         return msgspec.json.decode(text)[name]
 
-    def hides(self, name: str) -> bool:
-        """Whether this parameter is a secret."""
-        kind = self.types[name]
-        kinds = [kind, *getattr(kind, "__args__", ())]
-        return any(
-            isinstance(each, type) and issubclass(each, SecretStr | SecretBytes | Secret)
-            for each in (getattr(each, "__origin__", each) for each in kinds)
-        )
-
     def write_result(self, value: Any) -> JSON:
         """What the function returned, as JSON."""
         if value is None and self._returns in (None, Any):
@@ -157,9 +150,11 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{module}.{name}"
 
 
-def _shape(types: Mapping[str, Any], defaults: Mapping[str, Any]) -> Shape:
+def _shape(
+    types: Mapping[str, Any], defaults: Mapping[str, Any], secrets: Sequence[str] = ()
+) -> Shape:
     try:
-        return Shape(types, defaults)
+        return Shape(types, defaults, secrets)
     except SettingInvalid:
         for name, kind in types.items():
             try:

@@ -45,6 +45,13 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     pools: Sequence[str] = ()
     tags: Sequence[str] | None = None
 
+    def __repr__(self) -> str:
+        """Without what is a secret."""
+        secret = (self.options or {}).get("secret") or ()
+        said = msgspec.structs.asdict(self)
+        said["args"] = {n: "***" if n in secret else value for n, value in self.args.items()}
+        return f"NewJob({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A job with the words people know. No token: whoever has it could speak as its worker."""
