@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tenure.domain.job import NEVER
-from tenure.domain.lifecycle import Intent, Rung
+from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
 from tenure.store.store import Store
@@ -211,7 +211,7 @@ def test_a_stop_is_overdue_half_a_minute_after_its_grace(store: Store, clock: Cl
     worker = make_worker(store, 3600 * SECOND)
     for how in ({"force": True}, {"grace": 60 * SECOND}, {}):
         make_job(store)
-        store.stop(worker.claim_one().id, **how)  # type: ignore[arg-type]
+        store.stop(worker.claim_one().id, **how)
     seen = []
     for _ in range(4):
         seen.append(store.totals(grace=30 * SECOND).overdue)
@@ -247,7 +247,7 @@ def test_sums_outlive_their_records_and_events(
 def test_records_are_added_up_before_they_are_deleted(store: Store, clock: Clock) -> None:
     store.stop(make_job(store))
     clock.advance(timedelta(days=2))
-    store.prune({"cancelled": timedelta(days=1)})
+    store.prune({State.CANCELLED: timedelta(days=1)})
     store.prune_records(keep_records=timedelta(days=1))
     assert tallied(store.totals(), "record") == {("cancel", "user", "completed"): 1}
 

@@ -1,0 +1,166 @@
+"""The metrics of a whole tenant, from the database: for the server, and nobody else, to show."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from tenure.config import Settings
+from tenure.domain.lifecycle import Intent, Rung
+from tenure.observe.labels import Bounded
+from tenure.observe.series import SERIES
+from tenure.store.call import Call
+from tenure.store.calls import looking
+from tenure.store.totals import Tally, Totals
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+FRESH_FOR = 5.0  # seconds; who asks more often gets the same answer
+
+Send = Callable[[Call[Any]], Awaitable[Any]]
+
+
+class DatabaseMetrics:
+    """Made once by a server, which then asks it for a page: it remembers what it has shown."""
+
+    def __init__(self, settings: Settings, *, fresh_for: float = FRESH_FOR) -> None:
+        self._prefix = settings.metrics_prefix or ""
+        self._call = looking.totals(settings.stop_grace)
+        self._fresh_for = fresh_for
+        self._tenants: dict[str, _Tenant] = {}
+
+    async def page(self, tenant: str, send: Send) -> bytes:
+        """What Prometheus reads; ``send`` carries out a call in the name of whoever asks."""
+        seen = self._tenants.setdefault(tenant, _Tenant(tenant, self._prefix))
+        async with seen.looking:
+            if time.monotonic() >= seen.fresh_until:
+                seen.totals = await send(self._call)
+                seen.fresh_until = time.monotonic() + self._fresh_for
+            return generate_latest(seen)
+
+
+class Rising:
+    """Counts that never fall, also when what they were counted from is gone."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, ...], tuple[float, float]] = {}
+
+    def __call__(self, value: float, *key: str) -> float:
+        before, shown = self._seen.get(key, (0.0, 0.0))
+        shown += max(value - before, 0.0)
+        self._seen[key] = (value, shown)
+        return shown
+
+
+class _Tenant(Collector):
+    """One tenant as it was last seen, as series."""
+
+    def __init__(self, tenant: str, prefix: str) -> None:
+        self._tenant = tenant
+        self._prefix = prefix
+        self._queue = Bounded()
+        self._origin = Bounded()
+        self._rising = Rising()
+        self.looking = asyncio.Lock()
+        self.fresh_until = 0.0
+        self.totals: Totals
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._alive()
+        yield from self._stops()
+        events = {"recovered": 0, "refused": 0}
+        events.update((tally.labels[0], tally.n) for tally in self._tallies("event"))
+        yield self._counter("jobs_recovered_total", {(): events["recovered"]})
+        yield self._counter("late_writes_refused_total", {(): events["refused"]})
+
+    def _alive(self) -> Iterator[Metric]:
+        totals = self.totals
+        jobs: dict[tuple[str, ...], float] = defaultdict(float)
+        ages: dict[tuple[str, ...], float] = defaultdict(float)
+        unserved: dict[tuple[str, ...], float] = defaultdict(float)
+        paused: dict[tuple[str, ...], float] = defaultdict(float)
+        for alive in totals.jobs:
+            queue = self._queue(alive.queue)
+            jobs[queue, alive.status] += alive.n
+            ages[queue, alive.status] = max(ages[queue, alive.status], alive.oldest_seconds)
+            if alive.status == "queued":
+                unserved[(queue,)] += 0 if alive.served else alive.n
+            stands = "" in totals.paused or alive.queue in totals.paused
+            paused[(queue,)] = max(paused[(queue,)], float(stands))
+        yield self._gauge("jobs", jobs)
+        yield self._gauge("oldest_job_age_seconds", ages)
+        yield self._gauge("unserved_jobs", unserved)
+        yield self._gauge("queue_paused", paused)
+        yield self._gauge("zombies", {(): totals.zombies})
+        statuses = ("alive", "draining", "late")
+        yield self._gauge("workers", {(one,): totals.workers.get(one, 0) for one in statuses})
+
+    def _stops(self) -> Iterator[Metric]:
+        asked: dict[tuple[str, ...], float] = {(intent, "user"): 0.0 for intent in Intent}
+        opened: dict[tuple[str, ...], float] = {(intent,): 0.0 for intent in Intent}
+        failed: dict[tuple[str, ...], float] = {("partial",): 0.0, ("failed",): 0.0}
+        closed: list[tuple[tuple[str, ...], Tally]] = []
+        for tally in self._tallies("record"):
+            intent, origin, ending = tally.labels
+            origin = self._origin(origin)
+            asked[intent, origin] = asked.get((intent, origin), 0) + tally.n
+            if ending == "open":
+                opened[(intent,)] += tally.n
+            else:
+                closed.append(((intent,), tally))
+            if (ending,) in failed:
+                failed[(ending,)] += tally.n
+        runners = [(tally.labels, tally) for tally in self._tallies("runner")]
+        terminated: dict[tuple[str, ...], float] = {(rung,): 0.0 for rung in Rung}
+        for labels, tally in runners:
+            terminated[labels] = terminated.get(labels, 0) + tally.n
+        yield self._counter("cancellation_requests_total", asked)
+        yield self._histogram("cancellation_duration_seconds", closed)
+        yield self._counter("cancellation_failures_total", failed)
+        yield self._gauge("stops_open", opened)
+        yield self._gauge("stops_overdue", {(): self.totals.overdue})
+        yield self._histogram("stop_confirmed_seconds", runners)
+        yield self._counter("runners_terminated_total", terminated)
+
+    def _tallies(self, kind: str) -> Iterator[Tally]:
+        return (tally for tally in self.totals.tally if tally.kind == kind)
+
+    def _gauge(self, name: str, values: dict[tuple[str, ...], float]) -> Metric:
+        series = SERIES[name]
+        family = GaugeMetricFamily(self._prefix + name, series.help, labels=series.labels)
+        for labels, value in values.items():
+            family.add_metric((self._tenant, *labels), value)
+        return family
+
+    def _counter(self, name: str, values: dict[tuple[str, ...], float]) -> Metric:
+        series = SERIES[name]
+        family = CounterMetricFamily(self._prefix + name, series.help, labels=series.labels)
+        for labels, value in values.items():
+            family.add_metric((self._tenant, *labels), self._rising(value, name, *labels))
+        return family
+
+    def _histogram(self, name: str, tallies: list[tuple[tuple[str, ...], Tally]]) -> Metric:
+        series, bounds = SERIES[name], [str(bound) for bound in self.totals.bounds]
+        family = HistogramMetricFamily(self._prefix + name, series.help, labels=series.labels)
+        counts: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0] * (len(bounds) + 1))
+        sums: dict[tuple[str, ...], float] = defaultdict(float)
+        for labels, tally in tallies:
+            counts[labels][tally.bucket] += tally.n
+            sums[labels] += tally.seconds
+        for labels, buckets in counts.items():
+            shown, upto = [], 0.0
+            for bound, n in zip([*bounds, "+Inf"], buckets, strict=True):
+                upto += n
+                shown.append((bound, self._rising(upto, name, bound, *labels)))
+            total = self._rising(sums[labels], name, "sum", *labels)
+            family.add_metric((self._tenant, *labels), shown, total)
+        return family
