@@ -7,6 +7,7 @@ from tests.mutants.fences import FENCES
 from tests.mutants.mutant import Mutant
 from tests.mutants.promotion import PROMOTION
 from tests.mutants.records import RECORDS
+from tests.mutants.rights import RIGHTS
 from tests.mutants.stops import STOPS
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -17,6 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *PROMOTION,
     *ENTRANCE,
     *RECORDS,
+    *RIGHTS,
 )
 
 

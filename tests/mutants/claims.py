@@ -8,7 +8,7 @@ _READY_IN_ONE_LANE = """WHERE j.ready AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
                 WHERE r.ready AND r.lane"""
 _ACCEPTED = """WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
-    WHERE a.job = (r ->> 'job')::bigint AND"""
+    WHERE a.job = (r.value ->> 'job')::bigint AND"""
 
 CLAIMS: tuple[Mutant, ...] = (
     mutant(

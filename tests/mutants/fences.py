@@ -216,8 +216,8 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "a suspect spends nothing at all",
         "conclude",
-        " OR (d.outcome = 'released' AND d.suspect IS TRUE)",
-        "",
+        "'expired') OR (d.outcome = 'released' AND d.suspect IS TRUE)",
+        "'expired')",
         "crash_and_release::test_a_suspect_spends_no_attempt_but_its_crashes_are_counted",
     ),
     mutant(
