@@ -1,12 +1,14 @@
 """Somebody who sends requests to an app, in the same process."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from fastapi import FastAPI
+
+T = TypeVar("T")
 
 
 class Http:
@@ -19,6 +21,10 @@ class Http:
 
     def send(self, method: str, path: str, **more: Any) -> httpx.Response:
         return self._runner.run(self._sender.request(method, path, **more))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Something else in the event loop of the app."""
+        return self._runner.run(work)
 
     def get(self, path: str, **more: Any) -> httpx.Response:
         return self.send("GET", path, **more)

@@ -33,7 +33,8 @@ def ending(worker: Worker, *jobs: Claimed) -> Iterator[None]:
     def work() -> None:
         for job in jobs:
             eventually(lambda job=job: worker.store.show(job.id).cancel_requested)  # type: ignore[misc]
-            end_as_stopped(worker, job)
+            # A stop that is asked for again just now has the job locked.
+            eventually(lambda job=job: end_as_stopped(worker, job).accepted)  # type: ignore[misc]
         worker.store.promote()
 
     working = threading.Thread(target=work)

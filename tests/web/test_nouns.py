@@ -1,0 +1,205 @@
+"""Queues, targets, pools, workers, tenants, tokens, policies, bulk stops, the whole."""
+
+from datetime import timedelta
+from typing import Any
+
+from tenure.control.client import Client
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import Intent, State
+from tenure.domain.principal import Role
+from tenure.domain.tenant import Tenant
+from tenure.store.store import Store
+from tests.factories import make_job, make_jobs, make_worker, promote
+from tests.web.asking import Http, problem
+from tests.web.conftest import Bearer
+
+
+def test_queues_are_paused_and_go_on(admin: Http, store: Store) -> None:
+    make_job(store, queue="a/b")
+    assert admin.post("/api/queues/a/b/pause", {"reason": "deploy"}).json() == {"paused": True}
+    assert admin.post("/api/queues/a/b/pause").json() == {"paused": False}
+    [queue] = admin.get("/api/queues").json()
+    assert (queue["name"], queue["paused"], queue["by_status"]) == ("a/b", True, {"queued": 1})
+    assert make_worker(store).claim() == ()
+    assert admin.post("/api/queues/a/b/resume").json() == {"unpaused": True}
+    assert len(make_worker(store).claim()) == 1
+
+
+def test_targets_are_listed_paused_and_cleared(admin: Http, store: Store) -> None:
+    ids = [make_job(store, target="repo/x", max_attempts=1) for _ in range(3)]
+    promote(store)
+    [target] = admin.get("/api/targets").json()
+    assert (target["name"], target["holder"], target["line"]) == ("repo/x", ids[0], 2)
+    assert admin.get("/api/targets?after=repo/x").json() == []
+    assert admin.get("/api/targets?target=repo/x").json() == [target]
+    worker = make_worker(store)
+    worker.finish(worker.claim_one(), "failed", error={"type": "E", "message": "no"})
+    assert admin.get("/api/targets").json()[0]["blocked_by"] == [ids[0]]
+    assert admin.post("/api/targets/repo/x/clear").json() == {"cleared": [ids[0]]}
+    assert admin.post("/api/targets/repo/x/pause").json() == {"paused": True}
+    promote(store)
+    assert worker.claim() == ()
+    admin.post("/api/targets/repo/x/resume")
+    promote(store)
+    assert worker.claim_one().id == ids[1]
+
+
+def test_pools_and_their_slots(admin: Http, store: Store) -> None:
+    made = admin.post("/api/pools", {"name": "trees/old", "slots": ["oak", "elm"]})
+    assert made.status_code == 201
+    assert admin.get(made.headers["location"]).json() == made.json()
+    assert problem(admin.post("/api/pools", {"name": "trees/old"}))[0] == 409
+    assert problem(admin.post("/api/pools", {"name": ""}))[0] == 422
+    slots = admin.post("/api/pools/trees/old/slots", {"add": ["ash"], "remove": ["elm"]}).json()
+    assert [slot["name"] for slot in slots["slots"]] == ["ash", "oak"]
+    job = make_job(store, pools=["trees/old"])
+    make_worker(store).claim_one()
+    [held] = [slot for slot in admin.get("/api/pools").json()[0]["slots"] if slot["job_id"]]
+    assert held["job_id"] == job
+    path = f"/api/pools/trees/old/slots/{held['name']}/release"
+    assert problem(admin.post(path))[0] == 409
+    assert problem(admin.post("/api/pools/trees/old/slots/fir/release"))[0] == 404
+    assert problem(admin.get("/api/pools/none"))[0] == 404
+
+
+def test_workers_are_listed_and_drained(admin: Http, store: Store) -> None:
+    worker = make_worker(store, timedelta(hours=1))
+    job = make_job(store)
+    worker.claim_one()
+    [seen] = admin.get("/api/workers").json()
+    assert (seen["id"], [held["job_id"] for held in seen["jobs"]]) == (str(worker.id), [job])
+    drained = admin.post(f"/api/workers/{worker.id}/drain", {"reason": "new host"})
+    assert drained.json()["worker_id"] == str(worker.id)
+    assert admin.get("/api/workers").json()[0]["status"] == "draining"
+    assert problem(admin.post(f"/api/workers/{worker.id.int}/drain"))[0] == 422
+    assert problem(admin.post("/api/workers/00000000-0000-0000-0000-000000000000/drain"))[0] == 404
+
+
+def test_a_tenant_sees_no_jobs_of_another_beside_a_worker(
+    http: Http, client: Client, store: Store, bearer: Bearer
+) -> None:
+    client.migrate(Tenant("acme"))
+    make_job(store)
+    make_worker(store, timedelta(hours=1)).claim_one()
+    theirs = http.as_(bearer("boss", Role.ADMIN, "acme"))
+    [seen] = theirs.get("/api/workers").json()
+    assert seen["jobs"] == []
+
+
+def test_tenants_are_made_paused_and_dropped(
+    admin: Http, http: Http, client: Client, bearer: Bearer
+) -> None:
+    assert admin.post("/api/tenants", {"name": "acme"}).status_code == 201
+    assert admin.post("/api/tenants", {"name": "acme"}).status_code == 200
+    assert problem(admin.post("/api/tenants", {"name": "Acme; DROP"}))[0] == 422
+    boss = http.as_(bearer("boss", Role.ADMIN, "acme"))
+    assert boss.post("/api/jobs", {"task": "work"}).status_code == 201
+    assert admin.get("/api/jobs").json() == []
+    assert admin.post("/api/tenants/acme/pause").json() == {"paused": True}
+    paused = {one["name"]: one["paused"] for one in admin.get("/api/tenants").json()}
+    assert paused == {"acme": True, "default": False}
+    assert boss.post("/api/tenants/acme/resume").json() == {"unpaused": True}
+    assert problem(boss.post("/api/tenants/default/pause"))[0] == 403
+    assert problem(admin.post("/api/tenants/nowhere/pause"))[0] == 404
+    assert admin.delete("/api/tenants/acme").json() == {"dropped": "acme"}
+    assert problem(admin.delete("/api/tenants/acme"))[0] == 404
+    assert [tenant.name for tenant in client.store.tenants()] == ["default"]
+
+
+def test_tokens_are_made_used_and_revoked(admin: Http, http: Http, client: Client) -> None:
+    client.migrate(Tenant("acme"))
+    made = admin.post(
+        "/api/tokens", {"name": "bob", "role": "admin", "tenant": "acme", "lifetime": "1h"}
+    )
+    assert made.status_code == 201
+    token = made.json()["token"]
+    assert (token["tenant"], token["role"], token["created_by"]) == ("acme", "admin", "root")
+    bob = http.as_({"authorization": f"Bearer {made.json()['secret']}"})
+    assert [one["name"] for one in bob.get("/api/tokens").json()] == ["bob"]
+    assert [one["name"] for one in admin.get("/api/tokens?tenant=acme").json()] == ["bob"]
+    elsewhere = bob.post("/api/tokens", {"name": "eve", "role": "admin", "tenant": "default"})
+    assert problem(elsewhere)[0] == 403
+    assert problem(bob.post("/api/tokens/1/revoke"))[0] == 404
+    assert admin.post(f"/api/tokens/{token['id']}/revoke").json()["revoked_by"] == "root"
+    viewer = {"name": "x", "role": "viewer"}
+    for change in (
+        {"role": "king"}, {"name": ""}, {"name": "db:x"}, {"lifetime": "0s"}, {"lifetime": "900y"},
+    ):  # fmt: skip
+        assert problem(admin.post("/api/tokens", {**viewer, **change}))[0] == 422, change
+    unending = admin.post("/api/tokens", {**viewer, "lifetime": None})
+    assert unending.json()["token"]["expires_at"] is None
+
+
+def test_an_owner_is_whoever_asks_unless_an_admin_says_otherwise(admin: Http, store: Store) -> None:
+    made = admin.post("/api/jobs", {"task": "work", "owner": "carl"}).json()["id"]
+    assert store.show(made).owner == "carl"
+
+
+def test_policies_are_set_and_dropped(admin: Http, ada: Http, store: Store) -> None:
+    rule = {"filter": {"queue": "q"}, "when": {"waiting": "2h"}, "reason": "too late"}
+    made = admin.put("/api/policies/stale", rule)
+    assert (made.status_code, made.json()["enabled"]) == (200, True)
+    assert admin.put("/api/policies/stale", {**rule, "enabled": False}).json()["enabled"] is False
+    assert [policy["name"] for policy in ada.get("/api/policies").json()] == ["stale"]
+    assert problem(admin.put("/api/policies/x", {"when": {}}))[0] == 422
+    assert problem(admin.put("/api/policies/x", {}))[0] == 422
+    assert problem(admin.put("/api/policies/x", {"when": {"age": "-1s"}}))[0] == 422
+    assert problem(admin.put("/api/policies/x", {**rule, "strategy": "none"}))[0] == 404
+    mine = ada.post("/api/jobs", {"task": "work"}).json()["id"]
+    own = {"filter": {"id": mine}, "when": {"at": "2030-01-01T00:00:00Z"}}
+    assert ada.put("/api/policies/mine", own).status_code == 200
+    assert problem(ada.put("/api/policies/stale", rule))[0] == 403
+    assert admin.delete("/api/policies/stale").json() == {"dropped": "stale"}
+    assert problem(admin.delete("/api/policies/stale"))[0] == 404
+
+
+def test_many_jobs_are_counted_and_then_stopped(admin: Http, ada: Http, store: Store) -> None:
+    ids = [make_job(store, queue="q", owner="ada") for _ in range(120)]
+    other = make_job(store, queue="q", owner="bob")
+    preview = ada.post("/api/bulk/preview", {"filter": {"queue": "q"}}).json()
+    assert (preview["total"], preview["stops"], preview["others"]) == (121, 120, 1)
+    assert store.show(ids[0]).state is State.PENDING
+    answer = ada.post("/api/bulk", {"filter": {"queue": "q"}, "reason": "wrong", "wait": "20s"})
+    assert answer.status_code == 200
+    bulk = answer.json()
+    assert (bulk["done"], bulk["refused"], bulk["reason"]) == (120, 1, "wrong")
+    assert ada.get(answer.headers["location"]).json() == bulk
+    assert {store.show(job).state for job in ids} == {State.CANCELLED}
+    assert store.show(other).state is State.PENDING
+    assert ada.get("/api/bulk").json() == [bulk]
+    assert problem(ada.get("/api/bulk/99"))[0] == 404
+
+
+def test_a_bulk_stop_that_is_not_over_is_accepted(admin: Http, store: Store) -> None:
+    for _ in range(3):
+        make_job(store)
+    answer = admin.post("/api/bulk", {"filter": {}, "intent": "pause", "wait": 0})
+    assert (answer.status_code, answer.json()["status"]) == (202, "running")
+    assert store.advance_bulk() is not None
+    assert admin.get(answer.headers["location"]).json()["status"] == "completed"
+    assert {job.state for job in store.list_jobs()} == {State.PAUSED}
+
+
+def test_a_bulk_stop_that_cannot_be_is_refused(admin: Http) -> None:
+    bodies: list[dict[str, Any]] = [
+        {}, {"filter": {"colour": "red"}}, {"filter": {"status": "lost"}}, {"filter": []},
+        {"filter": {}, "wait": "1h"}, {"filter": {}, "intent": "kill"}, {"filter": {"id": 1 << 80}},
+        {"filter": {"text": "\0"}}, {"filter": {"queue": {"a": 1}}},
+    ]  # fmt: skip
+    for body in bodies:
+        assert problem(admin.post("/api/bulk", body))[0] == 422, body
+        assert problem(admin.post("/api/bulk/preview", {**body, "wait": 1}))[0] == 422, body
+
+
+def test_statistics_and_audit(admin: Http, viewer: Http, store: Store) -> None:
+    make_jobs(store, [NewJob(key="w"), NewJob(task="t", parent="w")])
+    assert viewer.get("/api/statistics").json()["total"] == 2
+    job = make_job(store)
+    admin.post(f"/api/jobs/{job}/cancel", {"reason": "enough"})
+    store.stop(make_job(store), intent=Intent.PAUSE)
+    [row] = viewer.get(f"/api/audit?subject=job&name={job}").json()
+    assert (row["actor"], row["via"], row["reason"]) == ("root", "rest", "enough")
+    first = viewer.get("/api/audit?limit=1")
+    assert "below=" in first.headers["link"]
+    following = viewer.get(first.headers["link"][1:].partition(">")[0]).json()
+    assert following[0]["id"] < first.json()[0]["id"]
