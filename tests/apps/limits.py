@@ -95,7 +95,7 @@ async def is_over_its_budget(ctx: Context) -> None:
     ctx.spend(tokens=150)
     await ctx.aflush()
     started(ctx)
-    while not may_go_on(ctx.job.id):
+    while not (may_go_on(ctx.job.id) and ctx.cancelled):
         await asyncio.sleep(0.02)
     ctx.raise_if_cancelled()
 

@@ -144,8 +144,9 @@ async def talks_and_leaves_a_thread(ctx: Context) -> str:
 
 @app.task(retry=0, close_timeout="300ms")
 async def waits_for_a_thread(ctx: Context) -> None:
+    thread = asyncio.get_running_loop().run_in_executor(None, time.sleep, NEVER)
     started(ctx)
-    await asyncio.to_thread(time.sleep, NEVER)
+    await thread
 
 
 @app.task(retry=0, close_timeout="300ms")
