@@ -41,6 +41,7 @@ class Claimed(msgspec.Struct, frozen=True):
     raw_checkpoint: bytes | None
     slots: Mapping[str, str] | None
     alone: bool = False  # it is to run with no neighbours: a runner died with it
+    waited_ms: int | None = None  # since it was due
 
     @property
     def args(self) -> Mapping[str, JSON]:
@@ -149,6 +150,9 @@ class Recovered(msgspec.Struct, frozen=True):
     job: int
     state: State | None = None  # what became of it; not said in a dry run
     worker: str | None = None
+    host: str | None = None  # of that worker; not said in a dry run, or when nobody knows it
+    pid: int | None = None
+    beat_at: datetime | None = None  # its last beat
 
 
 class Recovery(msgspec.Struct, frozen=True):

@@ -225,6 +225,7 @@ class _JobColumns(msgspec.Struct):
     checkpoint: list[msgspec.Raw] | None = None
     slots: list[dict[str, str] | None] | None = None
     alone: list[bool] | None = None
+    waited_ms: list[int | None] = []
 
 
 class _ClaimColumns(msgspec.Struct):
@@ -265,6 +266,7 @@ def _claim(claim: _ClaimColumns) -> Claim:
         map(_unless_null, columns.checkpoint) if columns.checkpoint else nothing,
         columns.slots or nothing,
         columns.alone or [False] * len(columns.id),
+        columns.waited_ms,
         strict=True,
     )
     jobs = tuple(Claimed(job, claim.token, *names, *rest) for job, names, *rest in rows)

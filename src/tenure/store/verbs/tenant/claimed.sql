@@ -22,7 +22,8 @@ BEGIN
         'options', CASE WHEN count(c.options) > 0 THEN json_agg(c.options) END,
         'budget', CASE WHEN count(c.budget) > 0 THEN json_agg(c.budget) END,
         'checkpoint', CASE WHEN count(c.checkpoint) > 0 THEN json_agg(c.checkpoint) END,
-        'slots', CASE WHEN count(c.slots) > 0 THEN json_agg(c.slots) END)
+        'slots', CASE WHEN count(c.slots) > 0 THEN json_agg(c.slots) END,
+        'waited_ms', json_agg(CASE WHEN isfinite(c.run_at) THEN (extract(epoch FROM c.started_at - c.run_at) * 1000)::bigint END))
     INTO columns
     FROM (
         SELECT j.*, p.args, p.owner, p.key, p.options, p.budget, o.checkpoint, CASE WHEN l.pools <> '{}' THEN (

@@ -1,0 +1,46 @@
+"""What a worker counts: nothing, as long as nobody looks."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from tenure.config import Settings
+from tenure.store.outcomes import Ending
+from tenure.store.results import Claimed
+
+_log = logging.getLogger("tenure.worker")
+
+
+class Ran(Protocol):
+    """An attempt that has ended."""
+
+    tenant: str
+    job: Claimed
+    started_at: float | None  # by the clock of the event loop; none: no runner took it
+    lost: bool
+
+
+class Counting:
+    """Counts nothing."""
+
+    def claimed(self, tenant: str, jobs: Iterable[Claimed]) -> None: ...
+    def ended(self, runs: Iterable[tuple[Ran, Ending | None]], now: float) -> None: ...
+    def reached(self, rung: str, cause: str) -> None: ...
+    def cleaned(self, report: Mapping[str, Any]) -> None: ...
+    def reaped(self, processes: int) -> None: ...
+    def blocked(self) -> None: ...
+    def exchanged(self, seconds: float) -> None: ...
+    def listens(self, live: Callable[[], bool]) -> None: ...
+    def close(self) -> None: ...
+
+
+def counting(settings: Settings) -> Counting:
+    """What these settings ask for."""
+    if settings.metrics is None:
+        return Counting()
+    # Here and not above: a worker that nobody scrapes can spare what it takes to be scraped.
+    from tenure.observe.counted import Counted
+
+    counted = Counted(settings.metrics_prefix or "", settings.metrics)
+    _log.info("metrics at http://%s/metrics", counted.address)
+    return counted
