@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -82,13 +83,12 @@ class Cli:
         cleared = {name: None for name in os.environ if name.startswith("TENURE_")}
         made: Mapping[str, str | None] = {**cleared, **self._env, **env}
         with CliRunner().isolation(input=said, env=made) as (out, err, _):
-            try:
+            with pytest.raises(SystemExit) as end:
                 PROGRAM.main([str(word) for word in words], "tenure")
-            except SystemExit as end:
-                assert isinstance(end.code, int)
-                code = end.code
             sys.stdout.flush()
             sys.stderr.flush()
+            code = end.value.code
+            assert isinstance(code, int)
             return Done(code, out.getvalue().decode(), err.getvalue().decode())
 
     def json(self, *words: str | int) -> Any:
@@ -103,8 +103,8 @@ def process(url: str, *words: str, **env: str) -> Done:
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-class Terminal:
-    """``tenure`` in a terminal of its own."""
+class Running:
+    """``tenure`` as a process, while it goes on: what it has printed until now, and its end."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", screen: int) -> None:
         self.process = process
@@ -147,7 +147,25 @@ class Terminal:
 
 
 @contextmanager
-def terminal(url: str, *words: str, width: int = 100, **env: str) -> Iterator[Terminal]:
+def piped(url: str, *words: str, **env: str) -> Iterator[Running]:
+    """Its output goes into a pipe."""
+    screen, far_end = os.pipe()
+    started = subprocess.Popen(
+        [COMMAND, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=far_end,
+        stderr=far_end,
+        env=_environment(url, env),
+    )
+    os.close(far_end)
+    with _watched(started, screen) as running:
+        yield running
+
+
+@contextmanager
+def terminal(
+    url: str, *words: str, width: int = 100, env: Mapping[str, str] | None = None
+) -> Iterator[Running]:
     """A session of its own, so that Ctrl-C means what it means to a person."""
     screen, far_end = os.openpty()
     fcntl.ioctl(far_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
@@ -158,13 +176,19 @@ def terminal(url: str, *words: str, width: int = 100, **env: str) -> Iterator[Te
         stdin=far_end,
         stdout=far_end,
         stderr=far_end,
-        env=_environment(url, {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **env}),
+        env=_environment(url, {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}),
         start_new_session=True,
         cwd=ROOT,
     )
     os.close(far_end)
+    with _watched(started, screen) as running:
+        yield running
+
+
+@contextmanager
+def _watched(started: "subprocess.Popen[bytes]", screen: int) -> Iterator[Running]:
     try:
-        yield Terminal(started, screen)
+        yield Running(started, screen)
     finally:
         if started.poll() is None:
             started.kill()

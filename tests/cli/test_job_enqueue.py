@@ -7,7 +7,7 @@ import pytest
 
 from tenure.store.store import Store
 from tests.cli.running import Cli
-from tests.factories import make_job, make_worker
+from tests.factories import make_job
 
 APP = """
 from tenure import Tenure
@@ -136,14 +136,3 @@ def test_what_cannot_be_taken_is_refused_with_a_sentence(
 def test_a_job_that_does_not_exist_cannot_come_before(cli: Cli) -> None:
     assert "there is no job" in cli("job", "enqueue", "work", "--after", "77").sentence(10)
     assert "the key 'none'" in cli("job", "enqueue", "work", "--parent", "none").sentence(10)
-
-
-def test_wait_follows_the_job_to_its_end(cli: Cli, store: Store) -> None:
-    cli("job", "enqueue", "work", "--unique", "one")
-    worker = make_worker(store)
-    worker.finish(worker.claim_one(), value=[1, 2])
-    # A job that is over already: the same as one that ends meanwhile, without the waiting.
-    done = cli("job", "watch", "1")
-    assert done.code == 0
-    assert done.lines[0].startswith("Job 1 is completed after ")
-    assert done.lines[1] == "[1, 2]"

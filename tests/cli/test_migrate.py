@@ -1,8 +1,7 @@
-"""The command ``tenure migrate``, as a user types it."""
+"""``tenure migrate``."""
 
-import os
+import json
 import subprocess
-import sys
 from pathlib import Path
 
 import psycopg
@@ -12,14 +11,12 @@ from tenure.domain.tenant import Tenant
 from tenure.store import schema
 from tenure.store.embedded import find_binaries
 from tenure.store.store import Store
+from tests.cli.running import Cli, Done, process
 from tests.conftest import chosen_binaries
 from tests.factories import make_job
 from tests.store.describe import describe
 
 pytestmark = pytest.mark.fresh_database
-
-COMMAND = Path(sys.executable).with_name("tenure")
-Done = subprocess.CompletedProcess[str]
 
 
 def everything(kind: str) -> str:
@@ -30,15 +27,7 @@ ALL_OF_IT = f"control: applied {everything('control')}\ndefault: applied {everyt
 
 
 def tenure(*words: str, **environment: str) -> Done:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
-    return subprocess.run(
-        [COMMAND, *words],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**ours, **environment},
-        timeout=60,
-    )
+    return Cli("", **environment)(*words)
 
 
 def migrate(url: str, *words: str) -> Done:
@@ -58,35 +47,35 @@ def forget_the_verbs(url: str) -> None:
 
 def test_an_empty_database_is_brought_up_to_date_once(empty_database: str) -> None:
     first = migrate(empty_database)
-    assert (first.returncode, first.stdout, first.stderr) == (0, ALL_OF_IT, "")
+    assert (first.code, first.out, first.err) == (0, ALL_OF_IT, "")
     again = migrate(empty_database)
-    assert again.returncode == 0
-    assert again.stdout == "control: up to date\ndefault: up to date\n"
+    assert again.code == 0
+    assert again.out == "control: up to date\ndefault: up to date\n"
     with Store(empty_database) as store:
         make_job(store)
 
 
 def test_the_url_can_be_an_option(empty_database: str) -> None:
-    assert tenure("migrate", "--url", empty_database).stdout == ALL_OF_IT
+    assert tenure("migrate", "--url", empty_database).out == ALL_OF_IT
 
 
 def test_check_says_what_is_needed_and_exits_with_one_until_it_is_done(
     empty_database: str,
 ) -> None:
     before = migrate(empty_database, "--check")
-    assert (before.returncode, before.stdout) == (1, ALL_OF_IT.replace("applied", "needs"))
+    assert (before.code, before.out) == (1, ALL_OF_IT.replace("applied", "needs"))
     with psycopg.connect(empty_database) as connection:
         assert connection.execute("SELECT to_regnamespace('tenure')").fetchone() == (None,)
     migrate(empty_database)
     after = migrate(empty_database, "--check")
-    assert (after.returncode, after.stderr) == (0, "")
+    assert (after.code, after.err) == (0, "")
 
 
 def test_a_tenant_is_made_by_its_name(database: str) -> None:
-    assert migrate(database, "--tenant", "acme", "--check").returncode == 1
+    assert migrate(database, "--tenant", "acme", "--check").code == 1
     done = migrate(database, "--tenant", "acme")
-    assert done.stdout.splitlines()[-1] == f"acme: applied {everything('tenant')}"
-    assert migrate(database, "--tenant", "acme", "--check").returncode == 0
+    assert done.out.splitlines()[-1] == f"acme: applied {everything('tenant')}"
+    assert migrate(database, "--tenant", "acme", "--check").code == 0
     with Store(database, Tenant("acme")) as store:
         make_job(store)
 
@@ -97,17 +86,17 @@ def test_all_brings_every_tenant_up_to_date(database: str) -> None:
     forget_the_verbs(database)
     before = migrate(database, "--all", "--check")
     needed = {f"{name}: needs verbs" for name in ("default", "acme", "umbrella")}
-    assert before.returncode == 1
-    assert needed <= set(before.stdout.splitlines())
+    assert before.code == 1
+    assert needed <= set(before.out.splitlines())
     done = migrate(database, "--all")
-    assert done.returncode == 0
-    assert {line.replace("needs", "applied") for line in needed} <= set(done.stdout.splitlines())
-    assert migrate(database, "--all", "--check").returncode == 0
+    assert done.code == 0
+    assert {line.replace("needs", "applied") for line in needed} <= set(done.out.splitlines())
+    assert migrate(database, "--all", "--check").code == 0
 
 
 def test_all_of_an_empty_database_is_the_default_tenant(empty_database: str) -> None:
-    assert migrate(empty_database, "--all", "--check").returncode == 1
-    assert migrate(empty_database, "--all").stdout == ALL_OF_IT
+    assert migrate(empty_database, "--all", "--check").code == 1
+    assert migrate(empty_database, "--all").out == ALL_OF_IT
 
 
 @pytest.mark.parametrize("name", ["default", "acme"])
@@ -115,12 +104,12 @@ def test_the_printed_sql_makes_the_same_schema_in_psql(
     empty_database: str, database: str, name: str
 ) -> None:
     printed = tenure("migrate", "--sql", "--tenant", name)
-    assert (printed.returncode, printed.stderr) == (0, "")
+    assert (printed.code, printed.err) == (0, "")
     psql = (chosen_binaries() or find_binaries()).folder / "psql"
     for _ in range(2):
         subprocess.run(
             [psql, "-X", "-q", "-v", "ON_ERROR_STOP=1", empty_database],
-            input=printed.stdout,
+            input=printed.out,
             check=True,
             capture_output=True,
             text=True,
@@ -128,38 +117,30 @@ def test_the_printed_sql_makes_the_same_schema_in_psql(
     migrate(database, "--tenant", name)
     for made in ("tenure", Tenant(name).schema):
         assert schema_of(empty_database, made) == schema_of(database, made)
-    assert migrate(empty_database, "--check", "--tenant", name).returncode == 0
+    assert migrate(empty_database, "--check", "--tenant", name).code == 0
 
 
 def test_the_embedded_database_is_migrated_when_there_is_no_url(tmp_path: Path) -> None:
     done = tenure("migrate", TENURE_FOLDER=str(tmp_path / "own"))
-    assert (done.returncode, done.stdout) == (0, ALL_OF_IT), done.stderr
+    assert (done.code, done.out) == (0, ALL_OF_IT), done.err
 
 
 # A user's mistake is one sentence
 
 
-def sentence(done: Done, code: int = 1) -> str:
-    assert done.returncode == code
-    assert done.stdout == ""
-    [line] = done.stderr.splitlines()
-    assert line.startswith("tenure: ")
-    return line.removeprefix("tenure: ")
-
-
 @pytest.mark.parametrize("url", ["nonsense", "postgresql:///tenure?host=/nowhere"])
 def test_a_url_that_leads_nowhere_is_told_in_a_sentence(url: str) -> None:
-    assert sentence(migrate(url)).startswith("the database cannot be reached: ")
+    assert migrate(url).sentence(13).startswith("the database cannot be reached: ")
 
 
 def test_a_database_that_does_not_exist_is_told_in_a_sentence(server: str) -> None:
     url = server.replace("/tenure?", "/nothing?")
-    assert 'database "nothing" does not exist' in sentence(migrate(url))
+    assert 'database "nothing" does not exist' in migrate(url).sentence(13)
 
 
 @pytest.mark.parametrize("name", ["Acme", 'a"; DROP SCHEMA tenure; --'])
 def test_a_name_no_tenant_can_have_is_told_in_a_sentence(server: str, name: str) -> None:
-    assert "cannot be the name of a tenant" in sentence(migrate(server, "--tenant", name))
+    assert "cannot be the name of a tenant" in migrate(server, "--tenant", name).sentence(1)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +154,13 @@ def test_a_name_no_tenant_can_have_is_told_in_a_sentence(server: str, name: str)
 def test_options_that_contradict_one_another_are_told_in_a_sentence(
     server: str, words: list[str], said: str
 ) -> None:
-    assert said in sentence(migrate(server, *words))
+    assert said in migrate(server, *words).sentence(1)
 
 
 def test_a_newer_database_is_told_in_a_sentence(database: str, sql: psycopg.Connection) -> None:
     sql.execute("INSERT INTO tenure.migration VALUES ('', 9999, 'from_the_future')")
     for words in ([], ["--check"]):
-        assert "upgrade Tenure before you use" in sentence(migrate(database, *words))
+        assert "upgrade Tenure before you use" in migrate(database, *words).sentence(13)
 
 
 def test_a_role_that_may_not_create_a_schema_is_told_in_a_sentence(
@@ -189,24 +170,36 @@ def test_a_role_that_may_not_create_a_schema_is_told_in_a_sentence(
         role = f"guest_of_{connection.info.dbname}"
         connection.execute(f"CREATE ROLE {role} LOGIN".encode())
     url = empty_database.replace("postgres@", f"{role}@")
-    assert "the database role may not do this: permission denied" in sentence(migrate(url))
+    assert "the database role may not do this: permission denied" in migrate(url).sentence(12)
 
 
 def test_a_setting_that_does_not_exist_is_told_in_a_sentence(tmp_path: Path) -> None:
     done = tenure("migrate", TENURE_FOLDER=str(tmp_path / "own"), TENURE_LEASES="20s")
-    assert "there is no such setting" in sentence(done)
+    assert "there is no such setting" in done.sentence(1)
 
 
-def test_an_option_that_does_not_exist_is_refused_without_a_traceback(server: str) -> None:
-    done = migrate(server, "--nonsense")
-    assert done.returncode == 2
-    assert "--nonsense" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_an_option_that_does_not_exist_is_a_usage_error(server: str) -> None:
+    refused = migrate(server, "--nonsense")
+    assert refused.sentence(2) == "no such option: --nonsense; see tenure migrate --help"
 
 
-def test_help_and_version_need_no_database() -> None:
-    shown = tenure("migrate", "--help")
-    assert shown.returncode == 0
-    for option in ("--tenant", "--all", "--check", "--sql", "--url"):
-        assert option in shown.stdout
-    assert tenure("--version").stdout.strip()
+# As a process, and as JSON
+
+
+def test_the_command_is_a_process_with_an_exit_code(empty_database: str) -> None:
+    first = process(empty_database, "migrate", "--check")
+    assert (first.code, first.out) == (1, ALL_OF_IT.replace("applied", "needs"))
+    assert process("nonsense", "migrate").sentence(13)
+
+
+def test_what_was_done_is_told_as_json(empty_database: str) -> None:
+    needed = migrate(empty_database, "--check", "--json")
+    assert (needed.code, [it["scope"] for it in json.loads(needed.out)]) == (
+        1,
+        ["control", "default"],
+    )
+    assert migrate(empty_database, "--json").document == json.loads(needed.out)
+    assert [it["work"] for it in migrate(empty_database, "--json").document] == [[], []]
+    assert set(tenure("migrate", "--sql", "--json").document) == {"sql"}
+    kind, said = migrate("nonsense", "--json").refusal(13)
+    assert (kind, "cannot be reached" in said) == ("StoreUnavailable", True)

@@ -88,4 +88,5 @@ def _tell(to: Connection, pool: Pool) -> None:
         to.show.document(pool)
         return
     free = sum(slot.job_id is None for slot in pool.slots)
-    to.show.say(f"Pool {pool.name}: {len(pool.slots)} slots, {free} free.")
+    slots = f"{len(pool.slots)} {'slot' if len(pool.slots) == 1 else 'slots'}"
+    to.show.say(f"Pool {pool.name}: {slots}, {free} free.")

@@ -42,9 +42,8 @@ def recover(
         to.show.document(answer)
         return
     if answer.blind_until is not None:
-        to.show.say(
-            f"Nobody looked for longer than a lease: dead workers {ago(answer.blind_until)}."
-        )
+        again = ago(answer.blind_until)
+        to.show.say(f"Nobody looked for a while; workers are declared dead {again}.")
     for it in answer.dead:
         to.show.say(
             f"Worker {it.worker_id} on {it.host} is dead; its last beat was {ago(it.beat_at)}."

@@ -10,6 +10,7 @@ from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import length, whole
 from tenure.control.tokens import make_token
+from tenure.domain.duration import in_words
 from tenure.domain.principal import Role
 from tenure.store.calls import controlling, looking
 
@@ -52,8 +53,8 @@ def create(
     if to.show.json:
         to.show.document({"secret": secret, "token": token})
         return
-    until = f"until {ago(token.expires_at)}" if token.expires_at else "for ever"
-    to.show.say(f"Token {token.id}: {name} is {role} of {token.tenant}, {until}.")
+    lasts = "ever" if lifetime is None else in_words(lifetime)
+    to.show.say(f"Token {token.id}: {name} is {role} of {token.tenant}, for {lasts}.")
     to.show.say("It is shown this once; keep it safe:")
     to.show.say()
     to.show.say(f"  {secret}")

@@ -1,0 +1,81 @@
+"""``tenure job cancel --where``: counted first, asked for, then one operation with its progress."""
+
+import pytest
+
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+from tests.cli.running import Cli
+from tests.factories import make_job, make_job_in, promote
+
+
+@pytest.fixture
+def crowd(store: Store) -> Store:
+    make_job_in(store, State.COMPLETED, queue="crawl")
+    store.enqueue_many(NewJob(task="work", queue="crawl"), [{"n": n} for n in range(250)])
+    make_job(store, queue="mail")
+    promote(store)
+    return store
+
+
+def test_many_jobs_are_counted_and_nothing_is_done_without_a_yes(cli: Cli, crowd: Store) -> None:
+    done = cli("job", "cancel", "--where", "queue=crawl")
+    assert done.sentence(1) == (
+        "250 jobs are cancelled for good, and nobody can be asked here; say --yes"
+    )
+    assert done.rows[0] == ["completed", "1"]
+    assert done.rows[1] == ["queued", "250"]
+    assert "1 of them" in done.lines[3]
+    assert crowd.statistics().by_status["queued"] == 251
+
+
+def test_many_jobs_are_stopped_in_one_operation(cli: Cli, crowd: Store) -> None:
+    done = cli("job", "cancel", "--where", "queue=crawl", "--yes", "--reason", "moved away")
+    assert (done.code, done.err) == (0, "")
+    assert "Bulk stop 1: 250 of 250 jobs were asked to stop." in done.lines
+    assert done.lines[-1] == "Status: COMPLETED"
+    assert crowd.statistics().by_status == {"cancelled": 250, "completed": 1, "queued": 1}
+    assert crowd.cancellations(1)[0].reason == "moved away"
+    [row] = cli("job", "bulks").rows
+    assert row[:4] == ["1", 'queue="crawl"', "completed", "250 of 250"]
+    assert cli.json("job", "bulks")[0]["done"] == 250
+
+
+def test_a_bulk_stop_as_json_is_a_line_for_each_batch(cli: Cli, crowd: Store) -> None:
+    done = cli("job", "cancel", "--where", "queue=crawl", "--yes", "--json")
+    assert (done.code, done.err) == (0, "")
+    counts = [bulk["done"] for bulk in done.documents]
+    assert counts == sorted(counts)
+    assert counts[-1] == 250
+    assert len(counts) > 2, "it was done in batches"
+
+
+def test_without_waiting_the_workers_carry_it_on(cli: Cli, crowd: Store) -> None:
+    done = cli("job", "cancel", "--where", "queue=crawl", "--yes", "--no-wait")
+    assert done.code == 0
+    assert done.lines[-1] == "Status: RUNNING"
+    [bulk] = cli("job", "cancel", "--where", "queue=mail", "-y", "--no-wait", "--json").documents
+    assert (bulk["id"], bulk["status"]) == (2, "running")
+
+
+def test_what_matches_nothing_needs_no_yes(cli: Cli, crowd: Store) -> None:
+    assert cli("job", "cancel", "--where", "queue=none").out == "No job matches.\n"
+    only_over = cli("job", "cancel", "--where", "status=completed")
+    assert only_over.code == 0
+    assert "1 of them are left as they are" in only_over.out
+    [preview] = cli("job", "cancel", "--where", "queue=none", "--json").documents
+    assert preview["stops"] == 0
+    assert cli("job", "bulks").out == "no bulk stops\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--where", "colour=red"], "jobs cannot be filtered by 'colour'"),
+        (["--where", "queue"], "'queue' is not a filter"),
+        (["--where", "queue=a", "--task", "1"], "leave out the job"),
+    ],
+)
+def test_what_cannot_be_chosen_is_told_in_a_sentence(cli: Cli, words: list[str], said: str) -> None:
+    assert said in cli("job", "cancel", *words).sentence(1)
+    assert said in cli("job", "cancel", *words, "--json").refusal(1)[1]

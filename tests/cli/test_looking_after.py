@@ -1,0 +1,151 @@
+"""Looking after it: workers, ``recover``, ``audit``, ``stats``, strategies and policies."""
+
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+from tests.cli.running import Cli
+from tests.factories import make_job, make_job_in, make_worker, promote
+
+
+def test_workers_are_listed_with_what_they_hold(cli: Cli, store: Store) -> None:
+    assert cli("worker", "list").out == "no workers\n"
+    make_job(store)
+    promote(store)
+    worker = make_worker(store)
+    worker.claim_one()
+    [row] = cli("worker", "list").rows
+    assert row[:6] == [str(worker.id)[:8], "test-host", "1", "alive", "all", "1"]
+    [seen] = cli.json("worker", "list")
+    assert (seen["id"], seen["jobs"][0]["job_id"]) == (str(worker.id), 1)
+
+
+def test_workers_that_are_gone_are_listed_by_wish(cli: Cli, store: Store) -> None:
+    worker = make_worker(store)
+    store.leave(worker.id)
+    assert cli("worker", "list").out == "no workers\n"
+    assert "left" in cli("worker", "list", "--all").out
+
+
+def test_a_worker_is_asked_to_leave_by_how_its_id_begins(cli: Cli, store: Store) -> None:
+    worker = make_worker(store)
+    done = cli("worker", "drain", str(worker.id)[:6].upper(), "--reason", "new version")
+    assert done.out == f"Worker {worker.id} drains; it holds no jobs.\n"
+    assert store.workers()[0].status == "draining"
+    assert cli.json("worker", "drain", str(worker.id))["worker_id"] == str(worker.id)
+    assert "there is no living worker ''" in cli("worker", "drain", "").sentence(10)
+    nobody = str(uuid4())
+    assert f"there is no living worker '{nobody}'" in cli("worker", "drain", nobody).sentence(10)
+    assert cli("worker", "drain", nobody, "--json").refusal(10)[0] == "NotFound"
+
+
+def test_jobs_of_dead_workers_are_taken_back(
+    cli: Cli, store: Store, sql: psycopg.Connection
+) -> None:
+    assert cli("recover").out == "nothing to recover\n"
+    job = make_job(store, key="lost")
+    promote(store)
+    worker = make_worker(store)
+    worker.claim_one()
+    sql.execute("UPDATE tenure.worker SET expires_at = clock_timestamp() - interval '1s'")
+    dry = cli("recover", "--dry-run")
+    assert dry.rows[0] == [str(job), "would be taken back", str(worker.id)]
+    assert store.show(job).state is State.RUNNING
+    done = cli("recover", "lost")
+    assert done.lines[0].startswith(f"Worker {worker.id} on test-host is dead; its last beat was ")
+    assert done.lines[-1].split() == [str(job), "pending"]
+    assert cli.json("recover")["recovered"] == []
+    assert store.trail(n=1)[0].via == "cli"
+
+
+def test_who_was_away_declares_nobody_dead(cli: Cli, store: Store, sql: psycopg.Connection) -> None:
+    cli("recover")
+    make_worker(store)
+    sql.execute("UPDATE tenure.worker SET expires_at = clock_timestamp() - interval '1s'")
+    sql.execute("UPDATE tenure.watch SET swept_at = clock_timestamp() - interval '1h'")
+    done = cli("recover")
+    assert done.lines[0].startswith("Nobody looked for a while; workers are declared dead in ")
+
+
+def test_recovery_of_a_job_that_does_not_exist_is_refused(cli: Cli) -> None:
+    assert "there is no job with the key 'none'" in cli("recover", "none").sentence(10)
+
+
+def test_what_was_done_is_on_record_with_who_and_through_what(cli: Cli, store: Store) -> None:
+    job = make_job(store)
+    cli("job", "pause", job, "--reason", "lunch")
+    cli("queue", "pause", "crawl")
+    listed = cli("audit")
+    assert [row[2:6] for row in listed.rows] == [
+        ["db:postgres", "cli", "pause", "queue crawl"],
+        ["db:postgres", "cli", "pause", f"job {job}"],
+    ]
+    assert "lunch" in listed.lines[2]
+    assert [it["subject"] for it in cli.json("audit", "--job", job)] == ["job"]
+    assert [it["name"] for it in cli.json("audit", "--subject", "queue")] == ["crawl"]
+    page = cli("audit", "--limit", "1")
+    assert page.lines[-1] == "older ones: --below 2"
+    assert len(cli.json("audit", "--below", "2")) == 1
+    assert cli("audit", "--subject", "pool").out == "nothing on record\n"
+    assert "leave out --subject" in cli("audit", "--job", job, "--name", "x").sentence(1)
+
+
+def test_jobs_are_counted_by_status(cli: Cli, store: Store) -> None:
+    make_job_in(store, State.COMPLETED)
+    make_job(store, queue="crawl")
+    promote(store)
+    told = cli("stats")
+    assert told.rows[0] == ["queued", "1"]
+    assert "2 jobs in 2 queues" in told.lines
+    assert "0 recovered from dead workers, 0 late writes refused" in told.lines
+    assert cli.json("stats")["by_status"] == {"completed": 1, "queued": 1}
+
+
+def test_a_strategy_is_made_changed_and_dropped(cli: Cli, store: Store) -> None:
+    assert [row[0] for row in cli("strategy", "list").rows] == ["graceful", "immediate", "patient"]
+    words = ["strategy", "set", "gentle", "grace=120", "last_rung=interrupted"]
+    assert cli(*words).out == "Strategy gentle is set.\n"
+    [gentle] = [it for it in cli.json("strategy", "list") if it["name"] == "gentle"]
+    assert gentle["options"]["last_rung"] == "interrupted"
+    assert cli.json(*words)["name"] == "gentle"
+    job = make_job(store)
+    [record] = cli("job", "cancel", job, "--strategy", "gentle", "--json").documents
+    assert record["grace"] == 120
+    assert cli("strategy", "drop", "gentle").out == "Strategy gentle is gone.\n"
+    assert "gentle" in cli("strategy", "drop", "gentle").sentence(10)
+    assert "speed" in cli("strategy", "set", "bad", "speed=1").sentence(1)
+    assert cli("strategy", "set", "bad", "grace").sentence(1)
+
+
+def test_a_policy_is_made_changed_and_dropped(cli: Cli, store: Store) -> None:
+    assert cli("policy", "list").out == "no policies\n"
+    words = ["policy", "set", "stale", "--where", "queue=crawl", "--when", "waiting=2h"]
+    assert cli(*words, "--reason", "too late").out == "Policy stale is set.\n"
+    [row] = cli("policy", "list").rows
+    assert row[:5] == ["stale", "cancel", "queue=crawl", "waiting=2h", "0"]
+    assert cli.json(*words, "--off", "--intent", "pause")["enabled"] is False
+    assert cli("policy", "list").rows[0][1] == "pause"
+    assert cli("policy", "list").lines[1].endswith("off")
+    assert cli("policy", "drop", "stale").out == "Policy stale is gone.\n"
+    assert cli("policy", "drop", "stale", "--json").refusal(10)[0] == "NotFound"
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (["--when", "moon=full"], "when has no 'moon'", 1),
+        (["--when", "age=old"], "age: 'old' is not a duration", 1),
+        (["--when", "age"], "'age' is not an argument", 1),
+        (["--when", "age=1h", "--where", "colour=red"], "cannot be filtered by 'colour'", 1),
+        (["--when", "age=1h", "--intent", "nap"], "'nap'", 2),
+        ([], "issing option", 2),
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_told_in_a_sentence(
+    cli: Cli, words: list[str], said: str, code: int
+) -> None:
+    assert said in cli("policy", "set", "odd", *words).sentence(code)
+    assert said in cli("policy", "set", "odd", *words, "--json").refusal(code)[1]
