@@ -60,8 +60,12 @@ bench-store: $(READY)  ## The speed of the verbs, beside a bare loop on a bare t
 bench-worker: $(READY)  ## The speed of a worker: jobs, stops, deaths, memory
 	$(BIN)/python -m bench.worker
 
+.PHONY: bench-api
+bench-api: $(READY)  ## The speed of the REST API, beside a bare endpoint; a stop of 1,000 tasks
+	$(BIN)/python -m bench.api
+
 .PHONY: bench
-bench: bench-store bench-worker  ## All benchmarks
+bench: bench-store bench-worker bench-api  ## All benchmarks
 
 .PHONY: docs
 docs: $(READY)  ## Write the pages that are made from the code
