@@ -1,6 +1,8 @@
 """The command ``tenure serve``: how it begins, refuses and leaves."""
 
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,7 +28,7 @@ SERVING = "serving on "
 
 def refusal(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:
     with pytest.raises(SystemExit) as ended:
-        app(["serve", *words])
+        app([*words])
     assert ended.value.code == code
     return capsys.readouterr().err
 
@@ -57,22 +59,28 @@ def test_without_the_extra_it_says_what_to_install(
     )
 
 
-def test_a_port_that_is_in_use_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["serve", "up"])
+def test_a_port_that_is_in_use_is_a_sentence(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert refusal(capsys, 1, "--port", port, "--url", "postgresql:///none") == (
+        words = [command, "--port", port, "--url", "postgresql:///none"]
+        assert refusal(capsys, 1, *words) == (
             f"tenure: port {port} of 127.0.0.1 is in use; stop what listens there, or give another "
             f"--port\n"
         )
 
 
 def test_a_host_that_is_not_known_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(capsys, 1, "--host", "no.such.host.invalid", "--url", "postgresql:///none")
+    said = refusal(
+        capsys, 1, "serve", "--host", "no.such.host.invalid", "--url", "postgresql:///none"
+    )
     assert said.startswith("tenure: no.such.host.invalid is not a host that is known here")
 
 
 def test_open_to_the_network_must_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(capsys, 1, "--host", "0.0.0.0", "--open", "admin")
+    said = refusal(capsys, 1, "serve", "--host", "0.0.0.0", "--open", "admin")
     assert "lets everybody on the network do what an admin may, without a token" in said
     assert "say --yes if that is meant" in said
 
@@ -90,7 +98,7 @@ def test_an_app_that_cannot_be_imported_ends_it_with_3(
 ) -> None:
     path = tmp_path / "broken_for_serve.py"
     path.write_text(text)
-    said = refusal(capsys, 3, f"{path}:app", "--url", "postgresql:///none")
+    said = refusal(capsys, 3, "serve", f"{path}:app", "--url", "postgresql:///none")
     assert said.endswith(f"tenure: {path}:app cannot be imported: {sentence.format(path=path)}\n")
 
 
@@ -106,7 +114,7 @@ class Serving:
     @property
     def url(self) -> str:
         eventually(lambda: SERVING in self.log, f"{SERVING!r} in:\n{self.log}")
-        return self.log.partition(SERVING)[2].split()[0]
+        return str(re.findall(rf"{SERVING}(http://[0-9.:]+)", self.log)[0])
 
     def leaves(self, number: signal.Signals = signal.SIGTERM) -> int:
         os.kill(self.process.pid, number)
@@ -166,7 +174,8 @@ def test_streams_end_when_it_leaves(number: signal.Signals, database: str, tmp_p
 
 
 def test_it_serves_while_the_database_is_away(tmp_path: Path) -> None:
-    with serving("postgresql://nobody@127.0.0.1:1/none", tmp_path) as server:
+    with serving("postgresql://nobody@127.0.0.1:1/none", tmp_path, "--json") as server:
         assert httpx.get(f"{server.url}/healthz").status_code == 200
         assert httpx.get(f"{server.url}/readyz", timeout=20).status_code == 503
         assert server.leaves() == 0
+        assert json.loads(server.log.splitlines()[0])["message"] == f"serving on {server.url}"

@@ -5,6 +5,7 @@ on, must not hold up those who speak. What does not fit is counted and dropped.
 """
 
 import queue
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -14,6 +15,8 @@ from rich.text import Text
 from tenure.cli.printing import Printer, clean
 
 _BAR = " │ "
+_LOGGED = re.compile(r"\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d),\d{3} ([A-Z]+) (.*)")
+_LOUD = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 _MOST = 10_000  # lines that wait to be written
 _PATIENCE = 1.0  # seconds, for the last ones
 
@@ -61,11 +64,22 @@ class Lines:
         if self._show.json:
             self._show.line({"from": who, "line": line})
             return
-        style, said = self._styles[who], Text(clean(line))
-        room = self._show.console.width - self._width - len(_BAR)
-        wraps = self._show.is_terminal and room > 0
-        if wraps:
+        style, rows = self._styles[who], [Text(clean(line))]
+        if self._show.is_terminal:
             sys.stdout.write("\r")  # over the ^C that a terminal may have written
-        for row in said.wrap(self._show.console, room) if wraps else [said]:
+            room = self._show.console.width - self._width - len(_BAR)
+            rows = list(_calm(clean(line)).wrap(self._show.console, max(room, 1)))
+        for row in rows:
             self._show.say(Text(f"{who:<{self._width}}{_BAR}", style).append(row))
             who = ""
+
+
+def _calm(line: str) -> Text:
+    """A line of a log for people who are there: without its date, and loud only if it has to be."""
+    if (logged := _LOGGED.fullmatch(line)) is None:
+        return Text(line)
+    time, level, message = logged.groups()
+    shown = Text(f"{time} ", "dim")
+    if level in _LOUD:
+        shown.append(f"{level.lower()} ", _LOUD[level])
+    return shown.append(message, "not dim")

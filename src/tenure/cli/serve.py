@@ -1,17 +1,17 @@
 """``tenure serve``: the REST API."""
 
 import logging
-import sys
 import traceback
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from tenure.cli.connecting import Url
+from tenure.cli.connecting import Json, Url
 from tenure.cli.supervising import NOT_IMPORTED
 from tenure.control.client import Client
 from tenure.domain.principal import Role
 from tenure.errors import SettingInvalid, TenureError
+from tenure.observe.logs import configure
 
 if TYPE_CHECKING:
     import socket
@@ -54,6 +54,7 @@ def serve(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Yes, --open to the whole network.")] = False,
     url: Url = None,
+    json: Json = False,
 ) -> None:
     """Serve the REST API until SIGTERM or Ctrl-C; every request needs a token.
 
@@ -68,8 +69,9 @@ def serve(
             f"{'an' if open_to is not Role.VIEWER else 'a'} {open_to} may, without a token; "
             f"say --yes if that is meant, or listen on {HOST}"
         )
-    _log(log_format)
     client = _client(app, url)
+    configure(log_format or ("json" if json else client.settings.log_format))
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     with bound(host, port) as made:
         _serve(client, made, open_to)
 
@@ -126,10 +128,3 @@ def _serve(client: Client, made: "socket.socket", open_to: Role | None) -> None:
             await client.aclose()
 
     uvloop.run(serving())
-
-
-def _log(log_format: str | None) -> None:
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)

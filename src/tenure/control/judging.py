@@ -222,10 +222,10 @@ def of_bloat(tables: Sequence[Size]) -> Finding:
     if job.dead > _MANY_DEAD and job.dead > job.rows / 5:
         return warning(
             "bloat",
-            f"the table of jobs has {job.dead:,} dead rows beside {job.rows:,} living ones",
+            f"the table of jobs has {job.dead:,} dead rows to {job.rows:,} living",
             "see what holds vacuum back, then: VACUUM the table job",
         )
-    return fine("bloat", f"{job.dead:,} dead rows beside {job.rows:,} living ones")
+    return fine("bloat", f"{_count(job.dead, 'dead row', 'dead rows')} to {job.rows:,} living")
 
 
 def of_retention(ailments: Ailments, settings: Settings) -> Finding:
@@ -236,7 +236,7 @@ def of_retention(ailments: Ailments, settings: Settings) -> Finding:
     }
     size = sum(table.bytes for table in ailments.tables)
     ended = sum(one.jobs for one in ailments.ended.values())
-    told = f"{ended:,} ended jobs, {_bytes(size)} in all"
+    told = f"{_count(ended, 'ended job', 'ended jobs')}, {_bytes(size)} in all"
     late = [state for state, keep in kept.items() if _unpruned(ailments.ended.get(state), keep)]
     if late:
         return warning(
@@ -292,7 +292,7 @@ def of_disk(free: int, total: int, folder: str) -> Finding:
 
 
 def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _ids(some: Some) -> str:
