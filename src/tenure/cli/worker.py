@@ -1,7 +1,6 @@
 """``tenure worker``: run the jobs of an app; look at workers, and ask one to leave."""
 
-import logging
-import sys
+import os
 from contextlib import ExitStack
 from typing import Annotated, Any
 
@@ -11,7 +10,9 @@ from tenure.cli.connecting import Url
 from tenure.cli.grouping import command, group
 from tenure.cli.helping import Group
 from tenure.cli.workers import drain, list_workers
+from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT
+from tenure.observe.logs import Form, configure
 
 
 class Workers(Group):
@@ -61,6 +62,7 @@ def run(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log beats and claims too.")
     ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Log JSON, a line for each.")] = False,
     url: Url = None,
 ) -> None:
     """Run the jobs of an app until SIGTERM or Ctrl-C; a second one hurries.
@@ -76,12 +78,8 @@ def run(
     from tenure.runtime.keeper.program import run as live
     from tenure.runtime.keeper.staff import ImportFailed
 
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO,
-        format="%(asctime)s %(levelname)s %(message)s",
-        stream=sys.stderr,
-    )
-    logging.getLogger("asyncio").setLevel(logging.INFO)
+    form: Form | None = "json" if json else None
+    configure(form or Settings.from_environment(os.environ).log_format, verbose=verbose)
     with ExitStack() as stack:
         plan = make_plan(
             stack,
@@ -91,6 +89,7 @@ def run(
             tenants=_names(tenants),
             concurrency=concurrency,
             processes=processes,
+            log_format=form,
         )
         try:
             code = live(plan, on_signals)
