@@ -1,10 +1,11 @@
-"""Write the parts of the documentation that the code already says: the verbs and the diagram."""
+"""Write the parts of the documentation that the code already says: verbs, diagram, commands."""
 
 import re
 import sys
 from pathlib import Path
 
 from tenure.domain.lifecycle import diagram
+from tools.cli_page import commands
 
 ROOT = Path(__file__).parent.parent
 VERBS = ROOT / "src" / "tenure" / "store" / "verbs"
@@ -71,10 +72,19 @@ def life_page(page: str) -> str:
     return re.sub(r"(?<=`make docs` )-->[\s\S]*?<!-- /diagram", lambda _: made, page)
 
 
+def cli_page(page: str) -> str:
+    made = f"-->\n\n{commands()}\n\n<!-- /commands"
+    return re.sub(r"(?<=`make docs` )-->[\s\S]*?<!-- /commands", lambda _: made, page)
+
+
 def main() -> int:
     """Write the pages, or with --check say whether they are what the code says."""
-    life = ROOT / "docs" / "life-of-a-job.md"
-    pages = {ROOT / "docs" / "verbs.md": verbs_page(), life: life_page(life.read_text())}
+    life, cli = ROOT / "docs" / "life-of-a-job.md", ROOT / "docs" / "cli.md"
+    pages = {
+        ROOT / "docs" / "verbs.md": verbs_page(),
+        life: life_page(life.read_text()),
+        cli: cli_page(cli.read_text()),
+    }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

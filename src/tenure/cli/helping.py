@@ -29,11 +29,11 @@ def _page(command: Any, ctx: Any) -> str:
     console = Console(markup=False, highlight=False, emoji=False)
     console.width = min(console.width, LONGEST)
     with console.capture() as page:
-        console.print(Text.assemble(("Usage: ", "bold"), _usage(command, ctx)))
+        console.print(Text.assemble(("Usage: ", "bold"), usage(command, ctx)))
         for paragraph in (command.help or "").split("\n\n"):
             console.print()
             console.print(" ".join(paragraph.split()))
-        for title, rows in _panels(command, ctx).items():
+        for title, rows in panels(command, ctx).items():
             console.print()
             console.print(Text(title, "bold"))
             console.print(_rows(rows))
@@ -45,29 +45,30 @@ def _page(command: Any, ctx: Any) -> str:
     return "\n".join(line.rstrip() for line in page.get().splitlines())
 
 
-def _usage(command: Any, ctx: Any) -> str:
+def usage(command: Any, ctx: Any) -> str:
+    """How it is written: tenure job show JOB [OPTIONS]."""
     words = [ctx.command_path]
     words += [_argument(param) for param in _of(command, ctx, "argument")]
     words += ["COMMAND ..."] if isinstance(command, TyperGroup) else []
     return " ".join([*words, "[OPTIONS]"])
 
 
-def _panels(command: Any, ctx: Any) -> dict[str, list[Row]]:
+def panels(command: Any, ctx: Any) -> dict[str, list[Row]]:
     """The parts of the page that are lists, by their titles."""
-    panels: dict[str, list[Row]] = {}
+    found: dict[str, list[Row]] = {}
     for param in _of(command, ctx, "argument"):
-        panels.setdefault("Arguments", []).append((_argument(param), param.help or ""))
+        found.setdefault("Arguments", []).append((_argument(param), param.help or ""))
     if isinstance(command, TyperGroup):
         listed = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
         for one in listed:
             if one is not None and not one.hidden:
                 title = getattr(one, "rich_help_panel", None) or "Commands"
-                panels.setdefault(title, []).append((one.name or "", _first_sentence(one)))
-    panels["Options"] = []
+                found.setdefault(title, []).append((one.name or "", _first_sentence(one)))
+    found["Options"] = []
     for param in _of(command, ctx, "option"):
         title = getattr(param, "rich_help_panel", None) or "Options"
-        panels.setdefault(title, []).append((_option(param), param.help or ""))
-    return dict(sorted(panels.items(), key=lambda panel: _place(panel[0])))
+        found.setdefault(title, []).append((_option(param), param.help or ""))
+    return dict(sorted(found.items(), key=lambda panel: _place(panel[0])))
 
 
 def _place(title: str) -> int:

@@ -1,0 +1,59 @@
+"""The commands as a page: what ``--help`` says, for reading."""
+
+from typing import Any
+
+import typer
+
+from tenure.cli.helping import panels, usage
+from tenure.cli.main import app
+
+SHARED = "On every command"
+HELP = "--help"
+
+
+def commands() -> str:
+    """Every command, group by group."""
+    program: Any = typer.main.get_command(app)
+    root = typer.Context(program, info_name="tenure")
+    lines: list[str] = []
+    for title, rows in panels(program, root).items():
+        if title == "Options":
+            continue
+        lines += [f"## {title}", ""]
+        for name, _ in rows:
+            lines += _described(program.commands[name], root)
+    return "\n".join(lines).strip()
+
+
+def _described(command: Any, above: Any) -> list[str]:
+    ctx = typer.Context(command, info_name=command.name, parent=above)
+    if not hasattr(command, "commands"):
+        return _command(command, ctx)
+    lines = [_heading(ctx), "", command.help, ""]
+    for below in command.commands.values():
+        lines += _described(below, ctx)
+    return lines
+
+
+def _command(command: Any, ctx: Any) -> list[str]:
+    lines = [_heading(ctx), "", "```console"]
+    lines += [f"$ {example}" for example in command.epilog.split("\n")]
+    lines += ["```", "", *_paragraphs(command.help)]
+    rows = [
+        (name, said)
+        for title, told in panels(command, ctx).items()
+        for name, said in told
+        if title != SHARED and name != HELP
+    ]
+    if not rows:
+        return [*lines, f"`{usage(command, ctx)}`", ""]
+    lines += [f"| `{usage(command, ctx)}` | |", "|---|---|"]
+    return [*lines, *(f"| `{name}` | {said} |" for name, said in rows), ""]
+
+
+def _heading(ctx: Any) -> str:
+    return f"{'#' * (len(ctx.command_path.split()) + 1)} {ctx.command_path}"
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [line for it in text.split("\n\n") for line in (" ".join(it.split()), "")]
