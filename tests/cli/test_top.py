@@ -19,9 +19,11 @@ from tenure.domain.principal import Principal, Role
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
 from tenure.testing import Clock
+from tests.cli.running import terminal
 from tests.factories import make_job, make_worker, promote
 
 HOUR = timedelta(hours=1)
+_ALTERNATE, _ORDINARY, _CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 
 
 @pytest.fixture
@@ -149,3 +151,24 @@ def test_one_look_as_json(database: str, store: Store, capsys: pytest.CaptureFix
     assert look["statistics"]["total"] == 1
     assert [worker["host"] for worker in look["workers"]] == ["test-host"]
     assert (look["running"], look["stops"]) == ([], [])
+
+
+def test_it_is_live_in_a_terminal_and_leaves_it_as_it_was(database: str, store: Store) -> None:
+    make_worker(store)
+    with terminal(database, "top") as running:
+        running.shows("q quits")
+        running.shows("test-host")
+        make_job(store, queue="late")
+        running.shows("late")
+        running.types("q")
+        assert running.ends() == 0
+        assert _ALTERNATE in running.raw
+        assert running.raw.rstrip().endswith((_ORDINARY, _CURSOR))
+
+
+def test_who_is_asked_to_end_leaves_the_terminal_as_it_was_too(database: str) -> None:
+    with terminal(database, "top") as running:
+        running.shows("q quits")
+        running.process.terminate()
+        assert running.ends() == 0
+        assert _ORDINARY in running.raw
