@@ -115,7 +115,7 @@ def _carried_out(to: Connection, bulk: Bulk) -> Bulk:
 def _drawn(bulk: Bulk) -> Table:
     over = bulk.done + bulk.refused + bulk.failed
     line = Table.grid(padding=(0, 2, 0, 0))
-    bar = ProgressBar(total=max(bulk.total, 1), completed=over, width=BAR)
+    bar = ProgressBar(total=max(bulk.total, 1), completed=over, width=BAR, complete_style="cyan")
     line.add_row(Text("Cancelling"), bar, Text(f"{over:,} of {bulk.total:,}"))
     return line
 

@@ -85,7 +85,10 @@ def _line(to: Connection, job: Job) -> Table:
     cells: list[Any] = [Text(f"Job {job.id}"), to.show.status(job.status)]
     match job.progress:
         case {"done": int() | float() as done, "total": int() | float() as total} if total > 0:
-            cells += [ProgressBar(total=total, completed=done, width=BAR), how_far(job.progress)]
+            cells += [
+                ProgressBar(total=total, completed=done, width=BAR, complete_style="cyan"),
+                how_far(job.progress),
+            ]
         case {"done": int() | float()}:
             cells.append(how_far(job.progress))
     line.add_row(*cells, Text(_message(job), "dim"))
