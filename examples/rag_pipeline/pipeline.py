@@ -1,0 +1,101 @@
+"""Crawl a site, split its pages, embed the chunks and upsert them: four tasks, one after the other.
+
+Each does its work in pieces that are committed whole. A stop is heard between two pieces, so the
+index is consistent wherever it comes; a job that goes on later finds in the database what is done.
+"""
+
+import os
+from collections import deque
+
+import httpx
+
+from examples.rag_pipeline import index
+from examples.rag_pipeline.embedding import model
+from examples.rag_pipeline.pages import Page, split
+from tenure import Context, Retry, Settings, Tenure
+from tenure.runtime.resources import HTTPResourceManager
+
+PRESETS = {
+    "development": Settings.development,  # beat 10 s, lease 60 s
+    "production": Settings.production,  # 30 s, 300 s
+    "high-reliability": Settings.high_reliability,  # 15 s, 180 s
+}
+preset = os.environ.get("RAG_PRESET")  # none: as the environment says, TENURE_LEASE=20s and so on
+app = Tenure(os.environ.get("TENURE_DATABASE_URL"), settings=PRESETS[preset]() if preset else None)
+
+BATCH = 8  # chunks that are embedded and staged together
+
+
+@app.task(retry=Retry(max=3), ask_for="5s", last_rung="interrupted")
+async def crawl(ctx: Context, site: str, most: int = 100) -> int:
+    http = ctx.resources.add(HTTPResourceManager(httpx.AsyncClient(timeout=30)))
+    waiting = deque(ctx.checkpoint.get("waiting", [site]))
+    seen = set(ctx.checkpoint.get("seen", [site]))
+    done: int = ctx.checkpoint.get("done", 0)
+    with index.connect(app.url) as database:
+        while waiting and done < most:
+            ctx.raise_if_cancelled()
+            answer = await http.get(waiting[0])
+            page = Page(waiting.popleft(), answer.raise_for_status().text)
+            with database.transaction():
+                index.keep_page(database, page.url, page.title, f"{page.title}. {page.body}")
+            waiting.extend(new := [link for link in dict.fromkeys(page.links) if link not in seen])
+            seen.update(new)
+            done += 1
+            ctx.save_checkpoint(waiting=list(waiting), seen=sorted(seen), done=done)
+            ctx.progress(done, done + len(waiting), page.title)
+    return done
+
+
+@app.task(ask_for="5s", last_rung="interrupted")
+def chunk(ctx: Context, site: str) -> int:
+    with index.connect(app.url) as database:
+        pages = database.execute(
+            "SELECT url, body FROM rag.page WHERE starts_with(url, %s) AND url > %s ORDER BY url",
+            (site, ctx.checkpoint.get("last", "")),
+        ).fetchall()
+        database.commit()
+        for url, body in ctx.track(pages):
+            index.keep_chunks(database, url, list(split(body)))
+            ctx.save_checkpoint(last=url)
+        [count] = database.execute("SELECT count(*) FROM rag.chunk").fetchone() or (0,)
+    return int(count)
+
+
+@app.task(ask_for="5s", last_rung="interrupted")
+def embed(ctx: Context) -> int:
+    embedded = ctx.checkpoint.get("embedded", 0)
+    with index.connect(app.url) as database:
+        while batch := index.unembedded(database, BATCH):
+            ctx.raise_if_cancelled()
+            digests, bodies = zip(*batch, strict=True)
+            index.stage(database, digests, model().embed(bodies))
+            database.commit()
+            embedded += len(batch)
+            ctx.save_checkpoint(embedded=embedded)
+            ctx.progress(embedded)
+    return int(embedded)
+
+
+@app.task(ask_for="5s", last_rung="interrupted")
+def upsert(ctx: Context) -> int:
+    ctx.raise_if_cancelled()
+    with index.connect(app.url) as database:
+        return index.upsert(database)
+
+
+@app.task(target="index")
+async def build(ctx: Context, site: str, most: int = 100) -> dict[str, int]:
+    """The whole of it. It holds no slot while its tasks run, and stopping it stops them."""
+    crawled = await ctx.aspawn(crawl, site, most)
+    chunked = await ctx.aspawn(chunk.using(after=crawled), site)
+    embedded = await ctx.aspawn(embed.using(after=chunked))
+    upserted = await ctx.aspawn(upsert.using(after=embedded))
+    counts = await ctx.await_for([crawled, chunked, embedded, upserted])
+    return dict(zip(["pages", "chunks", "embedded", "upserted"], counts, strict=True))
+
+
+def search(question: str, n: int = 3) -> list[str]:
+    """The pages that are nearest to a question."""
+    with index.connect(app.url) as database:
+        return index.nearest(database, model().embed([question])[0], n)
