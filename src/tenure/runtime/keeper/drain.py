@@ -76,6 +76,7 @@ class Drain:
         runs = list(self._keeper.runs)
         _log.warning("draining: %d jobs are stopped and given back", len(runs))
         for run in runs:
+            _log.info("%s is stopped and given back", run, extra=run.about)
             self._keeper.stops.for_drain(run, grace)
         return len(runs)
 

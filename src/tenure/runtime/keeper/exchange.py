@@ -185,6 +185,7 @@ class Exchange:
         promote: bool,
     ) -> None:
         self._in_flight += 1
+        asked_at = self._loop.time()
         try:
             answer = await self._ask(
                 line,
@@ -206,6 +207,7 @@ class Exchange:
         else:
             self._backoff.reset()
             self._keeper.back()
+            self._keeper.counts.exchanged(self._loop.time() - asked_at)
             self._heard(answer, endings, asks)
         finally:
             self._in_flight -= 1
@@ -219,7 +221,12 @@ class Exchange:
                 await self._exchange(line, [ending], [], promote=False)
             return
         for ending in endings:
-            _log.error("the end of job %d cannot be recorded: %s", ending.job, problem)
+            _log.error(
+                "the end of job %d cannot be recorded: %s",
+                ending.job,
+                problem,
+                extra={"tenant": self._tenant, "job": ending.job},
+            )
             error = {"type": "tenure.InputRefused", "message": str(problem)}
             self._outbox.append(
                 Ending(job=ending.job, token=ending.token, outcome="failed", error=error)
@@ -299,7 +306,9 @@ class Exchange:
                     await asyncio.sleep(_BUSY_PAUSE)
                     return  # the next look finds them again
                 _log.warning(
-                    "%d jobs were claimed in a call that was lost: given back", len(unknown)
+                    "%d jobs were claimed in a call that was lost: given back",
+                    len(unknown),
+                    extra={"tenant": self._tenant},
                 )
         except TenureError as problem:
             await self._keeper.database_is_away(problem, self._backoff)

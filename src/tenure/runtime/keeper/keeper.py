@@ -13,6 +13,7 @@ from tenure.config import Settings
 from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
 from tenure.errors import StoreUnavailable, TenureError
+from tenure.observe.counting import Counting
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.backoff import Backoff
@@ -52,6 +53,7 @@ class Keeper:
         self.queues = queues
         self.guard = guard
         self.clock = DatabaseClock()
+        self.counts = Counting()  # as long as nobody wants more
         self.draining: str | None = None  # why
         self.asked_to_drain = asyncio.Event()
         self.ladder = Ladder(self)
@@ -118,14 +120,19 @@ class Keeper:
 
     def refused(self, tenant: str, job: int, what: str, token: int | None = None) -> None:
         """Without a token it is about a run that is over; the job may have another by now."""
-        _log.warning("late write refused: %s of job %d is not this worker's any more", what, job)
+        _log.warning(
+            "late write refused: %s of job %d is not this worker's any more",
+            what,
+            job,
+            extra={"tenant": tenant, "job": job},
+        )
         run = self.runs.of(tenant, job)
         if run is not None and run.job.token == token and run.runner is not None and not run.lost:
             run.lost = True
             self.lease.look_now()
 
     def unreportable(self, run: Run, problem: TenureError) -> None:
-        _log.error("what %s said cannot be recorded: %s", run, problem)
+        _log.error("what %s said cannot be recorded: %s", run, problem, extra=run.about)
 
     async def thaw(self, lost: Sequence[Holding]) -> None:
         """The fence held: let the jobs go on, except those that are another's by now."""
@@ -141,7 +148,7 @@ class Keeper:
 
     def drop(self, run: Run) -> None:
         """It is not ours any more: kill it, and say nothing about it."""
-        _log.warning("%s is another worker's by now: killed", run)
+        _log.warning("%s is another worker's by now: killed", run, extra=run.about)
         run.lost = True
         if run.runner is None:
             self.runs.withdraw(run)
@@ -185,7 +192,7 @@ class Keeper:
             except StoreUnavailable as problem:
                 await self.database_is_away(problem, backoff)
             except TenureError as problem:
-                _log.info("%s: %s", call.verb, problem)
+                _log.info("%s: %s", call.verb, problem, extra={"tenant": tenant})
                 return None
 
     def start(self, work: Any) -> None:

@@ -64,6 +64,7 @@ class Ladder:
         if runner is None:
             return not await run.ends_within(seconds)
         until = asyncio.get_running_loop().time() + seconds
+        signalled = False
         runner.send(Interrupt(run.number))
         while (left := until - asyncio.get_running_loop().time()) > 0:
             if await run.ends_within(min(_ON_CPU, left)):
@@ -75,15 +76,24 @@ class Ladder:
             if runner.page.on_cpu == run.number:
                 runner.page.meant = run.number
                 runner.signal(signal.SIGUSR1)
+                if not signalled:
+                    signalled = True
+                    self._say_signal(run, "SIGUSR1", "which holds its event loop")
         return not run.has_ended
 
     async def _terminate(self, run: Run, seconds: float) -> bool:
         self._reach(run, Rung.TERMINATED)
         if run.runner is not None:
             run.runner.send(Terminate(run.number))
+            self._say_signal(run, "SIGTERM", "for what it has started")
             if run.runner.kind != "process":
                 self._keeper.staff.retire(run.runner)
         return not await run.ends_within(seconds)
+
+    def _say_signal(self, run: Run, name: str, why: str) -> None:
+        assert run.runner is not None
+        where = (run.runner.name, run.runner.pid)
+        _log.info("%s to %s (pid %d) of %s, %s", name, *where, run, why, extra=run.about)
 
     def _reach(self, run: Run, rung: Rung) -> None:
         if run.rung is None or rung > run.rung:

@@ -18,6 +18,8 @@ from uuid import uuid4
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
 from tenure.errors import LeaseLost, SettingInvalid, StoreUnavailable, TenureError
+from tenure.observe import logs
+from tenure.observe.counting import Counting, counting
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
@@ -76,6 +78,8 @@ class Life:
         self._plan = plan
         self._drain: Drain | None = None
         self._asked: list[str] = []  # to leave, and why
+        self._reaped = 0  # processes of workers that were killed on this host
+        self._counts: Counting | None = None  # of all its identities
         self._beginning: asyncio.Task[Begun] | None = None
         self.on_ready: Callable[[str], object] = lambda _worker: None
 
@@ -95,6 +99,14 @@ class Life:
                 len(found.processes.killed),
                 found.folder,
             )
+            self._reaped += len(found.processes.killed)
+        try:
+            return await self._live_on()
+        finally:
+            if self._counts is not None:
+                self._counts.close()
+
+    async def _live_on(self) -> ExitCode:
         while not self._asked:
             try:
                 return await self._live()
@@ -140,13 +152,22 @@ class Life:
         hello = await staff.announce()
         announced = Announced(hello.announcement)
         settings = Settings(**{**hello.settings, **dict(plan.changes)})
+        logs.change_format(settings.log_format)
         url = plan.url or hello.url or plan.embedded(settings)
         keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
+        keeper.counts = self._counting(settings)
+        logs.every_line_is_about(worker=str(keeper.id))
         for store in keeper.stores:
             await stack.enter_async_context(store)
         stack.push_async_callback(keeper.close)
         await _register(keeper)
         return Begun(keeper, announced, url)
+
+    def _counting(self, settings: Settings) -> Counting:
+        if self._counts is None:
+            self._counts = counting(settings)
+            self._counts.reaped(self._reaped)
+        return self._counts
 
 
 class Begun(NamedTuple):
@@ -192,6 +213,7 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
     notices = Notices(
         url, f"tenure_{keeper.id}", keeper.noticed, settings, prove_every=_PROVE_EVERY
     )
+    keeper.counts.listens(lambda: notices.live)
     _log.info("worker %s runs %s", keeper.id, ", ".join(announced.names) or "nothing")
     ends: list[Drained] = []
     try:
@@ -221,6 +243,7 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
         ends += (end for end in drained.exceptions if isinstance(end, Drained))
     await keeper.leave()
     [end] = ends
+    _log.info("worker %s has left; %d jobs had to be stopped", keeper.id, end.stopped)
     if end.hurried:
         return ExitCode.HURRIED
     return ExitCode.HANDED_OVER if end.stopped else ExitCode.DRAINED

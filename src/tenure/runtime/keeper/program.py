@@ -7,7 +7,6 @@ its input says so or ends, because the program is gone.
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import TenureError
+from tenure.observe import logs
 from tenure.runtime.keeper.life import ExitCode, Life, Plan
 from tenure.runtime.keeper.staff import ImportFailed
 from tenure.store.embedded import Embedded
@@ -98,9 +98,7 @@ async def _listen(life: Life) -> None:
 
 def main() -> int:
     told = json.loads(sys.argv[1])
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
-    )
+    logs.configure("text")
     with ExitStack() as stack:
         try:
             return run(make_plan(stack, **told), beside)

@@ -117,6 +117,13 @@ class Run:
         return f"job {self.job.id}"
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What a line in the log that is about it says of it."""
+        told = {"tenant": self.tenant, "job": self.job.id, "attempt": self.job.attempt}
+        record = self.orders.cancellation_id if self.orders else None
+        return told if record is None else {**told, "cancellation": record}
+
+    @property
     def has_ended(self) -> bool:
         return self.gone is not None and self.gone.is_set()
 

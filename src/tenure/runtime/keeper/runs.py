@@ -22,6 +22,8 @@ from tenure.runtime.keeper import deaths
 from tenure.runtime.keeper.crew import Assignment, Crew
 from tenure.runtime.keeper.run import Limits, Run
 from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.said import say_cleaned, say_ended
+from tenure.runtime.keeper.starting import unreadable, work_of
 from tenure.runtime.keeper.storable import refuse_no_json, storable
 from tenure.runtime.keeper.verdicts import ending, killed
 from tenure.runtime.messages import (
@@ -32,7 +34,6 @@ from tenure.runtime.messages import (
     Question,
     Said,
     Sayings,
-    Work,
 )
 from tenure.store.calls import working
 from tenure.store.outcomes import Ending
@@ -67,25 +68,29 @@ class Runs:
 
     def claimed(self, tenant: str, crew: Crew, jobs: Sequence[Claimed]) -> None:
         assignments: list[Assignment] = []
+        self._keeper.counts.claimed(tenant, jobs)
+        chatty = _log.isEnabledFor(logging.DEBUG)
         for job in jobs:
             try:
                 limits = Limits(job.options, self._settings) if job.options else self._defaults
             except InputRefused as refusal:
-                self._keeper.exchanges[tenant].finish([unreadable(job, refusal)])
+                self._keeper.exchanges[tenant].finish([unreadable(tenant, job, refusal)])
                 continue
             run = Run(next(_numbers), tenant, job, limits)
             self._runs[run.number] = run
             self._by_job[tenant, job.id] = run
-            assignments.append((run, _work(run)))
+            assignments.append((run, work_of(run)))
             if job.options:
                 self._keeper.stops.set_timers(run)
-            _log.debug(
-                "worker %s claimed job %d (%s, attempt %d)",
-                self._keeper.id,
-                job.id,
-                job.task,
-                job.attempt,
-            )
+            if chatty:
+                _log.debug(
+                    "worker %s claimed job %d (%s, attempt %d)",
+                    self._keeper.id,
+                    job.id,
+                    job.task,
+                    job.attempt,
+                    extra=run.about,
+                )
         crew.assign(assignments)
 
     def heard(self, runner: Runner, message: FromRunner) -> None:
@@ -119,6 +124,9 @@ class Runs:
             if run is None:
                 continue
             told = self._recordable(run, partial(self._told, run, one, now))
+            if one.cleanup is not None:
+                self._keeper.counts.cleaned(one.cleanup)
+                say_cleaned(run, one.cleanup)
             self._clean_up_again(run, one)
             if one.left:
                 self._wait_for_the_rest(runner, run, told, one.left)
@@ -152,9 +160,12 @@ class Runs:
     def _conclude(self, runner: Runner, done: Sequence[tuple[Run, Ending | None]]) -> None:
         """Their code is gone: hand their endings over, when all they said is recorded."""
         endings = []
+        self._keeper.counts.ended(done, asyncio.get_running_loop().time())
         for run, told in done:
             self._end(runner, run)
             run.ending = told
+            if told is not None and told.outcome != "completed":
+                say_ended(run, told)
             if told is None:
                 self._forget(run)
                 self._keeper.exchanges[run.tenant].promote_soon()
@@ -218,6 +229,7 @@ class Runs:
             if crew.withdraw(run):
                 run.end()
                 self._forget(run)
+                self._keeper.counts.ended([(run, told)], asyncio.get_running_loop().time())
                 if told is not None:
                     self._keeper.exchanges[run.tenant].finish([told])
                 return True
@@ -230,7 +242,9 @@ class Runs:
         if runner.kind == "process":
             self._keeper.start(self._keeper.staff.kill(runner))
             return
-        _log.warning("%s left %s behind: %s takes nothing new", run, left, runner.name)
+        _log.warning(
+            "%s left %s behind: %s takes nothing new", run, left, runner.name, extra=run.about
+        )
         self._keeper.staff.retire(runner)
         self._keeper.start(self._kill_when_alone(runner))
 
@@ -266,7 +280,9 @@ class Runs:
                 done.append((run, self._killed(run)))
             elif run is blamed:
                 self._end(runner, run)
-                self._keeper.start(self._charge(run, deaths.crash(run, runner, how)))
+                crash = deaths.crash(run, runner, how)
+                self._keeper.counts.ended([(run, crash)], asyncio.get_running_loop().time())
+                self._keeper.start(self._charge(run, crash))
             else:
                 suspect = blamed is None and not innocent
                 done.append((run, deaths.give_back(run, suspect=suspect)))
@@ -278,6 +294,7 @@ class Runs:
                 how,
                 blamed or "nobody",
                 len(done),
+                extra=None if blamed is None else blamed.about,
             )
         self._conclude(runner, done)
         self._make_room(runner, len(runs) - len(done))
@@ -307,7 +324,12 @@ class Runs:
     def _clean_up_again(self, run: Run, ended: Ended) -> None:
         """What could not be closed is tried again by jobs."""
         for task, args in ended.again:
-            _log.warning("a resource of %s could not be closed; %s goes on trying", run, task)
+            _log.warning(
+                "a resource of %s could not be closed; %s goes on trying",
+                run,
+                task,
+                extra=run.about,
+            )
             run.unrecorded += 1  # its ending waits, so that a crash now does not lose the clean-up
             self._keeper.start(self._clean_up_later(run, task, args))
 
@@ -315,39 +337,7 @@ class Runs:
         try:
             await self._keeper.questions.clean_up(run, task, args)
         except TenureError as problem:
-            _log.error("nobody cleans up after %s: %s", run, problem)
+            _log.error("nobody cleans up after %s: %s", run, problem, extra=run.about)
         finally:
             run.unrecorded -= 1
             self.recorded(run)
-
-
-def unreadable(job: Claimed, refusal: InputRefused) -> Ending:
-    """A job that cannot even be started ends there, and nowhere else."""
-    _log.warning("job %d: %s", job.id, refusal)
-    error = {"type": "tenure.InputRefused", "message": str(refusal)}
-    return Ending(job=job.id, token=job.token, outcome="failed", error=error)
-
-
-def _work(run: Run) -> Work:
-    job = run.job
-    return Work(
-        run.number,
-        job.id,
-        job.token,
-        job.task,
-        job.queue,
-        job.raw_args,
-        job.attempt,
-        job.max_attempts,
-        job.crashes,
-        job.priority,
-        job.owner,
-        job.root_id,
-        job.parent_id,
-        job.key,
-        job.target,
-        job.slots,
-        job.raw_checkpoint,
-        run.limits.close_timeout.total_seconds(),
-        run.limits.preserve_artifacts,
-    )

@@ -68,4 +68,5 @@ class Schedules:
             job, by=f"schedule:{schedule.name}", via="worker"
         )
         if made.created:
-            _log.info("schedule %s: job %d for %s", schedule.name, made.id, due)
+            about = {"tenant": schedule.tenant, "job": made.id}
+            _log.info("schedule %s: job %d for %s", schedule.name, made.id, due, extra=about)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tenure.domain.lifecycle import State
 from tenure.errors import StoreUnavailable, TenureError
 from tenure.runtime.guard.page import boottime
+from tenure.store.results import Recovered
 from tenure.store.ruled import Bulk, Discard
 from tenure.store.store import AsyncStore
 
@@ -60,10 +61,19 @@ class Recovery:
                     dead.beat_at,
                 )
             for job in found.recovered:
-                whose = f" of worker {job.worker}" if job.worker else ""
-                _log.warning("recovered job %d%s: it is %s", job.job, whose, job.state)
+                about = {"tenant": store.tenant.name, "job": job.job}
+                whose = whose_it_was(job)
+                _log.warning("recovered job %d%s: it is %s", job.job, whose, job.state, extra=about)
             if found.recovered:
                 self._keeper.exchanges[store.tenant.name].promote_soon()
+
+
+def whose_it_was(job: Recovered) -> str:
+    """The dead worker of a job that was recovered, as far as it is known."""
+    if job.worker is None:
+        return ""
+    known = f" (host {job.host}, pid {job.pid}, last beat at {job.beat_at})" if job.host else ""
+    return f" of worker {job.worker}{known}"
 
 
 class Pruning:

@@ -51,12 +51,13 @@ class Stops:
             told.by,
             told.reason,
             " (forced)" if force else "",
+            extra={**run.about, "cancellation": told.cancellation_id},
         )
         self._climb(run, "stop", told, last, None if ask_for is None else float(ask_for))
 
     def for_limit(self, run: Run, cause: Cause, reason: str) -> None:
         """A limit of this attempt was passed. It fails; its job may be tried again."""
-        _log.warning("job %d: %s", run.job.id, reason)
+        _log.warning("job %d: %s", run.job.id, reason, extra=run.about)
         self._climb(run, cause, self._own(run, reason, f"policy:{cause}"), run.limits.last_rung)
 
     def for_drain(self, run: Run, grace: float) -> None:
@@ -65,7 +66,7 @@ class Stops:
 
     def for_preemption(self, run: Run, priority: int) -> None:
         reason = f"a job of priority {priority} needs its slot"
-        _log.info("job %d is released: %s", run.job.id, reason)
+        _log.info("job %d is released: %s", run.job.id, reason, extra=run.about)
         self._climb(run, "preemption", self._own(run, reason, "policy:preemption"), Rung.KILLED)
 
     def by_policy(self, run: Run, policy: str, intent: Intent, reason: str) -> None:
@@ -107,6 +108,7 @@ class Stops:
             runner.pid,
             run.job.id,
             f"; {neighbours} other jobs are given back" if neighbours else "",
+            extra=run.about,
         )
         result = await self._keeper.staff.kill(runner)
         if run.has_session:
@@ -117,7 +119,8 @@ class Stops:
 
     def note_rung(self, run: Run, rung: Rung) -> None:
         """On the record, with its moment."""
-        _log.info("job %d is %s", run.job.id, rung.value)
+        _log.info("job %d is %s", run.job.id, rung.value, extra=run.about)
+        self._keeper.counts.reached(rung.value, run.cause or "stop")
         record = run.orders.cancellation_id if run.orders else None
         if record is not None and rung is not Rung.ASKED:
             self._rungs.note(run, rung, record)
@@ -150,7 +153,7 @@ class Stops:
 
     def _cannot_be_killed(self, run: Run, result: Killed) -> None:
         named = ", ".join(f"pid {one.pid} ({one.command}): {one.why}" for one in result.left)
-        _log.error("job %d cannot be killed: %s", run.job.id, named)
+        _log.error("job %d cannot be killed: %s", run.job.id, named, extra=run.about)
         if run.orders is not None and run.orders.cancellation_id is not None:
             error = f"what could not be confirmed: {named}"
             close = controlling.close_record(run.orders.cancellation_id, "partial", error=error)

@@ -71,7 +71,8 @@ class Watch:
         self._told[runner.name] = holder
         stack = await runner.ask_for_stack()
         line = f"it has blocked its event loop for {behind:.1f} s and delays its neighbours"
-        _log.warning("job %d (%s): %s\n%s", run.job.id, run.job.task, line, stack)
+        self._keeper.counts.blocked()
+        _log.warning("job %d (%s): %s\n%s", run.job.id, run.job.task, line, stack, extra=run.about)
         said = Said(run.number, logs=(("warning", f"{line}\n{stack}"),))
         self._keeper.reports[run.tenant].add(run, said)
 
