@@ -59,6 +59,13 @@ def run(
         int | None,
         typer.Option(metavar="N", help="Plain functions at once, each in a process of its own."),
     ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where Prometheus can read what it counts."),
+    ] = None,
+    log_format: Annotated[
+        Form | None, typer.Option(metavar="FORMAT", help="Of the log: text or json.")
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Log beats and claims too.")
     ] = False,
@@ -78,7 +85,7 @@ def run(
     from tenure.runtime.keeper.program import run as live
     from tenure.runtime.keeper.staff import ImportFailed
 
-    form: Form | None = "json" if json else None
+    form: Form | None = log_format or ("json" if json else None)
     configure(form or Settings.from_environment(os.environ).log_format, verbose=verbose)
     with ExitStack() as stack:
         plan = make_plan(
@@ -89,6 +96,7 @@ def run(
             tenants=_names(tenants),
             concurrency=concurrency,
             processes=processes,
+            metrics=metrics,
             log_format=form,
         )
         try:
