@@ -33,7 +33,7 @@ class Terminal:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
-    def shows(self, pattern: str, within: float = 30.0) -> str:
+    def shows(self, pattern: str, within: float = 60.0) -> str:
         """The screen, as soon as this is on it."""
         wanted = re.compile(pattern, re.MULTILINE)
 

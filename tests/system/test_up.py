@@ -88,6 +88,7 @@ def has_run(folder: Path, mark: str) -> list[str]:
     return eventually(lines, f"{mark} is there")
 
 
+@pytest.mark.timeout(240)  # it has a database to make, and a dozen commands to type
 @pytest.mark.skipif(TMUX is None, reason="there is no tmux here: apt-get install tmux")
 def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
     env = environment(folder)
