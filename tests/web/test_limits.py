@@ -41,7 +41,7 @@ def test_the_largest_arguments_fit_and_more_do_not(ada: Http, store: Store) -> N
     assert made.status_code == 201, made.text
     assert len(store.show(1).args["x"]) == room
     code, _, message = problem(
-        ada.post("/api/jobs", {"task": "a", "args": {"x": "x" * (room + 1)}})
+        ada.post("/api/jobs", {"task": "a", "args": {"x": "x" * MOST_ARGS_BYTES}})
     )
     assert code == 422
     assert f"{MOST_ARGS_BYTES} are the most" in message

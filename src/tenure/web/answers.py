@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import Request
@@ -27,7 +28,7 @@ class Answer(Response):
 def place(request: Request, path: str) -> str:
     """A path of this API as its callers see it, wherever the app is mounted."""
     root: str = request.scope.get("root_path", "")
-    return f"{root.rstrip('/')}{path}"
+    return quote(f"{root.rstrip('/')}{path}", safe="/:@!$&'()*+,;=")
 
 
 def page(request: Request, found: tuple[Any, ...], limit: int, last: int | None) -> Answer:

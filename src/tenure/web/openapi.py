@@ -1,6 +1,6 @@
 """What the API says of itself: the structs it takes and gives, with examples."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -39,10 +39,11 @@ _WRONG: Mapping[int, tuple[str, str]] = {
     429: ("TooMany", "ada has 20 streams of events open; close one first"),
     503: (StoreUnavailable.__name__, "the database cannot be reached, or went away"),
 }
-_ALWAYS = (401, 403, 422, 503)
+_ALWAYS = (401, 403, 404, 422, 503)
 _WITH_BODY = (413, 415)
 
-_components: dict[str, Any] = {}
+_kinds: list[Any] = []  # all that is taken or given; named together, so that no name means two
+_KIND = "#/kinds/"
 
 
 def router(tag: str, prefix: str = "") -> APIRouter:
@@ -87,6 +88,9 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
+            schemas, components = msgspec.json.schema_components(
+                _kinds, ref_template="#/components/schemas/{name}"
+            )
             made = get_openapi(
                 title="Tenure",
                 version=version("tenure"),
@@ -94,9 +98,9 @@ def describe(app: FastAPI) -> None:
                 routes=app.routes,
             )
             _give_examples(app, made["paths"])
-            components = made.setdefault("components", {})
-            components.setdefault("schemas", {}).update(_components)
-            components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            made = _resolved(made, schemas)
+            made.setdefault("components", {}).setdefault("schemas", {}).update(components)
+            made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             made["security"] = [{"token": []}]
             app.openapi_schema = made
         return app.openapi_schema
@@ -116,11 +120,20 @@ def _give_examples(app: FastAPI, paths: dict[str, Any]) -> None:
 
 
 def _schema(kind: Any) -> dict[str, Any]:
-    (schema,), components = msgspec.json.schema_components(
-        (kind,), ref_template="#/components/schemas/{name}"
-    )
-    _components.update(components)
-    return schema
+    _kinds.append(kind)
+    return {"$ref": f"{_KIND}{len(_kinds) - 1}"}
+
+
+def _resolved(value: Any, schemas: Sequence[Any]) -> Any:
+    match value:
+        case {"$ref": str(place)} if place.startswith(_KIND):
+            return schemas[int(place.removeprefix(_KIND))]
+        case dict():
+            return {name: _resolved(inner, schemas) for name, inner in value.items()}
+        case list():
+            return [_resolved(inner, schemas) for inner in value]
+        case _:
+            return value
 
 
 def _described(kind: Any) -> str:

@@ -50,7 +50,6 @@ async def preview_bulk(request: Request) -> Answer:
         also={202: Bulk},
         takes=BulkBody,
         sent={"filter": {"queue": "crawl"}, "reason": "wrong site"},
-        wrong=(404,),
         example=examples.BULK,
     ),
 )
@@ -85,7 +84,7 @@ async def list_bulks(request: Request, limit: Limit = 10) -> Answer:
     return Answer(await behalf_of(request).asend(looking.bulks(limit)))
 
 
-@routes.get("/{bulk_id}", **says(Bulk, wrong=(404,), example=examples.BULK))
+@routes.get("/{bulk_id}", **says(Bulk, example=examples.BULK))
 async def show_bulk(request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST_ID)]) -> Answer:
     """How far a bulk stop has come."""
     return Answer(await behalf_of(request).asend(looking.bulk(bulk_id)))

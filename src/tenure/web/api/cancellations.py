@@ -25,7 +25,7 @@ async def list_cancellations(request: Request, limit: Limit = 10, offset: Offset
     return Answer(await behalf_of(request).asend(looking.cancellations(limit, offset)))
 
 
-@routes.get("/{cancellation_id}", **says(CancellationRecord, wrong=(404,), example=examples.RECORD))
+@routes.get("/{cancellation_id}", **says(CancellationRecord, example=examples.RECORD))
 async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
     """All that is known of one stop: its steps, its members, what it came to."""
     return Answer(await behalf_of(request).asend(looking.cancellation(cancellation_id)))
@@ -38,7 +38,7 @@ async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
         status=202,
         takes=RollbackBody,
         sent={"tasks": [43, 44]},
-        wrong=(404, 409),
+        wrong=(409,),
         example={"job": 50},
     ),
 )

@@ -22,7 +22,7 @@ routes = router("events", "/api")
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event that was seen.", max_length=100)
 ]
-_SAYS: dict[str, Any] = says(also={204: None}, wrong=(404, 429), media="text/event-stream")
+_SAYS: dict[str, Any] = says(also={204: None}, wrong=(429,), media="text/event-stream")
 
 
 @routes.get("/jobs/{job_id}/events", response_class=Response, **_SAYS)

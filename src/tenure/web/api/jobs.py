@@ -35,7 +35,7 @@ Asked = NewJobBody | list[NewJobBody]
         takes=Asked,
         sent=examples.NEW_JOB,
         example=examples.ENQUEUED,
-        wrong=(404, 409),
+        wrong=(409,),
     ),
 )
 async def enqueue(
@@ -107,21 +107,21 @@ async def list_jobs(
     return page(request, jobs, limit, jobs[-1].id if jobs else None)
 
 
-@routes.get("/{job_id}", **says(Job, wrong=(404,), example=examples.JOB))
+@routes.get("/{job_id}", **says(Job, example=examples.JOB))
 async def show_job(request: Request, job_id: JobId) -> Answer:
     """One job with all that is known of it."""
     behalf, job = await who_and_which(request, job_id)
     return Answer(await behalf.asend(looking.show(job)))
 
 
-@routes.get("/{job_id}/explain", **says(Explanation, wrong=(404,), example=examples.EXPLANATION))
+@routes.get("/{job_id}/explain", **says(Explanation, example=examples.EXPLANATION))
 async def explain_job(request: Request, job_id: JobId) -> Answer:
     """Why it is not running, or not stopping."""
     behalf, job = await who_and_which(request, job_id)
     return Answer(await behalf.asend(looking.explain(job)))
 
 
-@routes.get("/{job_id}/tasks", **says(tuple[Job, ...], wrong=(404,), example=[examples.JOB]))
+@routes.get("/{job_id}/tasks", **says(tuple[Job, ...], example=[examples.JOB]))
 async def list_tasks(
     request: Request, job_id: JobId, below: Below = None, limit: Limit = 50
 ) -> Answer:

@@ -17,7 +17,7 @@ from tenure.web.openapi import router, says
 routes = router("what jobs leave behind", "/api/jobs/{job_id}")
 
 
-@routes.get("/partials", **says(tuple[Partial, ...], wrong=(404,), example=[examples.PARTIAL]))
+@routes.get("/partials", **says(tuple[Partial, ...], example=[examples.PARTIAL]))
 async def partials(
     request: Request, job_id: JobId, above: Above = 0, limit: Limit = 1000
 ) -> Answer:
@@ -25,15 +25,13 @@ async def partials(
     return await _kept(request, job_id, "partials", above, limit)
 
 
-@routes.get("/log", **says(tuple[LogLine, ...], wrong=(404,), example=[examples.LOG_LINE]))
+@routes.get("/log", **says(tuple[LogLine, ...], example=[examples.LOG_LINE]))
 async def log(request: Request, job_id: JobId, above: Above = 0, limit: Limit = 1000) -> Answer:
     """What its code printed and logged, oldest first."""
     return await _kept(request, job_id, "logs", above, limit)
 
 
-@routes.get(
-    "/artifacts", **says(tuple[ArtifactSeen, ...], wrong=(404,), example=[examples.ARTIFACT])
-)
+@routes.get("/artifacts", **says(tuple[ArtifactSeen, ...], example=[examples.ARTIFACT]))
 async def artifacts(request: Request, job_id: JobId) -> Answer:
     """The files it kept."""
     behalf, job = await who_and_which(request, job_id)
@@ -43,7 +41,7 @@ async def artifacts(request: Request, job_id: JobId) -> Answer:
 @routes.get(
     "/artifacts/{name:path}",
     response_class=Response,
-    **says(wrong=(404,), media="application/octet-stream"),
+    **says(media="application/octet-stream"),
 )
 async def download(request: Request, job_id: JobId, name: str) -> Response:
     """One of the files it kept, to be saved."""

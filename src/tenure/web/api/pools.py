@@ -54,7 +54,7 @@ async def resume_pool(request: Request, pool: str) -> Answer:
 
 @routes.post(
     "/{pool:path}/slots/{slot:path}/release",
-    **says(Pool, takes=Why, wrong=(404, 409), example=examples.POOL),
+    **says(Pool, takes=Why, wrong=(409,), example=examples.POOL),
 )
 async def release_slot(request: Request, pool: str, slot: str) -> Answer:
     """Take a slot from a job that holds it and does not run."""
@@ -70,7 +70,7 @@ async def release_slot(request: Request, pool: str, slot: str) -> Answer:
         Pool,
         takes=SlotsBody,
         sent={"add": ["ash"], "remove": ["elm"]},
-        wrong=(404, 409),
+        wrong=(409,),
         example=examples.POOL,
     ),
 )
@@ -84,7 +84,7 @@ async def change_slots(request: Request, pool: str) -> Answer:
     )
 
 
-@routes.get("/{pool:path}", **says(Pool, wrong=(404,), example=examples.POOL))
+@routes.get("/{pool:path}", **says(Pool, example=examples.POOL))
 async def show_pool(request: Request, pool: str) -> Answer:
     """One pool with its slots, and who holds them."""
     found = await behalf_of(request).asend(looking.pools(pool))

@@ -30,7 +30,7 @@ routes = router("stopping")
 
 _STOPS: dict[str, Any] = {
     "also": {202: CancellationRecord},
-    "wrong": (404, 409),
+    "wrong": (409,),
     "example": examples.RESULT,
 }
 
@@ -71,7 +71,7 @@ async def pause_job(request: Request, job_id: JobId) -> Answer:
 
 @routes.get(
     "/api/jobs/{job_id}/cancellation-status",
-    **says(StatusOfCancellation, wrong=(404,), example=examples.STATUS),
+    **says(StatusOfCancellation, example=examples.STATUS),
 )
 async def cancellation_status(request: Request, job_id: JobId) -> Answer:
     """How far the latest stop of a job has come; 404 if nobody has stopped it."""
@@ -83,7 +83,7 @@ async def cancellation_status(request: Request, job_id: JobId) -> Answer:
 
 @routes.post(
     "/api/jobs/{job_id}/resume",
-    **says(Job, takes=ResumeBody, sent={"fresh": False}, wrong=(404, 409), example=examples.JOB),
+    **says(Job, takes=ResumeBody, sent={"fresh": False}, wrong=(409,), example=examples.JOB),
 )
 async def resume_job(request: Request, job_id: JobId) -> Answer:
     """Let a paused or failed job go on, from its checkpoint or `fresh`."""
@@ -96,7 +96,7 @@ async def resume_job(request: Request, job_id: JobId) -> Answer:
 
 @routes.post(
     "/targets/{target_id:path}/jobs/{job_id}/resume/",
-    **says(Job, takes=ResumeBody, sent={"fresh": False}, wrong=(404, 409), example=examples.JOB),
+    **says(Job, takes=ResumeBody, sent={"fresh": False}, wrong=(409,), example=examples.JOB),
 )
 async def resume_job_of_target(request: Request, target_id: str, job_id: JobId) -> Answer:
     """Let a paused or failed job of this target go on; 404 if it is not of this target."""
@@ -115,7 +115,7 @@ async def resume_job_of_target(request: Request, target_id: str, job_id: JobId) 
 
 @routes.post(
     "/api/jobs/{job_id}/clear",
-    **says(Cleared, takes=Why, wrong=(404, 409), example={"cleared": [42]}),
+    **says(Cleared, takes=Why, wrong=(409,), example={"cleared": [42]}),
 )
 async def clear_job(request: Request, job_id: JobId) -> Answer:
     """Give up on a failed job: it is cancelled, and blocks its target no longer."""
@@ -126,7 +126,7 @@ async def clear_job(request: Request, job_id: JobId) -> Answer:
 
 @routes.post(
     "/api/jobs/{job_id}/rerun",
-    **says(Job, status=201, takes=Why, wrong=(404,), example=examples.JOB),
+    **says(Job, status=201, takes=Why, example=examples.JOB),
 )
 async def rerun_job(request: Request, job_id: JobId) -> Answer:
     """A new job with the arguments and options of an old one."""
@@ -138,7 +138,7 @@ async def rerun_job(request: Request, job_id: JobId) -> Answer:
 
 @routes.post(
     "/api/jobs/{job_id}/queue",
-    **says(Job, takes=QueueBody, wrong=(404, 409), example=examples.JOB),
+    **says(Job, takes=QueueBody, wrong=(409,), example=examples.JOB),
 )
 async def queue_job(request: Request, job_id: JobId) -> Answer:
     """Queue a job that was created but not queued."""

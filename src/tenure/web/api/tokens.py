@@ -35,7 +35,6 @@ async def list_tokens(request: Request, tenant: str | None = None) -> Answer:
         status=201,
         takes=TokenBody,
         sent={"name": "ada", "role": "operator", "lifetime": "30d"},
-        wrong=(404,),
         example={"secret": "tenure_...", "token": examples.TOKEN},
     ),
 )
@@ -52,7 +51,7 @@ async def create_token(request: Request) -> Answer:
     return Answer(NewToken(secret, token), 201)
 
 
-@routes.post("/{token_id}/revoke", **says(Token, takes=Why, wrong=(404,), example=examples.TOKEN))
+@routes.post("/{token_id}/revoke", **says(Token, takes=Why, example=examples.TOKEN))
 async def revoke_token(
     request: Request, token_id: Annotated[int, Path(ge=0, le=MOST_ID)]
 ) -> Answer:

@@ -33,7 +33,7 @@ async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: 
 
 @routes.post(
     "/{worker_id}/drain",
-    **says(Draining, takes=Why, sent={"reason": "new host"}, wrong=(404,), example=examples.DRAIN),
+    **says(Draining, takes=Why, sent={"reason": "new host"}, example=examples.DRAIN),
 )
 async def drain_worker(request: Request, worker_id: UUID) -> Answer:
     """Ask a worker to finish what runs, take nothing new, and leave."""
