@@ -78,8 +78,9 @@ def waits_in_a_process(ctx: Context) -> int:
 
 @app.task(retry=SOON)
 async def sleeps_first(ctx: Context) -> int:
-    """For ever the first time, not at all the second; never on the CPU."""
+    """For ever the first time, not at all the second; once it is asleep, never on the CPU."""
     if begin(ctx):
+        asyncio.get_running_loop().call_soon(mark, f"asleep-{ctx.job.id}")
         await asyncio.sleep(3600)
     return ctx.attempt
 

@@ -30,6 +30,8 @@ def first(scene: Scene) -> Iterator[RunningWorker]:
 def stop(*processes: psutil.Process) -> None:
     for process in processes:
         os.kill(process.pid, signal.SIGSTOP)
+    for process in processes:
+        eventually(lambda process=process: state_of(process) == "T")  # type: ignore[misc]
 
 
 def go_on(*processes: psutil.Process) -> None:
@@ -64,11 +66,11 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
         go_on(*stopped)
         first.says(f"worker {dead} was declared dead: what it ran is killed; it starts anew")
         eventually(lambda: all(map(is_gone, old)), "what it ran is killed")
-        eventually(lambda: scene.store.statistics().refused > 0, "its late writes are refused")
+        if not whole_tree:  # else the end of the late one may never have come out of its runner
+            eventually(lambda: scene.store.statistics().refused > 0, "its late writes are refused")
         scene.let_go(*jobs)
-        done = scene.completes(*jobs)
-        assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
-        scene.completes(late)
+        done = scene.completes(*jobs, late)
+        assert [(job.result, job.crashes) for job in done] == [(2, 1)] * 3
         eventually(lambda: len(scene.living()) == 2, "it is back under another name")
         assert second.drain() == 0
     assert dead != scene.only_worker()

@@ -10,7 +10,7 @@ from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.conftest import wipe
-from tests.system.scene import LONG, Scene, runner_of, state_of
+from tests.system.scene import LONG, Scene, runner_of
 from tests.workers import RunningWorker, eventually
 
 
@@ -76,9 +76,9 @@ def test_when_nobody_was_on_the_cpu_all_are_given_back_once_and_then_run_alone(
     scene: Scene, worker: RunningWorker
 ) -> None:
     jobs = [scene.start(dying.sleeps_first.new_job()) for _ in range(3)]
-    runner = runner_of(worker, scene.runs(jobs[0])[0])
-    eventually(lambda: state_of(runner) == "S", "the last one sleeps too")
-    os.kill(runner.pid, signal.SIGKILL)
+    for job in jobs:
+        eventually((scene.folder / f"asleep-{job}").exists)
+    kill(worker, scene.runs(jobs[0])[0])
     for done in scene.completes(*jobs):
         assert (done.result, done.crashes) == (1, 1)
         assert scene.outcomes(done.id) == ["released"]
