@@ -246,6 +246,7 @@ CASES: Mapping[str, Case] = {
     ),
     "GET /api/statistics": _reads("/api/statistics"),
     "GET /api/audit": _reads("/api/audit"),
+    "GET /metrics": _reads("/metrics"),
     "GET /openapi.json": _reads("/openapi.json"),
 }
 

@@ -203,3 +203,18 @@ def test_statistics_and_audit(admin: Http, viewer: Http, store: Store) -> None:
     assert "below=" in first.headers["link"]
     following = viewer.get(first.headers["link"][1:].partition(">")[0]).json()
     assert following[0]["id"] < first.json()[0]["id"]
+
+
+def test_metrics_are_those_of_the_tenant_that_asks(
+    viewer: Http, http: Http, client: Client, store: Store, bearer: Bearer
+) -> None:
+    make_job(store, queue="seen")
+    http.get("/api/jobs", headers={"authorization": "Bearer tenure_guess"})
+    page = viewer.get("/metrics")
+    assert page.headers["content-type"].startswith("text/plain")
+    assert 'tenure_jobs{queue="seen",status="queued",tenant="default"} 1.0' in page.text
+    assert "tenure_requests_not_recognized_total" in page.text
+    client.migrate(Tenant("acme"))
+    theirs = http.as_(bearer("boss", Role.ADMIN, "acme")).get("/metrics").text
+    assert "seen" not in theirs
+    assert "not_recognized" not in theirs

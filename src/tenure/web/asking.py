@@ -11,6 +11,7 @@ from tenure.control.following import job_with_key
 from tenure.control.steps import Steps
 from tenure.control.watching import Watching
 from tenure.errors import JobNotFound
+from tenure.observe.metrics import DatabaseMetrics
 from tenure.web import limits
 from tenure.web.entrance import behalf_of
 from tenure.web.limits import MOST_ID, MOST_ON_A_PAGE, Limits, Places
@@ -35,6 +36,7 @@ class Shared:
         self.recognizer = recognizer
         self.limits = limits
         self.readiness = Readiness(client)
+        self.metrics = DatabaseMetrics(client.settings)
         self.places = Places(limits.streams)
         self._watching: Watching | None = None
 

@@ -7,6 +7,7 @@ from tenure.web.api import (
     health,
     jobs,
     kept,
+    metrics,
     overview,
     policies,
     pools,
@@ -35,6 +36,7 @@ ROUTES = tuple(
         tenants,
         tokens,
         overview,
+        metrics,
         health,
     )
 )
