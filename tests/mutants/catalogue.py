@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.promotion import PROMOTION
 from tests.mutants.records import RECORDS
 from tests.mutants.rights import RIGHTS
+from tests.mutants.rules import RULES
 from tests.mutants.stops import STOPS
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -19,6 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ENTRANCE,
     *RECORDS,
     *RIGHTS,
+    *RULES,
 )
 
 

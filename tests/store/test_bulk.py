@@ -82,7 +82,8 @@ def test_what_comes_later_is_not_touched(store: Store) -> None:
     assert store.show(later).status == "queued"
 
 
-def test_what_is_above_takes_along_what_is_below(store: Store) -> None:
+@pytest.mark.parametrize("n", [1, 100])
+def test_what_is_above_takes_along_what_is_below(store: Store, n: int) -> None:
     ids = make_jobs(
         store,
         [
@@ -90,7 +91,7 @@ def test_what_is_above_takes_along_what_is_below(store: Store) -> None:
             *(NewJob(task="work", parent="top", key=key) for key in ("a", "b")),
         ],
     )
-    bulk = carry_out(store, store.bulk_stop({}), n=1)
+    bulk = carry_out(store, store.bulk_stop({}), n)
     assert (bulk.total, counts(bulk)) == (3, (1, 0, 0))
     assert {store.show(job).state for job in ids.values()} == {State.CANCELLED}
     assert len(store.cancellations()) == 1

@@ -282,11 +282,14 @@ def test_what_is_being_stopped_or_is_over_is_left_alone(store: Store) -> None:
 
 
 def test_what_is_above_takes_along_what_is_below(store: Store) -> None:
-    ids = make_jobs(store, [NewJob(key="top"), NewJob(task="work", parent="top", key="child")])
+    tasks = [NewJob(task="work", parent="top", key=key) for key in ("runs", "waits")]
+    ids = make_jobs(store, [NewJob(key="top"), *tasks])
+    make_worker(store).claim_one()
     assert enforce(store, OLD) == {ids["top"]}
     [policy] = store.policies()
-    assert policy.stopped == 1
-    assert store.show(ids["child"]).state is State.CANCELLED
+    assert (policy.stopped, policy.last_error) == (1, None)
+    assert store.show(ids["runs"]).status == "cancelling"
+    assert store.show(ids["waits"]).state is State.CANCELLED
 
 
 def test_a_policy_that_is_off_stops_nothing(store: Store) -> None:
