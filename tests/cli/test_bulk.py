@@ -12,7 +12,7 @@ from tests.factories import make_job, make_job_in, promote
 @pytest.fixture
 def crowd(store: Store) -> Store:
     make_job_in(store, State.COMPLETED, queue="crawl")
-    store.enqueue_many(NewJob(task="work", queue="crawl"), [{"n": n} for n in range(250)])
+    store.enqueue_many(NewJob(task="work", queue="crawl"), [{"n": n} for n in range(120)])
     make_job(store, queue="mail")
     promote(store)
     return store
@@ -21,24 +21,24 @@ def crowd(store: Store) -> Store:
 def test_many_jobs_are_counted_and_nothing_is_done_without_a_yes(cli: Cli, crowd: Store) -> None:
     done = cli("job", "cancel", "--where", "queue=crawl")
     assert done.sentence(1) == (
-        "250 jobs are cancelled for good, and nobody can be asked here; say --yes"
+        "120 jobs are cancelled for good, and nobody can be asked here; say --yes"
     )
     assert done.rows[0] == ["completed", "1"]
-    assert done.rows[1] == ["queued", "250"]
+    assert done.rows[1] == ["queued", "120"]
     assert "1 of them" in done.lines[3]
-    assert crowd.statistics().by_status["queued"] == 251
+    assert crowd.statistics().by_status["queued"] == 121
 
 
 def test_many_jobs_are_stopped_in_one_operation(cli: Cli, crowd: Store) -> None:
     done = cli("job", "cancel", "--where", "queue=crawl", "--yes", "--reason", "moved away")
     assert (done.code, done.err) == (0, "")
-    assert "Bulk stop 1: 250 of 250 jobs were asked to stop." in done.lines
+    assert "Bulk stop 1: 120 of 120 jobs were asked to stop." in done.lines
     assert done.lines[-1] == "Status: COMPLETED"
-    assert crowd.statistics().by_status == {"cancelled": 250, "completed": 1, "queued": 1}
+    assert crowd.statistics().by_status == {"cancelled": 120, "completed": 1, "queued": 1}
     assert crowd.cancellations(1)[0].reason == "moved away"
     [row] = cli("job", "bulks").rows
-    assert row[:4] == ["1", 'queue="crawl"', "completed", "250 of 250"]
-    assert cli.json("job", "bulks")[0]["done"] == 250
+    assert row[:4] == ["1", 'queue="crawl"', "completed", "120 of 120"]
+    assert cli.json("job", "bulks")[0]["done"] == 120
 
 
 def test_a_bulk_stop_as_json_is_a_line_for_each_batch(cli: Cli, crowd: Store) -> None:
@@ -46,7 +46,7 @@ def test_a_bulk_stop_as_json_is_a_line_for_each_batch(cli: Cli, crowd: Store) ->
     assert (done.code, done.err) == (0, "")
     counts = [bulk["done"] for bulk in done.documents]
     assert counts == sorted(counts)
-    assert counts[-1] == 250
+    assert counts[-1] == 120
     assert len(counts) > 2, "it was done in batches"
 
 
