@@ -15,9 +15,12 @@ import pytest
 
 from tenure.app import Tenure
 from tenure.config import Settings
+from tenure.control import Client, Principal, Role
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
+from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, SchemaMismatch, SettingInvalid
+from tenure.store.calls import controlling, enqueueing
 from tenure.store.embedded import binaries
 from tenure.store.store import AsyncStore
 from tests.factories import make_job, make_worker
@@ -111,6 +114,30 @@ def test_every_tenant_has_a_store_of_its_own(database: str) -> None:
         assert app.store.statistics().total == 0
         with pytest.raises(InputRefused, match="cannot be the name of a tenant"):
             app.store_of("No Tenant")
+
+
+def test_a_client_knows_no_tasks_and_an_app_knows_its_own() -> None:
+    assert Client().tasks == {}
+    app = Tenure()
+
+    @app.task(name="work")
+    def work() -> None: ...
+
+    assert app.tasks == {"work": work}
+    assert Client().tasks == {}
+
+
+def test_a_client_acts_in_the_name_of_a_principal(database: str) -> None:
+    with Client(database) as client:
+        client.migrate("acme")
+        wile = Principal("wile", Role.OPERATOR, Tenant("acme"), via="rest")
+        behalf = client.behalf(wile)
+        [made] = behalf.send(enqueueing.enqueue(NewJob(task="work")))
+        assert client.store_of("acme").show(made.id).owner == "wile"
+        behalf.send(controlling.stop(made.id))
+        [row] = client.store_of("acme").trail("job", str(made.id))
+        assert (row.actor, row.via) == ("wile", "rest")
+        assert client.store.statistics().total == 0
 
 
 def test_closing_closes_every_connection(database: str, sql: psycopg.Connection) -> None:

@@ -115,6 +115,41 @@ def test_everything_is_the_statistics_and_the_cancellations_that_move(
     run(story())
 
 
+def test_an_end_is_kept_for_who_is_slow_and_for_nobody_else(database: str, store: Store) -> None:
+    def kinds(events: Any) -> Reader:
+        return Reader(events, lambda event: (event.kind, event.is_last))
+
+    async def story() -> None:
+        worker = make_worker(store)
+        job = make_job(store)
+        claimed = worker.claim_one()
+        store.stop(job)
+        async with watched(database) as (watching, ada):
+            slow = watching.everything(ada)
+            seen = [await anext(slow), await anext(slow)]
+            assert {event.kind for event in seen} == {"statistics", "cancellation"}
+            quick = kinds(watching.everything(ada))
+            await soon(lambda: len(quick.seen) == 2)
+            end_as_stopped(worker, claimed)
+            promote(store)
+            await soon(lambda: ("cancellation", True) in quick.seen)
+            late = kinds(watching.everything(ada))
+            await soon(lambda: late.seen)
+            assert ("cancellation", True) not in late.seen, "it never saw it begin"
+            [look] = [
+                one for (_, kind, _), one in watching._opened._looks.items() if kind == "movements"
+            ]
+            assert len(look._latest) == 1
+            while not (await anext(slow)).is_last:
+                pass
+            await soon(lambda: not look._latest, "what all have seen is forgotten")
+            await slow.aclose()
+            for one in (quick, late):
+                await one.stop()
+
+    run(story())
+
+
 def test_the_age_of_what_waits_is_no_change(database: str, store: Store, asked: list[str]) -> None:
     async def story() -> None:
         make_job(store)
