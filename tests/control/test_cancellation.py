@@ -1,6 +1,8 @@
 """Cancelling jobs by the service, with workers whose every word the test says itself."""
 
 import asyncio
+import logging
+import re
 from typing import Any
 
 import psycopg
@@ -67,6 +69,32 @@ def test_it_waits_until_everything_has_stopped(database: str, store: Store) -> N
     assert result.runners_terminated == (str(worker.id),)
     assert [one.rung for one in result.members] == [Rung.INTERRUPTED]
     assert store.show(claimed.id).cancellation_reason == "User requested cancellation"
+
+
+def test_its_beginning_its_steps_and_its_end_are_logged(
+    database: str, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = make_job(store)
+
+    async def story(service: CancellationService) -> CancellationResult:
+        return await service.cancel_job(job, "not needed")
+
+    with caplog.at_level(logging.INFO, "tenure"):
+        name = run(database, story).cancellation_id
+    begin, *steps, end = [record.getMessage() for record in caplog.records]
+    assert begin.startswith(f"{name} of job {job}: ")
+    assert begin.endswith("cancels it: not needed")
+    assert [step.split()[-3] for step in steps] == [
+        "stop_assignment",
+        "terminate_runners",
+        "cancel_pending",
+        "update_tasks",
+        "release_slots",
+        "preserve_artifacts",
+    ]
+    assert re.fullmatch(rf"{name} of job {job}: completed in \d+\.\d{{3}} s", end)
+    told = {(one.tenant, one.job, one.cancellation) for one in caplog.records}  # type: ignore[attr-defined]
+    assert told == {("default", job, name)}
 
 
 def test_a_job_may_be_named_by_its_key(database: str, store: Store) -> None:

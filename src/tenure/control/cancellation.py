@@ -11,6 +11,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from tenure.control.client import Client, as_tenant
 from tenure.control.following import job_with_key, stop
 from tenure.control.steps import Steps, one
+from tenure.control.telling import Telling
 from tenure.control.watching import Ends, Watching
 from tenure.domain.cancellation import CancellationRecord, CancellationResult, CancellationStatus
 from tenure.domain.duration import duration, in_words
@@ -178,18 +179,19 @@ class CancellationService:
         asked = await self._take(
             stop(job, Intent.CANCEL, reason, force=force or None, cascade=cascade, **manner)
         )
-        name = asked.cancellation_id
-        if not asked.again:
-            log.info("%s: %s cancels job %s: %s", name, asked.initiated_by, job, asked.reason)
+        telling = Telling(self._tenant, job)
+        telling.begin(asked)
         # Asked once more in any case: the answer to a stop does not name its members.
-        ended = asked.completed_at is not None
-        record = await (self.get_record(name) if ended else self._closed(asked, limit))
-        if not record.success:
-            log.warning("%s is %s: %s", name, record.status, "; ".join(record.errors))
+        if asked.completed_at is not None:
+            record = await self.get_record(asked.cancellation_id)
+            telling.move(record)
+        else:
+            record = await self._closed(asked, limit, telling)
+        telling.end(record)
         return record.result()
 
     async def _closed(
-        self, record: CancellationRecord, limit: timedelta | None
+        self, record: CancellationRecord, limit: timedelta | None, telling: Telling
     ) -> CancellationRecord:
         name = record.cancellation_id
         try:
@@ -200,6 +202,7 @@ class CancellationService:
             ):
                 async for seen in changes:
                     record = seen
+                    telling.move(record)
         except TimeoutError:
             assert limit is not None
             raise JobNotEnded(
