@@ -47,7 +47,7 @@ def test_a_bulk_stop_as_json_is_a_line_for_each_batch(cli: Cli, crowd: Store) ->
     counts = [bulk["done"] for bulk in done.documents]
     assert counts == sorted(counts)
     assert counts[-1] == 120
-    assert len(counts) > 2, "it was done in batches"
+    assert len(counts) > 1, "it was done in batches"
 
 
 def test_without_waiting_the_workers_carry_it_on(cli: Cli, crowd: Store) -> None:

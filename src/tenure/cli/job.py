@@ -19,7 +19,7 @@ command(
     commands,
     "enqueue",
     "tenure job enqueue shop.crawl site=example.org pages=3",
-    'tenure job enqueue shop.crawl --args \'{"pages": 3}\' --app shop.jobs:app',
+    "tenure job enqueue shop.crawl --args '{\"pages\": 3}' --app shop.jobs:app",
     "tenure job enqueue shop.crawl --delay 10m --key nightly --wait",
 )(enqueue)
 command(

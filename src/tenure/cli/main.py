@@ -1,7 +1,6 @@
 """The command ``tenure``."""
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -53,6 +52,8 @@ for title, modules in PANELS.items():
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(version("tenure"))
         raise typer.Exit
 
