@@ -193,7 +193,7 @@ def test_a_notice_that_nobody_understands_is_only_a_hint(
             reader = Reader(watching.job(ada, job), status)
             await soon(lambda: len(asked) == 2, "the listener is there")
             make_worker(store).claim_one()
-            for text in ("[1, 2]", "{", '{"tenant": "default", "job_id": 99}'):
+            for text in ("[" * 7000, "[1, 2]", "{", '{"tenant": "default", "job_id": 99}'):
                 sql.execute("SELECT pg_notify('tenure_events', %s)", (text,))
             await reader.has("queued", "running")
             await reader.stop()

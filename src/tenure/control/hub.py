@@ -129,7 +129,7 @@ class Hub:
     def _hear(self, notice: str) -> None:
         """Look at once at what this is about; at all there is if that cannot be known."""
         about: Any = None
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):  # anybody can say anything there
             about = json.loads(notice)
         for (tenant, _, which), look in self._looks.items():
             if not isinstance(about, dict) or (
