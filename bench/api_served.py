@@ -1,0 +1,90 @@
+"""The two servers that are measured: ours, and a bare endpoint with the same query behind it.
+
+Both have the same pool of connections, the same event loop and the same server around them.
+"""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI, Response
+
+from bench.working import ROOT
+from tenure.control.client import Client
+from tenure.store.store import AsyncStore
+from tenure.web import create_app
+
+_SHOW = b'SELECT CAST("tenure"."show"("job" => CAST(%s AS pg_catalog.int8)) AS pg_catalog.text)'
+_ENQUEUE = (
+    b'SELECT CAST("tenure"."enqueue"("jobs" => CAST(%s AS pg_catalog.jsonb)) AS pg_catalog.text)'
+)
+
+
+def bare(url: str) -> FastAPI:
+    """What one would write by hand: no names, no roles, no limits."""
+    store = AsyncStore(url)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with store:
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.get("/api/jobs/{job}")
+    async def show(job: int) -> Response:
+        return Response(await _asked(_SHOW, job), media_type="application/json")
+
+    @app.post("/api/jobs")
+    async def enqueue(job: dict[str, Any]) -> Response:
+        made = await _asked(_ENQUEUE, json.dumps([job]))
+        return Response(made, 201, media_type="application/json")
+
+    async def _asked(query: bytes, value: object) -> str:
+        async with store._pool.connection() as connection:
+            cursor = await connection.execute(query, (value,))
+            row = await cursor.fetchone()
+        assert row is not None
+        return str(row[0])
+
+    return app
+
+
+def main(which: str, url: str, number: int) -> None:
+    app = bare(url) if which == "bare" else create_app(Client(url))
+    config = uvicorn.Config(
+        app,
+        fd=number,
+        loop="uvloop",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+    uvicorn.Server(config).run()
+
+
+@contextmanager
+def served(which: str, url: str) -> Iterator[tuple[str, int]]:
+    """Where it listens, in a process of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", __name__, which, url, str(listening.fileno())],
+            cwd=ROOT,
+            pass_fds=[listening.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        try:
+            yield listening.getsockname()
+        finally:
+            process.terminate()
+            process.wait()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
