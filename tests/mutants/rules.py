@@ -40,8 +40,8 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "a policy is looked at all the time",
         "enforce_policies",
-        "p.checked_at <= moment - every",
-        "true",
+        "p.checked_at <= moment - CASE",
+        "p.checked_at <= moment + CASE",
         "policies::test_a_policy_is_looked_at_once_in_a_while",
     ),
     mutant(

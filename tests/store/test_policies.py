@@ -355,6 +355,39 @@ def test_a_policy_is_looked_at_once_in_a_while(store: Store) -> None:
     assert store.enforce_policies().stopped == 1
 
 
+def test_a_policy_whose_look_takes_long_is_looked_at_seldom(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    store.set_policy("rule", OLD)
+    second = timedelta(seconds=1)
+    store.enforce_policies(every=second)
+    took = "UPDATE tenure.policy SET took = %s, checked_at = checked_at - interval '10 s'"
+    sql.execute(took, (second,))
+    assert store.enforce_policies(every=second).policies == 0
+    sql.execute(took, (second / 4,))
+    assert store.enforce_policies(every=second).policies == 1
+
+
+def test_when_nothing_can_be_stopped_not_everything_is_tried(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    for _ in range(5):
+        make_job(store)
+    sql.execute("""
+        CREATE FUNCTION tenure_break() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no'; END $$""")
+    sql.execute(
+        "CREATE TRIGGER broken BEFORE INSERT ON tenure.cancellation "
+        "FOR EACH ROW EXECUTE FUNCTION tenure_break()"
+    )
+    store.set_policy("rule", OLD)
+    try:
+        enforced = store.enforce_policies(2)
+    finally:
+        sql.execute("DROP FUNCTION tenure_break CASCADE")
+    assert (enforced.stopped, enforced.failed, enforced.more) == (0, 2, False)
+
+
 # Making and dropping them.
 
 

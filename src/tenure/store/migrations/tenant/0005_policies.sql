@@ -8,6 +8,7 @@ CREATE TABLE tenant.policy (
     created_at timestamptz NOT NULL,
     created_by text NOT NULL,
     checked_at timestamptz,            -- when somebody last looked for what it reaches
+    took       interval NOT NULL DEFAULT '0',  -- that look
     last_error text,                   -- of that look; null: there was none
     stopped    bigint NOT NULL DEFAULT 0
 );

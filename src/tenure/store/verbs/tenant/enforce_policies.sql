@@ -1,5 +1,6 @@
 -- Stop what policies reach. Any number of callers may run it at once: each policy is looked at by one of
--- them, and by nobody again before "every" has passed.
+-- them, and by nobody again before "every" has passed; later if the look takes long, so that looking takes
+-- no more than a twentieth of the time.
 --
 -- Each stop is on record like any other, by "policy:<name>". Nothing waits: what somebody has locked is
 -- left to the next look, and a job that cannot be stopped is noted as the policy's last error and holds up
@@ -16,12 +17,13 @@ DECLARE
     broken integer := 0;
 BEGIN
     due := ARRAY(SELECT p FROM tenant.policy AS p
-        WHERE p.enabled AND (p.checked_at IS NULL OR p.checked_at <= moment - every)
+        WHERE p.enabled AND (p.checked_at IS NULL OR p.checked_at <= moment - CASE WHEN every > interval '0'
+                THEN greatest(every, p.took * 20) ELSE every END)
           AND coalesce((p.spec #>> '{when,at}')::timestamptz <= moment, true)
         ORDER BY p.checked_at NULLS FIRST, p.name FOR UPDATE SKIP LOCKED);
     FOREACH rule IN ARRAY due LOOP
         EXIT WHEN done >= n;
-        SELECT l.* INTO looked FROM tenant.enforce_policy(rule, moment, n - done) AS l;
+        SELECT l.* INTO looked FROM tenant.enforce_policy(rule, tenure.now(), n - done) AS l;
         done := done + looked.stopped;
         broken := broken + looked.failed;
         IF rule.spec #> '{when,at}' IS NOT NULL AND looked.through THEN
@@ -30,7 +32,7 @@ BEGIN
                 jsonb_build_object('spec', rule.spec, 'stopped', rule.stopped + looked.stopped), NULL);
         ELSE
             -- With more to do at once it stays due.
-            UPDATE tenant.policy AS p SET stopped = p.stopped + looked.stopped, last_error = looked.error,
+            UPDATE tenant.policy AS p SET stopped = p.stopped + looked.stopped, last_error = looked.error, took = looked.took,
                 checked_at = CASE WHEN done >= n THEN p.checked_at ELSE moment END
             WHERE p.name = rule.name;
         END IF;

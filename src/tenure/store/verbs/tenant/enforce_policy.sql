@@ -1,12 +1,11 @@
 -- Stop up to n of the jobs that one policy reaches. Says how many were stopped, how many could not be and
--- why, and whether nothing is left to do.
+-- why, how long it took to find them, and whether nothing is left to do.
 CREATE OR REPLACE FUNCTION tenant.enforce_policy(
     rule tenant.policy, moment timestamptz, n integer,
-    OUT stopped integer, OUT failed integer, OUT error text, OUT through boolean
+    OUT stopped integer, OUT failed integer, OUT error text, OUT took interval, OUT through boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    most CONSTANT integer := n + 1000;  -- so many that cannot be stopped keep nobody else waiting
     ids  bigint[] := '{}';
     one  bigint;
     busy integer := 0;
@@ -14,13 +13,15 @@ BEGIN
     stopped := 0;
     failed := 0;
     BEGIN
-        ids := tenant.policy_jobs(rule.spec, moment, most);
+        -- Twice as many: those that cannot be stopped keep nobody else waiting.
+        ids := tenant.policy_jobs(rule.spec, moment, 2 * n);
     EXCEPTION WHEN OTHERS THEN
         failed := 1;
         error := sqlerrm;
     END;
+    took := tenure.now() - moment;
     FOREACH one IN ARRAY ids LOOP
-        EXIT WHEN stopped >= n;
+        EXIT WHEN stopped >= n OR failed >= n;
         BEGIN
             -- As it is now, locked as stop does, but without waiting: who has it may be waiting for us.
             PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = one) FOR UPDATE NOWAIT;
