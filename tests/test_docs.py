@@ -14,6 +14,7 @@ from tests.workers import ROOT, running_worker
 
 README = ROOT / "README.md"
 TASKS = ROOT / "docs" / "tasks.md"
+CANCELLING = ROOT / "docs" / "cancelling.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -99,6 +100,17 @@ def _anchors(page: Path) -> set[str]:
     """The headings of a page, as links call them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_example_of_cancelling_runs(shared_database: str, tmp_path: Path) -> None:
+    write(TASKS, tmp_path)
+    wipe(shared_database)
+    with running_worker(shared_database, tmp_path, app=f"{tmp_path / 'jobs.py'}:app"):
+        for number, block in enumerate(blocks(CANCELLING, "python"), 1):
+            (tmp_path / f"example_{number}.py").write_text(block)
+            said = run(f"example_{number}.py", folder=tmp_path, TENURE_DATABASE_URL=shared_database)
+            comments = re.findall(r"print\(.*\)  # (.*)", block)
+            assert set(comments) <= set(said.splitlines()), f"example {number} says:\n{said}"
 
 
 def test_the_readme_works_word_for_word(shared_database: str, tmp_path: Path) -> None:
