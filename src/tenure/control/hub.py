@@ -3,13 +3,21 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenure.control.client import Client
-from tenure.control.looks import Event, Look, Watcher, job_event, record_event, statistics_event
+from tenure.control.looks import (
+    Event,
+    Look,
+    Watcher,
+    job_event,
+    record_event,
+    statistics_event,
+    totals_event,
+)
 from tenure.control.movements import Moving
 from tenure.domain.lifecycle import ENDED
 from tenure.domain.tenant import Tenant
@@ -111,6 +119,9 @@ class Hub:
         async def statistics() -> list[Event[Any]]:
             return [statistics_event(await send(looking.statistics()))]
 
+        async def totals() -> list[Event[Any]]:
+            return [totals_event(await send(looking.totals(self._client.settings.stop_grace)))]
+
         match kind:
             case "job":
                 return Look(job, EVERY, ends=True)
@@ -118,6 +129,8 @@ class Hub:
                 return Look(cancellation, EVERY, ends=True)
             case "statistics":
                 return Look(statistics, EVERYTHING_EVERY, ends=False)
+            case "totals":
+                return Look(totals, EVERYTHING_EVERY, ends=False)
             case _:
                 return Look(Moving(send).ask, EVERYTHING_EVERY, ends=False)
 
@@ -131,12 +144,25 @@ class Hub:
         about: Any = None
         with contextlib.suppress(ValueError, RecursionError):  # anybody can say anything there
             about = json.loads(notice)
-        for (tenant, _, which), look in self._looks.items():
-            if not isinstance(about, dict) or (
-                tenant.name == about.get("tenant")
-                and which in (None, about.get("job_id"), about.get("cancellation_id"))
-            ):
+        for key, look in self._looks.items():
+            if not isinstance(about, dict) or _concerns(about, key):
                 look.wake()
+
+
+def _concerns(about: Mapping[str, object], key: Key) -> bool:
+    """Whether a notice is a reason to look at this; what adds up all jobs has its own time."""
+    tenant, kind, which = key
+    if tenant.name != about.get("tenant"):
+        return False
+    match kind:
+        case "movements":
+            return True
+        case "job":
+            return bool(about.get("job_id") == which)
+        case "cancellation":
+            return bool(about.get("cancellation_id") == which)
+        case _:
+            return False
 
 
 _hubs: MutableMapping[asyncio.AbstractEventLoop, dict[Client, Hub]] = WeakKeyDictionary()

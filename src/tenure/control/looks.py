@@ -6,6 +6,7 @@ nobody, and costs nothing.
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -16,19 +17,21 @@ from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.errors import StoreUnavailable
 from tenure.store.results import Statistics
+from tenure.store.totals import Totals
 
 T = TypeVar("T")
 V = TypeVar("V", covariant=True)
 
 FIRST_PAUSE = 0.02  # seconds between the first two looks; longer each time
 BREATH = 0.05  # seconds between two looks, however many notices come
+EASE = 4  # times as long as a look took is the least pause after it
 
 
 @dataclass(frozen=True)
 class Event(Generic[V]):
     """A state that somebody who watches has not seen yet."""
 
-    kind: Literal["job", "cancellation", "statistics"]
+    kind: Literal["job", "cancellation", "statistics", "totals"]
     value: V
     id: str  # the same as long as nothing has changed
     is_last: bool = False  # nothing more is to come of this one
@@ -51,7 +54,11 @@ def statistics_event(statistics: Statistics) -> Event[Statistics]:
     return Event("statistics", statistics, event_id(statistics))
 
 
-def event_id(value: Job | CancellationRecord | Statistics) -> str:
+def totals_event(totals: Totals) -> Event[Totals]:
+    return Event("totals", totals, event_id(totals))
+
+
+def event_id(value: Job | CancellationRecord | Statistics | Totals) -> str:
     """The same text for the same state, in every process; what only time moves does not count."""
     told = msgspec.to_builtins(value)
     passing: tuple[str, ...] = ()
@@ -64,6 +71,8 @@ def event_id(value: Job | CancellationRecord | Statistics) -> str:
             told["queues"] = {
                 name: {**queue, "oldest_seconds": None} for name, queue in told["queues"].items()
             }
+        case Totals():
+            told["jobs"] = [{**jobs, "oldest_seconds": None} for jobs in told["jobs"]]
     kept = {name: told[name] for name in told if name not in passing}
     return hashlib.sha256(msgspec.json.encode(kept, order="deterministic")).hexdigest()[:16]
 
@@ -91,11 +100,14 @@ class Look:
         pause = FIRST_PAUSE
         while not self.is_over:
             self._woken.clear()
+            begun = time.monotonic()
             await self._look()
+            took = time.monotonic() - begun
             for watcher in self.watchers:
                 watcher.wake()
             try:
-                async with asyncio.timeout(0 if self.is_over else pause):
+                # What costs the database much is looked at less often.
+                async with asyncio.timeout(0 if self.is_over else max(pause, took * EASE)):
                     await self._woken.wait()
             except TimeoutError:
                 pause = min(pause * 2, self._every)

@@ -71,6 +71,22 @@ class Watching:
             async for event in events:
                 yield event
 
+    async def pulse(self, whose: Whose, *, after: str | None = None) -> AsyncGenerator[Event[Any]]:
+        """What is alive of a tenant, and its stops; ended jobs cost nothing."""
+        wanted = [("totals", None), ("movements", None)]
+        async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
+            async for event in events:
+                yield event
+
+    async def job_and_stops(
+        self, whose: Whose, job: int, *, after: str | None = None
+    ) -> AsyncGenerator[Event[Any]]:
+        """A job, and all stops of its tenant, as they move; it goes on when the job has ended."""
+        wanted = [("job", job), ("movements", None)]
+        async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
+            async for event in events:
+                yield event
+
     @asynccontextmanager
     async def ends(self, whose: Whose) -> AsyncIterator["Ends"]:
         """Every record that ends from the beginning of the block on, each once."""

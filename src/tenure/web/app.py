@@ -1,4 +1,4 @@
-"""The web app: the REST API over a client, to be served or mounted in an app of your own."""
+"""The web app: the REST API and the page, to be served or mounted in an app of your own."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +13,7 @@ from tenure.web.entrance import Entrance
 from tenure.web.errors import handle
 from tenure.web.limits import Limits
 from tenure.web.openapi import describe
+from tenure.web.page import Page, Sessions
 from tenure.web.principals import Authenticate, Recognizer
 
 
@@ -23,7 +24,7 @@ def create_app(
     open_to: Role | None = None,
     limits: Limits | None = None,
 ) -> FastAPI:
-    """The REST API, for the jobs of this client.
+    """The REST API and the page, for the jobs of this client.
 
     Whoever asks needs a token, unless ``authenticate`` knows who it is: an async function that is
     given the request and gives a Principal or None. With ``open_to`` requests without a token are
@@ -55,4 +56,5 @@ def create_app(
     handle(app)
     describe(app)
     app.add_middleware(Entrance, recognizer=recognizer)
+    app.add_middleware(Page, sessions=Sessions(client, authenticate, open_to))
     return app

@@ -9,7 +9,7 @@ from tenure.web.errors import refusal, unexpected
 from tenure.web.principals import Recognizer
 
 OPEN = frozenset({"/healthz", "/readyz"})  # they say only yes or no
-_BEHALF = "tenure.behalf"
+BEHALF = "tenure.behalf"
 
 
 class Entrance:
@@ -31,9 +31,9 @@ class Entrance:
             await send(message)
 
         try:
-            if _path(scope) not in OPEN:
+            if path_of(scope) not in OPEN:
                 request = Request(scope, receive)
-                scope[_BEHALF] = await self._recognizer.recognized(request)
+                scope[BEHALF] = await self._recognizer.recognized(request)
             await self._app(scope, receive, sent)
         except TenureError as error:
             if started:
@@ -47,11 +47,11 @@ class Entrance:
 
 def behalf_of(request: Request) -> Behalf:
     """In whose name this request is carried out."""
-    behalf: Behalf = request.scope[_BEHALF]
+    behalf: Behalf = request.scope[BEHALF]
     return behalf
 
 
-def _path(scope: Scope) -> str:
+def path_of(scope: Scope) -> str:
     """Without the prefix under which the app is mounted."""
     path: str = scope["path"]
     root = scope.get("root_path", "").rstrip("/")

@@ -24,6 +24,8 @@ _MOST = 1000  # tokens that are remembered
 class Recognizer:
     """Finds the principal of a request; who has a token that was just seen costs no query."""
 
+    via = VIA
+
     def __init__(
         self, client: Client, authenticate: Authenticate | None, open_to: Role | None
     ) -> None:
@@ -45,12 +47,17 @@ class Recognizer:
             principal = await self._authenticate(request)
             if principal is not None:
                 return self._behalf(principal)
-        header = request.headers.get("authorization")
-        if header is not None:
-            return await self._of_token(_bearer(header))
+        secret = self._secret(request)
+        if secret is not None:
+            return await self._of_token(secret)
         if self._anybody is not None:
             return self._anybody
         raise NotRecognized("nobody knows who asks; send a token: Authorization: Bearer ...")
+
+    def _secret(self, request: Request) -> str | None:
+        """The token that a request brings."""
+        header = request.headers.get("authorization")
+        return None if header is None else _bearer(header)
 
     async def _of_token(self, secret: str) -> Behalf:
         now, known_by = time.monotonic(), digest(secret)
@@ -66,7 +73,7 @@ class Recognizer:
     def _behalf(self, principal: Principal) -> Behalf:
         if not isinstance(principal, Principal):
             raise TypeError(f"authenticate= gave {type(principal).__name__} and not a Principal")
-        return Behalf(self._client, dataclasses.replace(principal, via=VIA))
+        return Behalf(self._client, dataclasses.replace(principal, via=self.via))
 
 
 def _bearer(header: str) -> str:

@@ -1,0 +1,123 @@
+"""One job: what it is, how its stop goes on, its time, and all that it left."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.behalf import Behalf
+from tenure.domain.cancellation import CancellationRecord
+from tenure.domain.job import Job
+from tenure.domain.lifecycle import ENDED, State
+from tenure.errors import NotFound
+from tenure.store.calls import looking
+from tenure.web.artifacts import Download, opened
+from tenure.web.asking import who_and_which
+from tenure.web.page import strip
+from tenure.web.page.actions import actions
+from tenure.web.page.jobs import how_far
+from tenure.web.page.rendering import page
+from tenure.web.page.words import exact
+
+_MOST_CHILDREN = 200
+_MOST_LINES = 500
+_MOST_PARTIALS = 50
+_LOOK_EVERY = 2  # seconds, at what no event tells of: log lines, beats, children
+
+
+async def show_job(request: Request) -> Response:
+    behalf, number = await who_and_which(request, request.path_params["job"])
+    job = await behalf.asend(looking.show(number))
+    record = await _record(behalf, job)
+    children = await behalf.asend(looking.list_jobs({"parent": job.id}, n=_MOST_CHILDREN))
+    below = await _alive_below(behalf, job, children)
+    settings = behalf.client.settings
+    is_over = job.state in ENDED and (record is None or record.completed_at is not None)
+    return page(
+        request,
+        "job.html",
+        job=job,
+        record=record,
+        cells=strip.strip(record, job, settings) if record else (),
+        next_rung=strip.next_rung(record, job, settings) if record else None,
+        explanation=await behalf.asend(looking.explain(number)),
+        children=children,
+        actions=actions(behalf.principal, job, below),
+        strategies=await behalf.asend(looking.strategies()),
+        logs=await _tail(behalf, job.id),
+        partials=await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS)),
+        events=await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS)),
+        trail=await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS)),
+        facts=tuple(_facts(job)),
+        how_far=how_far,
+        live=None if is_over else f"/jobs/{number}/live",
+        every=None if is_over else _LOOK_EVERY,
+    )
+
+
+async def artifact(request: Request) -> Response:
+    """One of the files it kept, to be saved."""
+    behalf, number = await who_and_which(request, request.path_params["job"])
+    name = request.path_params["name"]
+    seen = await behalf.asend(looking.show(number))
+    if name not in [each["name"] for each in seen.artifacts]:
+        raise NotFound(f"job {number} has no artifact {name!r}")
+    settings, tenant = behalf.client.settings, behalf.principal.tenant
+    return Download(name, await opened(settings, tenant, number, name))
+
+
+async def _record(behalf: Behalf, job: Job) -> CancellationRecord | None:
+    """Its latest stop, as far as there was one."""
+    try:
+        return await behalf.asend(looking.cancellation(job=job.id))
+    except NotFound:
+        return None
+
+
+async def _alive_below(behalf: Behalf, job: Job, children: tuple[Job, ...]) -> int:
+    if job.state in ENDED or not children:
+        return 0
+    tree: tuple[Job, ...] = children
+    if job.id == job.root_id:
+        tree = await behalf.asend(looking.list_jobs({"root": job.id}, n=1000))
+    return sum(one.state not in ENDED and one.id != job.id for one in tree)
+
+
+async def _tail(behalf: Behalf, job: int) -> tuple[dict[str, Any], ...]:
+    """The last of its log lines."""
+    lines: tuple[dict[str, Any], ...] = ()
+    above = 0
+    while True:
+        found = await behalf.asend(looking.kept(job, "logs", above=above, n=1000))
+        lines = (*lines, *found)[-_MOST_LINES:]
+        if len(found) < 1000:
+            return lines
+        above = found[-1]["id"]
+
+
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
+    told = {
+        "Queue": job.queue + (f", priority {job.priority}" if job.priority else ""),
+        "Target": job.target,
+        "Parent": job.parent_id,
+        "Comes after": ", ".join(f"{need['job_id']} ({need['policy']})" for need in job.needs),
+        "Slots": ", ".join(job.slots),
+        "Due": exact(job.run_at) if job.state is State.PENDING else None,
+        "Started": exact(job.started_at),
+        "Ended": exact(job.completed_at),
+        "Worker": job.worker_id,
+        "Last beat": exact(job.heartbeat_at) if job.worker_id else None,
+        "Lease ends": exact(job.lease_expires_at) if job.worker_id else None,
+        "Spent": _spent(job),
+    }
+    return ((name, str(value)) for name, value in told.items() if value)
+
+
+def _spent(job: Job) -> str:
+    limits: Any = job.budget or {}
+    units = {**dict.fromkeys(limits, 0.0), **job.spent}
+    return ", ".join(
+        f"{amount:g} {unit}" + (f" of {limits[unit]:g}" if unit in limits else "")
+        for unit, amount in units.items()
+    )

@@ -1,0 +1,68 @@
+"""Streams that tell a page when to look again; what is new it fetches itself, as it may see it."""
+
+from contextlib import aclosing
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.looks import Event
+from tenure.domain.cancellation import CancellationRecord
+from tenure.web.asking import shared, who_and_which
+from tenure.web.entrance import behalf_of
+from tenure.web.page.sessions import sessions_of
+from tenure.web.streams import Events, Stream
+
+LAST = "last-event-id"
+
+
+async def everything(request: Request) -> Response:
+    """When jobs or stops move."""
+    watching = await shared(request).watching()
+    after = request.headers.get(LAST)
+    return _stream(request, _hints(watching.pulse(behalf_of(request), after=after)))
+
+
+async def job(request: Request) -> Response:
+    """When a job moves, or a stop that reaches it."""
+    behalf, number = await who_and_which(request, request.path_params["job"])
+    watching = await shared(request).watching()
+    after = request.headers.get(LAST)
+    events = watching.job_and_stops(behalf, number, after=after)
+    return _stream(request, _hints(events, about=number))
+
+
+async def cancellation(request: Request) -> Response:
+    """When a record moves, until it is closed."""
+    watching = await shared(request).watching()
+    name, after = request.path_params["cancellation"], request.headers.get(LAST)
+    records = watching.cancellation(behalf_of(request), name, after=after)
+
+    async def hints() -> Events:
+        async with aclosing(records):
+            async for record in records:
+                yield Event("cancellation", {}, f"{record.cancellation_id}-{len(record.members)}")
+
+    return _stream(request, hints())
+
+
+def _stream(request: Request, hints: Events) -> Stream:
+    return Stream(
+        hints,
+        shared(request).places.place(behalf_of(request).principal),
+        lambda: sessions_of(request).recognized(request),
+    )
+
+
+async def _hints(events: Events, about: int | None = None) -> Events:
+    """Nothing but that something has moved, and for which job if only one is of interest."""
+    async with aclosing(events):
+        async for event in events:
+            if about is None or _is_about(event, about):
+                yield Event(event.kind, {}, event.id, event.is_last)
+
+
+def _is_about(event: Event[object], job: int) -> bool:
+    record = event.value
+    if not isinstance(record, CancellationRecord):
+        return True
+    return any(member.job_id == job for member in record.members)

@@ -1,0 +1,100 @@
+"""Templates, and what all of them know."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from tenure.control.behalf import Behalf
+from tenure.domain.principal import Role
+from tenure.domain.tenant import DEFAULT
+from tenure.web.entrance import BEHALF, path_of
+from tenure.web.page import words
+from tenure.web.page.sessions import COOKIE, form_token, remember_form_key
+from tenure.web.page.static import mark
+
+PLACES = (
+    ("/", "Overview"),
+    ("/jobs", "Jobs"),
+    ("/cancellations", "Cancellations"),
+    ("/queues", "Queues"),
+    ("/targets", "Targets"),
+    ("/workers", "Workers"),
+    ("/pools", "Pools"),
+    ("/schedules", "Schedules"),
+    ("/audit", "Audit"),
+    ("/system", "System"),
+)
+SHARED_PLACES = (*PLACES, ("/tenants", "Tenants"))
+
+_environment = Environment(
+    loader=PackageLoader("tenure.web.page"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {
+    name: getattr(words, name)
+    for name in (
+        *("shape", "tone", "plain", "exact", "clock", "machine", "age", "ago", "lasting", "since"),
+        *("size", "number", "pretty", "compact"),
+    )
+}
+_environment.globals |= {"count": words.count, "mark": mark}
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    """A whole page, or only the part of it that a live page wants anew."""
+    made = _environment.get_template(template)
+    known = {**_common(request), **values}
+    fragment = request.headers.get("x-fragment")
+    if fragment is not None and fragment in made.blocks:
+        text = "".join(made.blocks[fragment](made.new_context(known)))
+    else:
+        text = made.render(known)
+    response = HTMLResponse(text, status)
+    remember_form_key(request, response)
+    return response
+
+
+def url(request: Request, path: str, query: Mapping[str, Any] | None = None) -> str:
+    """A path of the page as browsers see it, wherever the app is mounted."""
+    root: str = request.scope.get("root_path", "").rstrip("/")
+    given = {name: value for name, value in (query or {}).items() if value not in (None, "")}
+    return quote(f"{root}{path}", safe="/:@") + (f"?{urlencode(given)}" if given else "")
+
+
+def go_to(request: Request, path: str, query: Mapping[str, Any] | None = None) -> Response:
+    """See another page: what every form that was carried out ends with."""
+    return RedirectResponse(url(request, path, query), 303)
+
+
+def _common(request: Request) -> dict[str, Any]:
+    behalf: Behalf | None = request.scope.get(BEHALF)
+    here = path_of(request.scope)
+    principal = None if behalf is None else behalf.principal
+    is_root = principal is not None and (principal.role, principal.tenant) == (Role.ADMIN, DEFAULT)
+    return {
+        "who": principal,
+        "is_admin": principal is not None and principal.role is Role.ADMIN,
+        "is_root": is_root,
+        "places": SHARED_PLACES if is_root else PLACES,
+        "is_here": lambda path: _is_here(here, path),
+        "has_session": COOKIE in request.cookies,
+        "form_token": form_token(request) if principal is not None else "",
+        "url": lambda path, **query: url(request, path, query),
+        "now": datetime.now(UTC),
+        "version": version("tenure"),
+        "live": None,
+        "every": None,
+    }
+
+
+def _is_here(here: str, path: str) -> bool:
+    return here == path or (path != "/" and here.startswith(f"{path}/"))

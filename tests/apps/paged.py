@@ -1,0 +1,73 @@
+"""Jobs to look at: they move, take their time to stop, and leave things behind."""
+
+import asyncio
+import contextlib
+import time
+
+from tenure import Context, Tenure
+from tenure.runtime.resources import ResourceManager
+
+app = Tenure()
+NEVER = 3600.0  # seconds; no test waits for their end
+
+
+class Session(ResourceManager):
+    name = "bank session"
+
+    async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
+        await asyncio.sleep(min(0.01, timeout_seconds))
+        return True
+
+    async def force_close(self) -> None: ...
+
+    def is_active(self) -> bool:
+        return True
+
+
+@app.task
+async def walk(ctx: Context, steps: int = 100_000, pause: float = 0.1, label: str = "step") -> int:
+    """Moves on a little at a time, and says so."""
+    ctx.resources.add(Session())
+    for step in range(steps):
+        ctx.progress(step, steps, f"{label} {step}")
+        if step % 10 == 0:
+            ctx.log.info("%s %s of %s", label, step, steps)
+        await asyncio.sleep(pause)
+    return steps
+
+
+@app.task(retry=0)
+async def clings(ctx: Context) -> None:
+    """Hears every stop and goes on."""
+    ctx.log.warning("nobody stops me")
+    while True:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(NEVER)
+
+
+@app.task(retry=0)
+def blocks(ctx: Context) -> None:
+    """Is inside one call for ever."""
+    time.sleep(NEVER)
+
+
+@app.task(retry=0)
+async def breaks(ctx: Context, message: str = "no good") -> None:
+    ctx.log.error("about to break: %s", message)
+    raise ValueError(message)
+
+
+@app.task
+async def family(ctx: Context, children: int = 3) -> None:
+    """Has children, and waits beside them."""
+    for number in range(children):
+        await ctx.aspawn(walk, label=f"child {number}")
+    await asyncio.sleep(NEVER)
+
+
+@app.schedule("0 3 * * *", name="nightly", tz="Europe/Berlin", args={"message": "nightly"})
+@app.task
+async def report(ctx: Context, message: str = "") -> str:
+    await ctx.artifact("report.txt", message)
+    await ctx.emit({"half of it": message[: len(message) // 2]})
+    return message
