@@ -13,6 +13,7 @@ from tenure.control import (
     Watching,
     event_id,
 )
+from tenure.control.looks import Event, Look
 from tenure.errors import (
     InputRefused,
     JobNotFound,
@@ -208,6 +209,25 @@ def test_whoever_still_watches_when_it_is_closed_comes_to_an_end(
         await reader.task
 
     run(story())
+
+
+def test_what_takes_long_is_looked_at_less_often() -> None:
+    async def story() -> int:
+        looks = 0
+
+        async def ask() -> list[Event[Any]]:
+            nonlocal looks
+            looks += 1
+            await asyncio.sleep(0.1)
+            return []
+
+        running = asyncio.create_task(Look(ask, every=0.01, ends=False).run())
+        await asyncio.sleep(1.2)
+        running.cancel()
+        await asyncio.wait([running])
+        return looks
+
+    assert 1 <= run(story()) <= 3
 
 
 # Trouble.

@@ -73,6 +73,7 @@ def test_a_notice_brings_a_change_at_once(
             await asyncio.gather(reader.task, record.task)
             assert (reader.seen[-1], record.seen[-1]) == ("cancelled", "completed")
             await soon(lambda: ("cancellation", True) in whole.seen)
+            assert asked.count("statistics") == 1, "what is dear has its own time"
             await whole.stop()
 
     run(story())
