@@ -1,0 +1,139 @@
+"""The crawler: what it finds, what it keeps when it is stopped, and what it closes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples.site_crawler import crawler
+from examples.site_crawler.browser import chromium
+
+from tenure.domain.lifecycle import State
+from tenure.store.store import Store
+from tests.examples.conftest import pointed_at
+from tests.examples.gates import Site
+from tests.workers import Watcher, eventually, is_gone
+
+APP = "examples.site_crawler.crawler:app"
+PAGES, ITEMS = 4, 3
+KEYS = {
+    "cleanup_started_at",
+    "cleanup_completed_at",
+    "cleanup_duration_seconds",
+    "graceful_close_succeeded",
+    "force_closed",
+    "total_resources",
+    "cancelled_by",
+    "cancellation_reason",
+    "job_status_updated",
+    "job_cancelled_at",
+    "failed",
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A list of items over several pages."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for number in range(1, PAGES + 1):
+        items = [f'<a class="item" href="/item/{number}-{i}">item</a>' for i in range(ITEMS)]
+        more = f'<a rel="next" href="/list-{number + 1}.html">next</a>' if number < PAGES else ""
+        (folder / f"list-{number}.html").write_text("\n".join([*items, more]))
+    script = "<title>before</title><script>document.title = 'after ' + (1 + 1)</script>"
+    (folder / "script.html").write_text(script)
+    with Site(folder) as site:
+        yield site
+
+
+@pytest.fixture(autouse=True)
+def _app(database: str) -> Iterator[None]:
+    with pointed_at(crawler.app, database):
+        yield
+
+
+def test_all_items_of_all_pages_are_found(worker_of: Any, site: Site) -> None:
+    with worker_of(APP):
+        result = crawler.crawl.enqueue(f"{site.url}list-1.html").result("30s")
+    assert result.outcome is crawler.CrawlOutcome.SUCCESS
+    assert result.total_pages_crawled == PAGES
+    assert len(result.extracted_urls) == PAGES * ITEMS
+    assert result.extracted_urls[0] == f"{site.url}item/1-0"
+
+
+def test_a_stopped_crawl_finishes_its_page_and_keeps_what_it_found(
+    worker_of: Any, site: Site, store: Store
+) -> None:
+    site.hold("/list-3.html")
+    with worker_of(APP) as worker:
+        job = crawler.crawl.enqueue(f"{site.url}list-1.html")
+        eventually(site.arrived.is_set, "the third page is asked for")
+        record = job.cancel("found enough", by="user-456")
+        worker.says(f"job {job.id} is asked")
+        site.let_go()
+        ended = Watcher(store).record_ends(record.cancellation_id)
+    assert ended.status == "completed"
+    seen = job.job()
+    assert (seen.state, seen.cancelled_by) == (State.CANCELLED, "user-456")
+    assert seen.cancellation_reason == "found enough"
+    assert seen.cancelled_at is not None
+    *pages, last = job.partials()
+    assert [len(page["urls"]) for page in pages] == [ITEMS] * 3
+    assert last["outcome"] == "cancelled"
+    assert last["total_pages_crawled"] == 3
+    assert len(last["extracted_urls"]) == 3 * ITEMS
+    assert set(seen.cleanup) == KEYS
+    assert seen.cleanup["graceful_close_succeeded"] == ["HTTPResourceManager"]
+    assert seen.cleanup["force_closed"] == []
+
+
+def test_a_page_that_hangs_is_closed_by_force(worker_of: Any, site: Site, store: Store) -> None:
+    site.hold("/list-2.html")
+    with worker_of(APP):
+        job = crawler.crawl.using(close_timeout="500ms", ask_for="200ms").enqueue(
+            f"{site.url}list-1.html"
+        )
+        eventually(site.arrived.is_set, "the second page is asked for")
+        Watcher(store).record_ends(job.cancel("it hangs").cancellation_id)
+        seen = job.job()
+    assert seen.state is State.CANCELLED
+    assert [len(page["urls"]) for page in job.partials()] == [ITEMS]
+    assert seen.cleanup["total_resources"] == 1
+
+
+def test_a_crawl_that_is_paused_goes_on_with_the_next_page(
+    worker_of: Any, site: Site, store: Store
+) -> None:
+    site.hold("/list-3.html")
+    with worker_of(APP):
+        job = crawler.crawl.enqueue(f"{site.url}list-1.html")
+        eventually(site.arrived.is_set, "the third page is asked for")
+        record = job.pause("later", ask_for="0s")
+        Watcher(store).record_ends(record.cancellation_id)
+        site.let_go()
+        job.resume()
+        assert len(job.result("30s").extracted_urls) == PAGES * ITEMS
+    assert site.asked.count("/list-1.html") == 1
+
+
+@pytest.mark.skipif(chromium() is None, reason="no browser: apt install chromium")
+def test_a_real_browser_reads_a_page_and_is_closed(
+    worker_of: Any, site: Site, store: Store
+) -> None:
+    with worker_of(APP) as worker:
+        job = crawler.read_page.enqueue(f"{site.url}script.html")
+        assert job.result("60s") == "after 2"
+        assert _browsers(worker) == []
+
+        site.hold("/list-1.html")
+        hanging = crawler.read_page.enqueue(f"{site.url}list-1.html")
+        eventually(site.arrived.is_set, "the browser asks for it", 60)
+        assert _browsers(worker)
+        record = hanging.cancel("it hangs", ask_for="0s")
+        Watcher(store).record_ends(record.cancellation_id, 60)
+        eventually(lambda: not _browsers(worker), "no browser is left")
+    assert hanging.status() == "cancelled"
+
+
+def _browsers(worker: Any) -> list[int]:
+    return [one.pid for one in worker.tree if not is_gone(one) and "chrom" in one.name()]
