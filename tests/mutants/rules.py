@@ -87,6 +87,20 @@ RULES: tuple[Mutant, ...] = (
         "policies::test_an_operator_has_policies_for_single_jobs_of_its_own",
     ),
     mutant(
+        "an operator's policy takes along everybody's jobs",
+        "enforce_policy",
+        "whose => rule.whose",
+        "whose => NULL",
+        "policies::test_an_operators_policy_takes_along_what_is_its_own",
+    ),
+    mutant(
+        "a condition that nobody knows holds for everybody",
+        "policy_jobs",
+        "ELSE 'false' END",
+        "ELSE 'true' END",
+        "policies::test_a_condition_that_nobody_knows_holds_for_nobody",
+    ),
+    mutant(
         "a bulk stop is carried on by two at once",
         "advance_bulk",
         "ORDER BY b.id LIMIT 1 FOR UPDATE SKIP LOCKED",

@@ -458,6 +458,28 @@ def test_an_operator_has_policies_for_single_jobs_of_its_own(store: Store) -> No
     assert len([row for row in store.trail() if row.verb == "refuse"]) == 4
 
 
+@pytest.mark.parametrize("role", [Role.OPERATOR, Role.ADMIN])
+def test_an_operators_policy_takes_along_what_is_its_own(store: Store, role: Role) -> None:
+    job = make_job(store, owner="ann")
+    after = {owner: make_job(store, owner=owner, after=[job]) for owner in ("ann", "bob")}
+    promote(store)
+    spec = {"filter": {"id": job}, "when": {"at": datetime.now(UTC) - HOUR}}
+    store.send(ruling.set_policy("mine", spec).asked_by(Principal("ann", role)))
+    assert store.enforce_policies().stopped == 1
+    assert store.show(after["ann"]).state is State.CANCELLED
+    left = store.show(after["bob"])
+    assert left.state is (State.CANCELLED if role is Role.ADMIN else State.PENDING)
+
+
+def test_a_condition_that_nobody_knows_holds_for_nobody(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    make_job(store)
+    store.set_policy("rule", OLD)
+    sql.execute('UPDATE tenure.policy SET spec = spec || \'{"when": {"rain": true}}\'')
+    assert store.enforce_policies().stopped == 0
+
+
 # Two at once.
 
 

@@ -7,6 +7,7 @@ CREATE TABLE tenant.policy (
     enabled    boolean NOT NULL,
     created_at timestamptz NOT NULL,
     created_by text NOT NULL,
+    whose      text,                   -- it takes along only jobs of this owner; null: all
     checked_at timestamptz,            -- when somebody last looked for what it reaches
     took       interval NOT NULL DEFAULT '0',  -- that look
     last_error text,                   -- of that look; null: there was none

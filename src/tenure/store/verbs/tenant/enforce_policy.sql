@@ -28,7 +28,7 @@ BEGIN
             PERFORM FROM tenant.job AS j WHERE j.id = one AND j.ended_at IS NULL AND (j.stop_id IS NULL OR j.state = 'paused') FOR UPDATE NOWAIT;
             CONTINUE WHEN NOT FOUND;
             PERFORM tenant.stop_job(one, rule.spec ->> 'intent', tenant.policy_reason(rule.spec), 'policy:' || rule.name, 'policy',
-                strategy => rule.spec ->> 'strategy');
+                strategy => rule.spec ->> 'strategy', whose => rule.whose);
             stopped := stopped + 1;
         EXCEPTION
             WHEN serialization_failure OR deadlock_detected OR lock_not_available THEN

@@ -24,7 +24,8 @@ BEGIN
         WHEN 'parent_failed' THEN '(SELECT u.state = ''failed'' FROM tenant.job AS u WHERE u.id = j.parent_id)'
         WHEN 'superseded' THEN '(SELECT true FROM tenant.payload AS x JOIN tenant.job AS u ON u.id = x.job_id
             WHERE x.key = p.key AND x.job_id > j.id AND u.parent_id IS NOT DISTINCT FROM j.parent_id AND u.state <> ''cancelled'' LIMIT 1)'
-        WHEN 'error_rate' THEN format('j.lane = ANY (%L::integer[])', failing) END, ' AND ')
+        WHEN 'error_rate' THEN format('j.lane = ANY (%L::integer[])', failing)
+        ELSE 'false' END, ' AND ')  -- of a condition that nobody knows any more
     INTO wanted FROM jsonb_object_keys(spec -> 'when') AS c(key);
     -- Behind an OFFSET, or the planner would go through all jobs that ever were in the hope of finding n early.
     EXECUTE format('SELECT ARRAY(SELECT x.id FROM (SELECT j.id, j.root_id %s AND %s AND (s.intent IS NULL OR j.state = ''paused'') AND %s OFFSET 0) AS x

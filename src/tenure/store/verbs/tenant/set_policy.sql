@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION tenant.set_policy(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     actor   CONSTANT text := tenure.actor(by);
+    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END;
     problem CONSTANT text := tenant.policy_complaint(spec);
     refusal json;
     before  tenant.policy;
@@ -30,9 +31,10 @@ BEGIN
     PERFORM tenant.strategy_options(spec ->> 'strategy');
     spec := '{"filter": {}, "intent": "cancel"}' || jsonb_strip_nulls(spec);
     SELECT p.* INTO before FROM tenant.policy AS p WHERE p.name = set_policy.name FOR UPDATE;
-    INSERT INTO tenant.policy AS p (name, spec, enabled, created_at, created_by)
-    VALUES (set_policy.name, set_policy.spec, coalesce(set_policy.enabled, true), tenure.now(), actor)
-    ON CONFLICT ON CONSTRAINT policy_pkey DO UPDATE SET spec = excluded.spec, enabled = excluded.enabled, checked_at = NULL, last_error = NULL
+    INSERT INTO tenant.policy AS p (name, spec, enabled, created_at, created_by, whose)
+    VALUES (set_policy.name, set_policy.spec, coalesce(set_policy.enabled, true), tenure.now(), actor, whose)
+    ON CONFLICT ON CONSTRAINT policy_pkey DO UPDATE SET spec = excluded.spec, enabled = excluded.enabled, whose = excluded.whose,
+        checked_at = NULL, last_error = NULL
     RETURNING p.* INTO written;
     PERFORM tenant.note(actor, via, 'set', 'policy', written.name, NULL,
         CASE WHEN before.name IS NOT NULL THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
