@@ -18,6 +18,7 @@ from tenure.domain.job import JSON, After, NewJob
 from tenure.domain.retry import Retry
 from tenure.domain.task import JobOptions
 from tenure.errors import InputRefused, SettingInvalid
+from tenure.observe import tracing
 from tenure.store.calls import enqueueing
 from tenure.store.results import Enqueued
 
@@ -57,7 +58,9 @@ def enqueued(jobs: Sequence[NewJob]) -> Steps[tuple[Enqueued, ...]]:
                 need = After((yield from job_with_key(need.job)), need.policy)
             after.append(need)
         found.append(msgspec.structs.replace(job, parent=parent, after=tuple(after)))
-    answer: tuple[Enqueued, ...] = yield enqueueing.enqueue(found)
+    with tracing.enqueueing(found) as span:
+        drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
+        answer: tuple[Enqueued, ...] = yield enqueueing.enqueue(drafts)
     return answer
 
 
@@ -82,13 +85,16 @@ class _Anything(Signature):
         return msgspec.json.encode(kwargs)
 
 
+_NOTHING, _ANYTHING = Signature({}), _Anything({})
+
+
 def _named(client: Client, name: str | None) -> Draftable:
     if name is None:
-        return _Named(client, "", Signature({}))
+        return _Named(client, "", _NOTHING)
     if name.startswith(OURS):
         raise InputRefused(f"{name!r} is a task of Tenure itself, which enqueues it when it has to")
     if not client.tasks:
-        return _Named(client, name, _Anything({}))
+        return _Named(client, name, _ANYTHING)
     if name not in client.tasks:
         [nearest] = difflib.get_close_matches(name, client.tasks, n=1, cutoff=0)
         raise InputRefused(f"there is no task {name!r}; the nearest is {nearest!r}")
