@@ -28,10 +28,21 @@ def calm_function() -> None:
     return None
 
 
+@app.task(queue="calm", retry=0)
+async def spawns(ctx: Context, said: str) -> None:
+    await ctx.await_for([await ctx.aspawn(calm, said)])
+
+
 @app.task(queue="long", retry=0)
 async def waits(ctx: Context) -> None:
     started(ctx)
     await asyncio.sleep(3600)
+
+
+@app.task(queue="long", retry=0)
+def sleeps(ctx: Context) -> None:
+    started(ctx)
+    time.sleep(3600)
 
 
 @app.task(queue="long", retry=0)

@@ -19,7 +19,9 @@ from tenure.errors import (
     JobNotFound,
     SettingInvalid,
     StoreUnavailable,
+    TenureError,
 )
+from tenure.observe import tracing
 from tenure.store.call import Call
 from tenure.store.calls import controlling, looking
 
@@ -84,21 +86,23 @@ def stop(
         furthest = None if last_rung is None else read_last_rung("last_rung", last_rung)
     except SettingInvalid as refusal:
         raise InputRefused(str(refusal)) from None
-    record: CancellationRecord = yield controlling.stop(
-        job,
-        intent=intent,
-        reason=reason,
-        strategy=strategy,
-        force=force,
-        cascade=cascade,
-        rollback=rollback,
-        rollback_tasks=rollback_tasks,
-        preserve=preserve,
-        grace=length,
-        ask_for=asking,
-        last_rung=furthest,
-        by=by,
-    )
+    with tracing.stopping(job, intent, (yield from _trace_of(job))) as span:
+        record: CancellationRecord = yield controlling.stop(
+            job,
+            intent=intent,
+            reason=reason,
+            strategy=strategy,
+            force=force,
+            cascade=cascade,
+            rollback=rollback,
+            rollback_tasks=rollback_tasks,
+            preserve=preserve,
+            grace=length,
+            ask_for=asking,
+            last_rung=furthest,
+            by=by,
+        )
+        span.tell(cancellation=record.cancellation_id)
     if not wait:
         return record
 
@@ -149,6 +153,17 @@ def failure(job: Job) -> JobFailed:
         str(error.get("message") or job.error_message or "nothing is known of why"),
         error.get("traceback"),
     )
+
+
+def _trace_of(job: int) -> Steps[object]:
+    """The trace in which a job was enqueued, for programs that trace what they do to it."""
+    if not tracing.is_on():
+        return None
+    try:
+        seen: Job = yield looking.show(job)
+    except TenureError:
+        return None  # the stop itself will say what is wrong
+    return seen.options.get(tracing.TRACE) if isinstance(seen.options, dict) else None
 
 
 def _until(call: Call[T], said: Any, timeout: Length | None) -> Steps[T]:

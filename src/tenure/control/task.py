@@ -18,6 +18,7 @@ from tenure.domain.job import JSON, NewJob
 from tenure.domain.task import Executor, JobOptions
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, SettingInvalid
+from tenure.observe import tracing
 from tenure.store.calls import enqueueing
 from tenure.store.results import Enqueued
 
@@ -114,7 +115,9 @@ class Task(Generic[P, R]):
             raise InputRefused("a job that is spawned takes neither a connection nor a parent")
         job = drafted(self, args, kwargs)
         again = job.idempotency or f"spawn:{parent}:{turn}"
-        draft = msgspec.structs.replace(job, parent=parent, idempotency=again)
+        with tracing.enqueueing([job], self.placing.tenant.name) as span:
+            options = span.carried(job.options)
+        draft = msgspec.structs.replace(job, parent=parent, idempotency=again, options=options)
         return cast("dict[str, JSON]", msgspec.to_builtins(draft))
 
     def handle(self, job: int, tenant: Tenant | str) -> Handle[R]:
@@ -190,16 +193,24 @@ class Task(Generic[P, R]):
         if not jobs:
             return []
         placing = yield from self.placing.found()
-        jobs = [
-            msgspec.structs.replace(job, parent=placing.parent, after=placing.after) for job in jobs
-        ]
-        first = jobs[0]
-        if len(jobs) > 1 and all((job.target, job.unique) == (None, None) for job in jobs):
-            shared = msgspec.structs.replace(first, args={})
-            ids: tuple[int, ...] = yield enqueueing.enqueue_many(shared, [j.args for j in jobs])
-            return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
-        answers: tuple[Enqueued, ...] = yield enqueueing.enqueue(jobs)
-        return [Handle(self.client, a.id, placing.tenant, created=a.created) for a in answers]
+        with tracing.enqueueing(jobs, placing.tenant.name) as span:
+            jobs = [
+                msgspec.structs.replace(
+                    job,
+                    parent=placing.parent,
+                    after=placing.after,
+                    options=span.carried(job.options),
+                )
+                for job in jobs
+            ]
+            first = jobs[0]
+            if len(jobs) > 1 and all((job.target, job.unique) == (None, None) for job in jobs):
+                shared = msgspec.structs.replace(first, args={})
+                ids: tuple[int, ...] = yield enqueueing.enqueue_many(shared, [j.args for j in jobs])
+                return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
+            answers: tuple[Enqueued, ...] = yield enqueueing.enqueue(jobs)
+            span.tell(job=answers[0].id)
+            return [Handle(self.client, a.id, placing.tenant, created=a.created) for a in answers]
 
     def _take(self, steps: Steps[list[Handle[R]]]) -> list[Handle[R]]:
         return self.client.take(steps, self.placing.tenant, self.placing.connection)

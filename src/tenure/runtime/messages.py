@@ -43,6 +43,7 @@ class Work(msgspec.Struct, array_like=True, frozen=True):
     checkpoint: bytes | None
     close_timeout: float
     preserve_artifacts: bool
+    trace: str | None = None  # the span that enqueued it
 
 
 class Orders(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from tenure.domain.lifecycle import Rung
+from tenure.observe import tracing
 from tenure.runtime.keeper.run import Cause, Run
 from tenure.runtime.messages import Ask, Interrupt, Orders, Terminate
 
@@ -34,6 +35,10 @@ class Ladder:
         if run.climbing is not None:
             run.climbing.cancel()
         run.cause, run.orders = cause, orders
+        if run.span is None and tracing.is_on():
+            run.span = tracing.begin(
+                f"stop {run.job.task}", "internal", parent=run.trace, cause=cause, **run.about
+            )
         run.climbing = asyncio.create_task(self._climb(run, orders, last, ask_for))
 
     async def _climb(self, run: Run, orders: Orders, last: Rung, ask_for: float) -> None:
@@ -99,6 +104,8 @@ class Ladder:
         if run.rung is None or rung > run.rung:
             run.rung = rung
             self._keeper.stops.note_rung(run, rung)
+            if run.span is not None:
+                run.span.happened(rung.value)
 
 
 def _is_alone(run: Run) -> bool:

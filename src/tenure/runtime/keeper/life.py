@@ -246,6 +246,7 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
     _log.info("worker %s has left; %d jobs had to be stopped", keeper.id, end.stopped)
     if end.hurried:
         return ExitCode.HURRIED
+    await keeper.staff.dismiss()
     return ExitCode.HANDED_OVER if end.stopped else ExitCode.DRAINED
 
 

@@ -12,6 +12,7 @@ from tenure.domain.duration import duration
 from tenure.domain.lifecycle import Rung
 from tenure.domain.retry import Retry
 from tenure.errors import InputRefused, TenureError
+from tenure.observe.tracing import TRACE, Span
 from tenure.runtime.messages import Orders
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
@@ -84,6 +85,7 @@ class Run:
         "rung",
         "rungs",
         "runner",
+        "span",
         "started_at",
         "tenant",
         "timers",
@@ -112,6 +114,7 @@ class Run:
         self.lines = 0  # printed
         self.overspent = False  # its stop is asked for
         self.has_session = False  # in the database, for a transaction of its own
+        self.span: Span | None = None  # of its ladder, if somebody traces
 
     def __str__(self) -> str:
         return f"job {self.job.id}"
@@ -127,6 +130,12 @@ class Run:
     def has_ended(self) -> bool:
         return self.gone is not None and self.gone.is_set()
 
+    @property
+    def trace(self) -> str | None:
+        """The span that enqueued its job, if somebody traces."""
+        trace = self.job.options.get(TRACE) if self.job.options else None
+        return trace if isinstance(trace, str) else None
+
     def end(self) -> None:
         """Its code is gone. Whoever climbs its ladder comes down."""
         if self.gone is None:
@@ -134,6 +143,8 @@ class Run:
         self.gone.set()
         for timer in self.timers or ():
             timer.cancel()
+        if self.span is not None:
+            self.span.end()
 
     def may_print(self, most: int) -> bool:
         self.lines += 1

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 _TRUST_EVERY = 0.2  # seconds between two tries while trust has run out
+_DISMISSED = 2.0  # seconds, at most, for idle runners to end by themselves
+_LOOK_EVERY = 0.01
 
 
 class ImportFailed(TenureError):
@@ -92,6 +94,17 @@ class Staff:
         task = asyncio.create_task(self._provide(crew))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def dismiss(self) -> None:
+        """Those that have nothing to do may end by themselves: some have spans to hand over."""
+        idle = [one for one in self.runners if one.hello.done() and not one.runs]
+        for runner in idle:
+            runner.quit()
+        until = asyncio.get_running_loop().time() + _DISMISSED
+        while any(one.pid in self._runners for one in idle):
+            if asyncio.get_running_loop().time() >= until:
+                return
+            await asyncio.sleep(_LOOK_EVERY)
 
     def close(self) -> None:
         """Nobody needs a further runner."""

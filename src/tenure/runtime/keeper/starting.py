@@ -41,4 +41,5 @@ def work_of(run: Run) -> Work:
         job.raw_checkpoint,
         run.limits.close_timeout.total_seconds(),
         run.limits.preserve_artifacts,
+        run.trace if job.options else None,
     )

@@ -101,6 +101,8 @@ class Stops:
         run.rung = Rung.KILLED
         run.killed = True
         self.note_rung(run, Rung.KILLED)
+        if run.span is not None:
+            run.span.happened(Rung.KILLED.value)
         neighbours = len(runner.runs) - 1
         _log.warning(
             "killing %s (pid %d) of job %d%s",

@@ -10,6 +10,8 @@ import msgspec
 
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused
+from tenure.observe import tracing
+from tenure.observe.tracing import Span
 from tenure.runtime.messages import Orders, Said, Work
 from tenure.runtime.raised import Interrupted
 from tenure.store.new_jobs import as_json, refuse_not_json
@@ -44,6 +46,8 @@ class Link(Protocol):
 
 class Attempt:
     """Its flags are read by the code of the job and set by the runner, in any thread."""
+
+    span: Span | None = None  # if somebody traces
 
     def __init__(self, work: Work, link: Link) -> None:
         self.work = work
@@ -95,7 +99,37 @@ class Attempt:
         """Whether it was interrupted before anybody could read why."""
         return self.asked and self.orders is None
 
+    def trace(self) -> None:
+        """Begin the span of its code; what that code begins is below it."""
+        work, link = self.work, self.link
+        self.moments: list[tuple[str, int]] = []
+        self.span = tracing.begin(
+            f"run {work.task}",
+            "consumer",
+            parent=work.trace,
+            job=work.id,
+            attempt=work.attempt,
+            task=work.task,
+            queue=work.queue,
+            tenant=link.tenant,
+            worker=link.worker,
+        ).enter()
+
+    def end_trace(self, how: Mapping[str, Any]) -> None:
+        """Only now are its rungs told: a signal handler must not touch a span."""
+        if self.span is None:
+            return
+        orders = self.orders
+        stop = {} if orders is None else {"cancellation": orders.cancellation_id, "by": orders.by}
+        for what, at in self.moments:
+            self.span.happened(what, at, **stop)
+        self.span.tell(outcome=how["how"])
+        error = how.get("error")
+        self.span.end(None if error is None else str(error["type"]))
+
     def ask(self, orders: Orders) -> None:
+        if self.span is not None:
+            self.moments.append(("asked", time.time_ns()))
         self.orders = orders
         self.asked = True
 
@@ -107,6 +141,8 @@ class Attempt:
     def _deliver(self) -> None:
         if self.interrupted and not (self.delivered or self.over or self.shields):
             self.delivered = True
+            if self.span is not None:
+                self.moments.append(("interrupted", time.time_ns()))
             self.hear()
             self.link.interrupt_now(self)
 

@@ -73,4 +73,5 @@ def clean(text: str) -> str:
 def ended(attempt: Attempt, how: Mapping[str, Any], **more: Any) -> Ended:
     if attempt.committed:  # by its own transaction; nothing that came after it counts
         how = {"how": "committed"}
+    attempt.end_trace(how)
     return Ended(attempt.work.run, heard=attempt.heard, again=tuple(attempt.again), **how, **more)

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from tenure.errors import InputRefused
+from tenure.observe import tracing
 from tenure.runtime.messages import (
     Answer,
     Ask,
@@ -140,6 +141,8 @@ class LoopRunner:
 
     async def _carry_out(self, attempt: LoopAttempt) -> None:
         current.set(attempt)
+        if tracing.is_on():
+            attempt.trace()
         task = self.app.tasks.get(attempt.work.task)
         try:
             if task is None:
@@ -370,4 +373,5 @@ def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:
 
 async def _main(app: App, sock: socket.socket, page: Page, begin: Begin) -> NoReturn:
     await LoopRunner(app, page, begin).run(sock)
+    await asyncio.to_thread(tracing.flush)
     os._exit(0)  # threads that will not end must not keep the process

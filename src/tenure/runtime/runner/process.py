@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 from tenure.errors import InputRefused
+from tenure.observe import tracing
 from tenure.runtime.messages import (
     Answer,
     Ask,
@@ -81,6 +82,7 @@ class ProcessRunner:
         self._channel.send(Ready())
         while attempt := self._inbox.get():
             contextvars.copy_context().run(self._carry_out, attempt)
+        tracing.flush()
         os._exit(0)  # threads that will not end must not keep the process
 
     # What the keeper says; in the other thread.
@@ -133,6 +135,8 @@ class ProcessRunner:
 
     def _carry_out(self, attempt: Attempt) -> None:
         current.set(attempt)
+        if tracing.is_on():
+            attempt.trace()
         threads = set(threading.enumerate())
         page, run = self._page, attempt.work.run
         task = self.app.tasks.get(attempt.work.task)
@@ -166,7 +170,10 @@ class ProcessRunner:
         self._attempt = None
         self._surroundings.restore()
         left = self._left(attempt, threads)
-        self._channel.send(Endings((ended(attempt, how, cleanup=cleanup, left=left),)))
+        end = ended(attempt, how, cleanup=cleanup, left=left)
+        if left:
+            tracing.flush()  # before it is known: who has something left is killed
+        self._channel.send(Endings((end,)))
 
     def _left(self, attempt: Attempt, threads: set[threading.Thread]) -> str:
         """What of an attempt has not ended; these threads were there before it."""
