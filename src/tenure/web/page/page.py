@@ -19,6 +19,7 @@ from tenure.web.page.sessions import SESSIONS, Sessions, end, refuse_forged
 
 log = logging.getLogger("tenure.web")
 
+API = "/api/"
 OPEN = frozenset({"/login"})
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -62,6 +63,8 @@ class Page:
             await told(request, error)(scope, receive, sent)
 
     def _is_of_the_page(self, scope: Scope) -> bool:
+        if path_of(scope).startswith(API):  # said first: programs ask more often than people
+            return False
         return any(route.matches(scope)[0] is not Match.NONE for route in routes.ROUTES)
 
     async def _refused(self, request: Request) -> Response | None:
