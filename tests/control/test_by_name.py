@@ -88,3 +88,12 @@ def test_keys_stand_for_jobs_of_the_same_call_and_for_others(client: Client) -> 
     assert [need["job_id"] for need in job.needs] == [there.id]
     with pytest.raises(JobNotFound, match="no job with the key 'nobody'"):
         client.take(enqueued([job_of(client, "x", {}, {"parent": "nobody"})]), DEFAULT)
+
+
+def test_secret_arguments_are_not_shown(client: Client) -> None:
+    job = job_of(client, "pay", {"card": "4711", "sum": 5}, {"secret": ["card"]})
+    assert job.options == {"secret": ["card"]}
+    [made] = client.take(enqueued([job]), DEFAULT)
+    assert client.store.show(made.id).args == {"card": "***", "sum": 5}
+    with pytest.raises(InputRefused, match="there is no argument 'cvc'"):
+        job_of(client, "pay", {"card": "4711"}, {"secret": ["cvc"]})

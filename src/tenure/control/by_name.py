@@ -28,19 +28,21 @@ OURS = "tenure."  # how the names of Tenure's own tasks begin
 def job_of(
     client: Client, task: str | None, args: Mapping[str, JSON], said: Mapping[str, Any]
 ) -> NewJob:
-    """A job of this task; ``said`` is what ``Task.using`` takes.
+    """A job of this task; ``said`` is what ``Task.using`` takes, and which arguments are secret.
 
     A client that knows tasks has their arguments checked, and takes no others; one that knows none
     takes every name. Without a task it is a job that ends as its own tasks end.
     """
+    secret = said.get("secret", ())
     try:
         known = _named(client, task)
-        options = {name: value for name, value in said.items() if name not in READERS}
+        options = {n: v for n, v in said.items() if n not in READERS and n != "secret"}
         known.placing = known.placing.changed({n: v for n, v in said.items() if n in READERS})
         known.options = known.options.changed(_read(options))
     except SettingInvalid as refusal:
         raise InputRefused(str(refusal)) from None
-    return msgspec.structs.replace(drafted(known, (), args), task=task)
+    job = msgspec.structs.replace(drafted(known, (), args), task=task)
+    return _hiding(job, secret) if secret else job
 
 
 def enqueued(jobs: Sequence[NewJob]) -> Steps[tuple[Enqueued, ...]]:
@@ -62,6 +64,15 @@ def enqueued(jobs: Sequence[NewJob]) -> Steps[tuple[Enqueued, ...]]:
         drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
         answer: tuple[Enqueued, ...] = yield enqueueing.enqueue(drafts)
     return answer
+
+
+def _hiding(job: NewJob, secret: Sequence[str]) -> NewJob:
+    unknown = [name for name in secret if name not in job.args]
+    if unknown:
+        raise InputRefused(f"secret: there is no argument {unknown[0]!r}")
+    options = job.options or {}
+    names = sorted({*options.get("secret", ()), *secret})
+    return msgspec.structs.replace(job, options={**options, "secret": names})
 
 
 @dataclass

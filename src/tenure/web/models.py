@@ -32,6 +32,7 @@ class NewJobBody(Body, frozen=True, kw_only=True):
 
     task: str | None = None  # none: it has no code of its own and ends as its tasks end
     args: Mapping[str, JSON] = {}
+    secret: tuple[str, ...] | Unset = UNSET  # names of arguments that nobody is shown
     # Where it goes.
     run_at: datetime | Unset | None = UNSET
     delay: Length | Unset | None = UNSET
