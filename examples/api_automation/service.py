@@ -12,8 +12,9 @@ from typing import Any
 
 import httpx
 from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
 
-from tenure import Context, Job, Settings, Tenure
+from tenure import Context, Job, Settings, Tenure, TenureError
 from tenure.control.behalf import Behalf
 from tenure.control.following import stop
 from tenure.control.handle import Handle
@@ -77,6 +78,11 @@ async def lifespan(_: FastAPI) -> AsyncIterator[None]:
 
 
 service = FastAPI(lifespan=lifespan)
+
+
+@service.exception_handler(TenureError)
+async def refused(_: Request, error: TenureError) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, error.http_status)
 
 
 @service.post("/targets/{target_id}/jobs/", status_code=201)
