@@ -15,7 +15,8 @@ OTHER = "other"
 
 
 class Source(StrEnum):
-    SERVER = "server"  # of `tenure serve`: what is true of the whole tenant
+    SERVER = "server"  # at /metrics of `tenure serve`: what is true of the whole tenant
+    API = "api"  # likewise, for the default tenant alone: what this server did
     WORKER = "worker"  # of `tenure worker --metrics`: what this worker did
 
 
@@ -87,6 +88,10 @@ _ALL = (
     _server(
         *("late_writes_refused_total", "counter"),
         "Writes of workers that did not hold the job any more.",
+    ),
+    Series(
+        *("requests_not_recognized_total", "counter", Source.API, ()),
+        "Requests without a token, or with one that is not valid.",
     ),
     # What a worker did.
     _worker("jobs_claimed_total", "counter", "tenant", "queue", "Attempts begun."),
