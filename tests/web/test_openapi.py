@@ -25,6 +25,7 @@ from tenure.domain.principal import Principal, Role
 from tenure.web import create_app
 from tests.conftest import _database
 from tests.web.served import served
+from tests.workers import ROOT
 
 EXAMPLES = int(os.environ.get("TENURE_TEST_API_EXAMPLES", "20"))  # of each kind, for each operation
 SLOW = {"create_tenant"}  # each makes a schema
@@ -146,3 +147,9 @@ def test_whatever_is_sent_is_answered_as_was_said(
             asked()
         except hypothesis.errors.Unsatisfiable:
             assert mode is schemathesis.GenerationMode.NEGATIVE  # there is no wrong way to ask
+
+
+def test_every_path_is_in_the_documentation(told: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "rest.md").read_text()
+    for method, path, _ in operations(told):
+        assert f"`{method.upper()} {path}`" in page
