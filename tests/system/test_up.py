@@ -100,7 +100,7 @@ def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
         here.shows(r"^  API +http://127.0.0.1:\d+ ")
         here.shows(r"^  stop +Ctrl-C here$")
         here.shows(rf"^api    │ .*{SERVING}")
-        here.shows(r"^worker │ .* runs ")
+        here.shows(r"^worker │ .* runs\b")
 
         there.types("clear; tenure job enqueue tests.apps.jobs.sleeps_async --key nap")
         has_run(folder, "started-1")
