@@ -13,9 +13,11 @@ from sqlalchemy.pool import NullPool
 
 from tenure.app import Tenure
 from tenure.config import Settings
+from tenure.control.following import job_with_key
 from tenure.control.task import Task
 from tenure.domain.job import After
 from tenure.domain.retry import Retry
+from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, JobNotFound, KeyTaken
 from tests.factories import promote
 
@@ -104,8 +106,21 @@ def test_a_key_that_is_no_jobs_or_two_jobs_is_refused(crawl: Task[..., int]) -> 
     with pytest.raises(JobNotFound, match="there is no job with the key 'nobody'"):
         crawl.using(parent="nobody").enqueue("a")
     crawl.using(key="two").enqueue_many([("a",), ("b",)])
-    with pytest.raises(InputRefused, match="more than one job has the key 'two'"):
+    with pytest.raises(InputRefused, match="more than one job that is not over has the key 'two'"):
         crawl.using(after="two").enqueue("a")
+
+
+def test_a_key_is_that_of_the_job_that_is_not_over_else_of_the_newest(
+    crawl: Task[..., int],
+) -> None:
+    old = crawl.using(key="nightly").enqueue("a")
+    old.cancel()
+    new = crawl.using(key="nightly").enqueue("b")
+    assert crawl.client.take(job_with_key("nightly"), DEFAULT) == new.id
+    new.cancel()
+    assert crawl.client.take(job_with_key("nightly"), DEFAULT) == new.id
+    again = crawl.using(key="nightly").enqueue("c")
+    assert crawl.client.take(job_with_key("nightly"), DEFAULT) == again.id
 
 
 def test_a_taken_key_gives_the_job_that_has_it(app: Tenure) -> None:

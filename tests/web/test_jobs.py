@@ -178,7 +178,7 @@ def test_a_key_of_several_jobs_names_none(ada: Http, store: Store) -> None:
     code, _, message = problem(ada.get("/api/jobs/twice"))
     assert (code, message) == (
         422,
-        "more than one job has the key 'twice'; name it by its id",
+        "more than one job that is not over has the key 'twice'; name it by its id",
     )
 
 

@@ -135,13 +135,16 @@ def children(job: int) -> Steps[list[int]]:
 
 
 def job_with_key(key: str) -> Steps[int]:
-    """The id of the job that has this key; refused when it is not the only one."""
-    found: tuple[Job, ...] = yield looking.list_jobs({"key": key}, n=2)
+    """The id of the job with this key that is not over, else of the newest that is."""
+    found: tuple[Job, ...] = yield looking.list_jobs({"key": key}, n=PAGE)
     if not found:
         raise JobNotFound(f"there is no job with the key {key!r}")
-    if len(found) > 1:
-        raise InputRefused(f"more than one job has the key {key!r}; name it by its id")
-    return found[0].id
+    live = [job for job in found if job.state not in ENDED]
+    if len(live) > 1:
+        raise InputRefused(
+            f"more than one job that is not over has the key {key!r}; name it by its id"
+        )
+    return (live or found)[0].id
 
 
 def failure(job: Job) -> JobFailed:
