@@ -103,7 +103,7 @@ def _client(app: str | None, url: str | None) -> Client:
         traceback.print_exc()
         _refuse(app, f"{type(error).__name__}: {error}")
     client = Client(url or loaded.known_url, settings=loaded.settings)
-    client.tasks = loaded.tasks
+    client.tasks, client.schedules = loaded.tasks, loaded.schedules
     return client
 
 

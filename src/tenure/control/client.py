@@ -24,6 +24,7 @@ from tenure.store.store import AsyncStore, Store
 
 if TYPE_CHECKING:
     from tenure.control.behalf import Behalf
+    from tenure.control.schedule import Schedule
     from tenure.control.task import Task
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class Client:
     """
 
     tasks: "Mapping[str, Task[..., Any]]" = MappingProxyType({})  # an app has some
+    schedules: "Mapping[str, Schedule]" = MappingProxyType({})  # likewise
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
         self.settings = settings or Settings.from_environment(os.environ)

@@ -17,6 +17,7 @@ class App(Protocol):
     """What a runner needs of an app."""
 
     tasks: Mapping[str, Task[..., Any]]
+    schedules: Mapping[str, Any]
     settings: Settings
     known_url: str | None
 

@@ -18,6 +18,7 @@ from tenure.web.page import strip
 from tenure.web.page.actions import actions
 from tenure.web.page.jobs import how_far
 from tenure.web.page.rendering import page
+from tenure.web.page.timeline import timeline
 from tenure.web.page.words import exact
 
 _MOST_CHILDREN = 200
@@ -32,6 +33,8 @@ async def show_job(request: Request) -> Response:
     record = await _record(behalf, job)
     children = await behalf.asend(looking.list_jobs({"parent": job.id}, n=_MOST_CHILDREN))
     below = await _alive_below(behalf, job, children)
+    partials = await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS))
+    events = await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS))
     settings = behalf.client.settings
     is_over = job.state in ENDED and (record is None or record.completed_at is not None)
     return page(
@@ -46,8 +49,8 @@ async def show_job(request: Request) -> Response:
         actions=actions(behalf.principal, job, below),
         strategies=await behalf.asend(looking.strategies()),
         logs=await _tail(behalf, job.id),
-        partials=await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS)),
-        events=await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS)),
+        partials=partials,
+        timeline=timeline(job, record, children, partials, events),
         trail=await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS)),
         facts=tuple(_facts(job)),
         how_far=how_far,

@@ -46,7 +46,7 @@ _environment.filters |= {
         *("size", "number", "pretty", "compact"),
     )
 }
-_environment.globals |= {"count": words.count, "mark": mark}
+_environment.globals |= {"count": words.count, "mark": mark, "infinity": float("inf")}
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:

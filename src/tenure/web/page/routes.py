@@ -2,21 +2,72 @@
 
 from starlette.routing import BaseRoute, Route
 
-from tenure.web.page import doing, job, jobs, live, login, static
+from tenure.web.page import (
+    bulk,
+    cancellations,
+    doing,
+    job,
+    jobs,
+    live,
+    login,
+    overview,
+    places,
+    records,
+    static,
+    tenants,
+    workers,
+)
+from tenure.web.page.places import Handler
+
+
+def _get(path: str, handler: Handler) -> Route:
+    return Route(path, handler, methods=["GET"])
+
+
+def _post(path: str, handler: Handler) -> Route:
+    return Route(path, handler, methods=["POST"])
+
 
 ROUTES: list[BaseRoute] = [
-    Route("/static/{name}", static.static, methods=["GET"]),
-    Route("/login", login.login_form, methods=["GET"]),
-    Route("/login", login.login, methods=["POST"]),
-    Route("/logout", login.logout, methods=["POST"]),
-    Route("/live", live.everything, methods=["GET"]),
-    Route("/", jobs.list_jobs, methods=["GET"]),
-    Route("/jobs", jobs.list_jobs, methods=["GET"]),
-    Route("/jobs/{job}", job.show_job, methods=["GET"]),
-    Route("/jobs/{job}/live", live.job, methods=["GET"]),
-    Route("/jobs/{job}/artifacts/{name:path}", job.artifact, methods=["GET"]),
-    *(
-        Route(f"/jobs/{{job}}/{verb}", doing.doing(do), methods=["POST"])
-        for verb, do in doing.VERBS.items()
-    ),
+    _get("/static/{name}", static.static),
+    _get("/login", login.login_form),
+    _post("/login", login.login),
+    _post("/logout", login.logout),
+    _get("/", overview.overview),
+    _get("/live", live.everything),
+    _get("/jobs", jobs.list_jobs),
+    _get("/jobs/{job}", job.show_job),
+    _get("/jobs/{job}/live", live.job),
+    _get("/jobs/{job}/artifacts/{name:path}", job.artifact),
+    *(_post(f"/jobs/{{job}}/{verb}", doing.doing(do)) for verb, do in doing.VERBS.items()),
+    _get("/bulk", bulk.preview),
+    _post("/bulk", bulk.start),
+    _get("/bulk/{bulk}", bulk.show),
+    _post("/bulk/{bulk}/carry-on", bulk.carry_on),
+    _get("/cancellations", cancellations.list_cancellations),
+    _get("/cancellations/{cancellation}", cancellations.show_cancellation),
+    _get("/cancellations/{cancellation}/live", live.cancellation),
+    _post("/cancellations/{cancellation}/rollback", cancellations.roll_back),
+    _get("/queues", overview.list_queues),
+    _post("/queues/pause", places.pausing("pause", "queue")),
+    _post("/queues/resume", places.pausing("unpause", "queue")),
+    _get("/targets", places.list_targets),
+    _post("/targets/pause", places.pausing("pause", "target")),
+    _post("/targets/resume", places.pausing("unpause", "target")),
+    _post("/targets/clear", places.clear_target),
+    _get("/workers", workers.list_workers),
+    _post("/workers/{worker}/drain", workers.drain_worker),
+    _get("/pools", places.list_pools),
+    _post("/pools", places.create_pool),
+    _post("/pools/pause", places.pausing("pause", "pool")),
+    _post("/pools/resume", places.pausing("unpause", "pool")),
+    _post("/pools/slots", places.change_slots),
+    _post("/pools/release", places.release_slot),
+    _get("/schedules", records.schedules),
+    _get("/audit", records.audit),
+    _get("/system", records.system),
+    _get("/tenants", tenants.list_tenants),
+    _post("/tenants", tenants.create_tenant),
+    _post("/tenants/pause", tenants.pausing("pause")),
+    _post("/tenants/resume", tenants.pausing("unpause")),
 ]

@@ -1,0 +1,85 @@
+"""Stopping many jobs at once: counted first, then asked for, then followed."""
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.behalf import Behalf
+from tenure.domain.lifecycle import Intent
+from tenure.errors import InputRefused, NotFound
+from tenure.store.calls import keeping, looking, ruling
+from tenure.store.ruled import Bulk
+from tenure.web.entrance import behalf_of
+from tenure.web.page.forms import form_of
+from tenure.web.page.jobs import FILTERS, filters_of, read_filters
+from tenure.web.page.rendering import go_to, page
+
+_SEEN_TO = 3.0  # seconds that a request carries it on; then the workers do
+
+
+async def preview(request: Request) -> Response:
+    """How many jobs would be stopped; nothing is."""
+    behalf = behalf_of(request)
+    given, intent = filters_of(request.query_params), _intent(request.query_params.get("intent"))
+    return page(
+        request,
+        "bulk_preview.html",
+        given=given,
+        names=FILTERS,
+        intent=intent,
+        preview=await behalf.asend(looking.bulk_preview(read_filters(given), intent)),
+        strategies=await behalf.asend(looking.strategies()),
+    )
+
+
+async def start(request: Request) -> Response:
+    behalf, form = behalf_of(request), form_of(request)
+    bulk = await behalf.asend(
+        ruling.bulk_stop(
+            read_filters(filters_of(form)),
+            _intent(form.get("intent")),
+            form.stated_reason,
+            strategy=form.get("strategy"),
+        )
+    )
+    await _carry_on(behalf, bulk)
+    return go_to(request, f"/bulk/{bulk.id}")
+
+
+async def show(request: Request) -> Response:
+    bulk = await behalf_of(request).asend(looking.bulk(_number(request)))
+    is_over = bulk.ended_at is not None
+    return page(request, "bulk.html", bulk=bulk, every=None if is_over else 1)
+
+
+async def carry_on(request: Request) -> Response:
+    """See it through without a worker."""
+    behalf = behalf_of(request)
+    bulk = await behalf.asend(looking.bulk(_number(request)))
+    await _carry_on(behalf, bulk)
+    return go_to(request, f"/bulk/{bulk.id}")
+
+
+async def _carry_on(behalf: Behalf, bulk: Bulk) -> None:
+    loop = asyncio.get_running_loop()
+    until = loop.time() + _SEEN_TO
+    while bulk.ended_at is None and loop.time() < until:
+        moved = await behalf.asend(keeping.advance_bulk(bulk=bulk.id))
+        if moved is None or moved == bulk:
+            return
+        bulk = moved
+
+
+def _intent(text: str | None) -> Intent:
+    try:
+        return Intent(text or Intent.CANCEL)
+    except ValueError:
+        raise InputRefused("a stop cancels or pauses") from None
+
+
+def _number(request: Request) -> int:
+    text: str = request.path_params["bulk"]
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise NotFound(f"there is no bulk stop {text[:20]!r}")
+    return int(text)

@@ -1,0 +1,72 @@
+"""Stops: those that go on, by lateness, then those that are over."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.domain.lifecycle import Intent
+from tenure.errors import InputRefused
+from tenure.store.calls import controlling, examining, looking
+from tenure.web.entrance import behalf_of
+from tenure.web.page import strip
+from tenure.web.page.actions import may_control
+from tenure.web.page.forms import form_of
+from tenure.web.page.overview import underway
+from tenure.web.page.rendering import go_to, page
+
+ON_A_PAGE = 50
+
+
+async def list_cancellations(request: Request) -> Response:
+    behalf = behalf_of(request)
+    skip = _skip(request)
+    stops = await behalf.asend(examining.stops(200))
+    found = await behalf.asend(looking.cancellations(ON_A_PAGE + 1, skip))
+    return page(
+        request,
+        "cancellations.html",
+        stops=underway(stops, behalf.client.settings) if not skip else [],
+        records=[one for one in found[:ON_A_PAGE] if one.completed_at is not None],
+        skip=skip,
+        following=skip + ON_A_PAGE if len(found) > ON_A_PAGE else None,
+        live="/live",
+        every=5 if stops else None,
+    )
+
+
+async def show_cancellation(request: Request) -> Response:
+    behalf = behalf_of(request)
+    record = await behalf.asend(looking.cancellation(request.path_params["cancellation"]))
+    job = await behalf.asend(looking.show(record.task_id or record.job_id))
+    settings = behalf.client.settings
+    may_roll_back = (
+        record.intent is Intent.CANCEL
+        and bool(record.tasks_completed)
+        and may_control(behalf.principal, job)
+    )
+    is_over = record.completed_at is not None
+    return page(
+        request,
+        "cancellation.html",
+        record=record,
+        job=job,
+        cells=strip.strip(record, job, settings),
+        next_rung=strip.next_rung(record, job, settings),
+        marks=lambda number: strip.marks(record, number),
+        may_roll_back=may_roll_back,
+        live=None if is_over else f"/cancellations/{record.cancellation_id}/live",
+        every=None if is_over else 2,
+    )
+
+
+async def roll_back(request: Request) -> Response:
+    """Undo what the tasks of a cancelled job had completed."""
+    name, form = request.path_params["cancellation"], form_of(request)
+    made = await behalf_of(request).asend(controlling.rollback(name, reason=form.reason))
+    return go_to(request, f"/jobs/{made['job']}")
+
+
+def _skip(request: Request) -> int:
+    text = request.query_params.get("skip", "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InputRefused("skip: it takes a number from 0 on")
+    return int(text)

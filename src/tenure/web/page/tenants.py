@@ -1,0 +1,45 @@
+"""Tenants: in the hands of the default tenant's admins."""
+
+import asyncio
+import dataclasses
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.behalf import Behalf
+from tenure.domain.tenant import Tenant
+from tenure.errors import NotFound
+from tenure.store.calls import controlling, looking
+from tenure.web.entrance import behalf_of
+from tenure.web.page.forms import form_of
+from tenure.web.page.places import Handler
+from tenure.web.page.rendering import go_to, page
+
+
+async def list_tenants(request: Request) -> Response:
+    tenants = await behalf_of(request).asend(looking.tenants())
+    return page(request, "tenants.html", tenants=tenants)
+
+
+async def create_tenant(request: Request) -> Response:
+    behalf = behalf_of(request)
+    tenant = Tenant(form_of(request).required("name", "a tenant has a name"))
+    await asyncio.to_thread(behalf.require, "create_tenant")
+    await asyncio.to_thread(behalf.client.migrate, tenant)
+    return go_to(request, "/tenants")
+
+
+def pausing(verb: Literal["pause", "unpause"]) -> Handler:
+    async def paused(request: Request) -> Response:
+        behalf, form = behalf_of(request), form_of(request)
+        name = form.required("name", "say which tenant")
+        # Whoever may not see all tenants does not come further.
+        if name not in [one.name for one in await behalf.asend(looking.tenants())]:
+            raise NotFound(f"there is no tenant {name!r}")
+        there = dataclasses.replace(behalf.principal, tenant=Tenant(name))
+        make = controlling.pause if verb == "pause" else controlling.unpause
+        await Behalf(behalf.client, there).asend(make("tenant", reason=form.reason))
+        return go_to(request, "/tenants")
+
+    return paused

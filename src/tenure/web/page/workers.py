@@ -1,0 +1,51 @@
+"""Workers: their leases, what they run, and whether they are leaving."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from msgspec import structs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.errors import NotFound
+from tenure.store.calls import looking, working
+from tenure.store.results import Worker
+from tenure.web.entrance import behalf_of
+from tenure.web.page.forms import form_of
+from tenure.web.page.rendering import go_to, page
+
+
+async def list_workers(request: Request) -> Response:
+    behalf = behalf_of(request)
+    mine = behalf.principal.tenant.name
+    with_gone = "all" in request.query_params
+    found = await behalf.asend(looking.workers(all=with_gone))
+    workers = [
+        structs.replace(one, jobs=tuple(job for job in one.jobs if job.tenant == mine))
+        for one in found
+    ]
+    return page(
+        request,
+        "workers.html",
+        workers=workers,
+        with_gone=with_gone,
+        lease_left=_lease_left,
+        every=2,
+    )
+
+
+async def drain_worker(request: Request) -> Response:
+    """Ask a worker to finish what runs, take nothing new, and leave."""
+    try:
+        worker = UUID(request.path_params["worker"])
+    except ValueError:
+        raise NotFound(f"there is no worker {request.path_params['worker']!r}") from None
+    await behalf_of(request).asend(working.drain(worker, form_of(request).reason))
+    return go_to(request, "/workers")
+
+
+def _lease_left(worker: Worker) -> tuple[float, float]:
+    """Seconds until its lease ends, and how long a lease is."""
+    whole = (worker.expires_at - worker.beat_at).total_seconds()
+    left = (worker.expires_at - datetime.now(UTC)).total_seconds()
+    return max(left, 0), whole
