@@ -5,13 +5,19 @@ DECLARE
     moment CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN (
-        WITH counted AS MATERIALIZED (
-            SELECT l.queue, tenure.status(j.state, j.waiting, j.attempt, s.intent, w.draining_at IS NOT NULL) AS status,
+        -- First those that are alike: to find the word for each job of a million would take half a minute.
+        WITH alike AS (
+            SELECT j.lane, j.state, j.waiting, least(j.attempt, 1::smallint) AS attempt,
+                CASE WHEN j.state IN ('pending', 'running', 'paused') THEN j.stop_id END AS stop_id, j.worker_id,
                 count(*) AS n, min(j.run_at) FILTER (WHERE j.ready) AS oldest
-            FROM tenant.job AS j
-            JOIN tenant.lane AS l ON l.id = j.lane
-            LEFT JOIN tenant.cancellation AS s ON s.id = j.stop_id
-            LEFT JOIN tenure.worker AS w ON w.id = j.worker_id
+            FROM tenant.job AS j GROUP BY 1, 2, 3, 4, 5, 6
+        ), counted AS MATERIALIZED (
+            SELECT l.queue, tenure.status(a.state, a.waiting, a.attempt, s.intent, w.draining_at IS NOT NULL) AS status,
+                sum(a.n) AS n, min(a.oldest) AS oldest
+            FROM alike AS a
+            JOIN tenant.lane AS l ON l.id = a.lane
+            LEFT JOIN tenant.cancellation AS s ON s.id = a.stop_id
+            LEFT JOIN tenure.worker AS w ON w.id = a.worker_id
             GROUP BY 1, 2
         )
         SELECT json_build_object(
