@@ -67,7 +67,9 @@ def test_a_notice_brings_a_change_at_once(
             record = Reader(watching.cancellation(ada, name), lambda r: str(r.status))
             whole = Reader(watching.everything(ada), lambda e: (e.kind, e.is_last))
             await record.has("stopping_runners")
-            await whole.has(("statistics", False), ("cancellation", False))
+            await soon(
+                lambda: sorted(whole.seen) == [("cancellation", False), ("statistics", False)]
+            )
             end_as_stopped(worker, claimed)
             promote(store)
             await asyncio.gather(reader.task, record.task)

@@ -65,7 +65,10 @@ class Reader:
                 self.seen.append(self._note(thing))
 
     async def has(self, *notes: Any) -> None:
-        await soon(lambda: self.seen == list(notes), f"{notes} is seen, not {self.seen},")
+        try:
+            await soon(lambda: self.seen == list(notes))
+        except AssertionError:
+            assert self.seen == list(notes)
 
     async def stop(self) -> None:
         self.task.cancel()
