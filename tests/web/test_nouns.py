@@ -99,7 +99,17 @@ def test_tenants_are_made_paused_and_dropped(
     paused = {one["name"]: one["paused"] for one in admin.get("/api/tenants").json()}
     assert paused == {"acme": True, "default": False}
     assert boss.post("/api/tenants/acme/resume").json() == {"unpaused": True}
-    assert problem(boss.post("/api/tenants/default/pause"))[0] == 403
+    for refused, what in (
+        (boss.post("/api/tenants/default/pause"), "pause tenant default"),
+        (boss.post("/api/tenants", {"name": "other"}), "create tenant"),
+        (boss.delete("/api/tenants/default"), "drop tenant"),
+        (boss.get("/api/tenants"), "tenants"),
+    ):
+        code, _, message = problem(refused)
+        assert (code, message) == (
+            403,
+            f"boss may not {what}; an admin of the default tenant may",
+        )
     assert problem(admin.post("/api/tenants/nowhere/pause"))[0] == 404
     assert admin.delete("/api/tenants/acme").json() == {"dropped": "acme"}
     assert problem(admin.delete("/api/tenants/acme"))[0] == 404
