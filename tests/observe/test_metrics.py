@@ -13,7 +13,7 @@ from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
 from tenure.observe.labels import Bounded
 from tenure.observe.metrics import DatabaseMetrics, Rising
-from tenure.observe.series import MOST_VALUES, SERIES, Source, of
+from tenure.observe.series import MOST_VALUES, SECONDS, SERIES, Source, of
 from tenure.store.call import Call
 from tenure.store.store import Store
 from tenure.store.totals import Alive, Tally, Totals
@@ -194,6 +194,10 @@ def test_what_a_first_look_refused_is_asked_again() -> None:
         return await metrics.page("default", paging(NOTHING))
 
     assert value(asyncio.run(scrape()), "tenure_zombies") == 0
+
+
+def test_the_buckets_of_the_database_are_those_of_workers(store: Store) -> None:
+    assert store.totals().bounds == SECONDS
 
 
 def test_so_many_queues_and_no_more() -> None:

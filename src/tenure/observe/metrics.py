@@ -7,18 +7,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
+from tenure.observe.families import Labels, counter, gauge, heaped, histogram
 from tenure.observe.labels import Bounded
-from tenure.observe.series import SERIES
 from tenure.store.call import Call
 from tenure.store.calls import looking
 from tenure.store.totals import Tally, Totals
@@ -27,6 +22,7 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 FRESH_FOR = 5.0  # seconds; who asks more often gets the same answer
 
 Send = Callable[[Call[Any]], Awaitable[Any]]
+Values = dict[Labels, float]
 
 
 class DatabaseMetrics:
@@ -84,10 +80,10 @@ class _Tenant(Collector):
 
     def _alive(self) -> Iterator[Metric]:
         totals = self.totals
-        jobs: dict[tuple[str, ...], float] = defaultdict(float)
-        ages: dict[tuple[str, ...], float] = defaultdict(float)
-        unserved: dict[tuple[str, ...], float] = defaultdict(float)
-        paused: dict[tuple[str, ...], float] = defaultdict(float)
+        jobs: Values = defaultdict(float)
+        ages: Values = defaultdict(float)
+        unserved: Values = defaultdict(float)
+        paused: Values = defaultdict(float)
         for alive in totals.jobs:
             queue = self._queue(alive.queue)
             jobs[queue, alive.status] += alive.n
@@ -105,10 +101,10 @@ class _Tenant(Collector):
         yield self._gauge("workers", {(one,): totals.workers.get(one, 0) for one in statuses})
 
     def _stops(self) -> Iterator[Metric]:
-        asked: dict[tuple[str, ...], float] = {(intent, "user"): 0.0 for intent in Intent}
-        opened: dict[tuple[str, ...], float] = {(intent,): 0.0 for intent in Intent}
-        failed: dict[tuple[str, ...], float] = {("partial",): 0.0, ("failed",): 0.0}
-        closed: list[tuple[tuple[str, ...], Tally]] = []
+        asked: Values = {(intent, "user"): 0.0 for intent in Intent}
+        opened: Values = {(intent,): 0.0 for intent in Intent}
+        failed: Values = {("partial",): 0.0, ("failed",): 0.0}
+        closed: list[tuple[Labels, Tally]] = []
         for tally in self._tallies("record"):
             intent, origin, ending = tally.labels
             origin = self._origin(origin)
@@ -120,7 +116,7 @@ class _Tenant(Collector):
             if (ending,) in failed:
                 failed[(ending,)] += tally.n
         runners = [(tally.labels, tally) for tally in self._tallies("runner")]
-        terminated: dict[tuple[str, ...], float] = {(rung,): 0.0 for rung in Rung}
+        terminated: Values = {(rung,): 0.0 for rung in Rung}
         for labels, tally in runners:
             terminated[labels] = terminated.get(labels, 0) + tally.n
         yield self._counter("cancellation_requests_total", asked)
@@ -134,33 +130,27 @@ class _Tenant(Collector):
     def _tallies(self, kind: str) -> Iterator[Tally]:
         return (tally for tally in self.totals.tally if tally.kind == kind)
 
-    def _gauge(self, name: str, values: dict[tuple[str, ...], float]) -> Metric:
-        series = SERIES[name]
-        family = GaugeMetricFamily(self._prefix + name, series.help, labels=series.labels)
-        for labels, value in values.items():
-            family.add_metric((self._tenant, *labels), value)
-        return family
+    def _gauge(self, name: str, values: Values) -> Metric:
+        return gauge(self._prefix, name, {self._ours(one): n for one, n in values.items()})
 
-    def _counter(self, name: str, values: dict[tuple[str, ...], float]) -> Metric:
-        series = SERIES[name]
-        family = CounterMetricFamily(self._prefix + name, series.help, labels=series.labels)
-        for labels, value in values.items():
-            family.add_metric((self._tenant, *labels), self._rising(value, name, *labels))
-        return family
+    def _counter(self, name: str, values: Values) -> Metric:
+        risen = {self._ours(one): self._rising(n, name, *one) for one, n in values.items()}
+        return counter(self._prefix, name, risen)
 
-    def _histogram(self, name: str, tallies: list[tuple[tuple[str, ...], Tally]]) -> Metric:
-        series, bounds = SERIES[name], [str(bound) for bound in self.totals.bounds]
-        family = HistogramMetricFamily(self._prefix + name, series.help, labels=series.labels)
-        counts: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0.0] * (len(bounds) + 1))
-        sums: dict[tuple[str, ...], float] = defaultdict(float)
+    def _histogram(self, name: str, tallies: list[tuple[Labels, Tally]]) -> Metric:
+        bounds = self.totals.bounds
+        counts: dict[Labels, list[float]] = defaultdict(lambda: [0.0] * (len(bounds) + 1))
+        sums: dict[Labels, float] = defaultdict(float)
         for labels, tally in tallies:
             counts[labels][tally.bucket] += tally.n
             sums[labels] += tally.seconds
-        for labels, buckets in counts.items():
-            shown, upto = [], 0.0
-            for bound, n in zip([*bounds, "+Inf"], buckets, strict=True):
-                upto += n
-                shown.append((bound, self._rising(upto, name, bound, *labels)))
+        rows = []
+        for labels, found in counts.items():
+            heap = heaped(bounds, found)
+            buckets = [(bound, self._rising(n, name, bound, *labels)) for bound, n in heap]
             total = self._rising(sums[labels], name, "sum", *labels)
-            family.add_metric((self._tenant, *labels), shown, total)
-        return family
+            rows.append((self._ours(labels), buckets, total))
+        return histogram(self._prefix, name, rows)
+
+    def _ours(self, labels: Labels) -> Labels:
+        return (self._tenant, *labels)
