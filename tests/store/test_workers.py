@@ -6,7 +6,8 @@ from tenure.domain.tenant import Tenant
 from tenure.store import schema
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker
-from tests.store.test_roles import Roles, roles
+from tests.store.roles import Roles
+from tests.store.test_roles import roles
 
 __all__ = ["roles"]
 
