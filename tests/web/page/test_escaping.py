@@ -105,7 +105,9 @@ def test_nothing_that_is_asked_for_is_live(root: Visitor) -> None:
         written = quote(text, safe="")
         page = root.sees(f"/jobs?queue={written}&text={written}&since=2030-01-01")
         tags_of(page)
-        assert [told["value"] for _, told in tags(page) if told.get("name") == "queue"] == [text.strip()]
+        assert [told["value"] for _, told in tags(page) if told.get("name") == "queue"] == [
+            text.strip()
+        ]
         for path in (f"/jobs/{written}", f"/jobs?status={written}", f"/bulk?tag={written}"):
             answer = root.see(path)
             assert answer.status_code in (200, 401, 404, 422), path  # with a slash it is no page
