@@ -24,14 +24,15 @@ from tenure.web.openapi import router, says
 routes = router("jobs", "/api/jobs")
 
 Asked = NewJobBody | list[NewJobBody]
+Made = Enqueued | tuple[Enqueued, ...]
 
 
 @routes.post(
     "",
     **says(
-        Enqueued | tuple[Enqueued, ...],
+        Made,
         status=201,
-        also={200: Enqueued},
+        also={200: Made},
         takes=Asked,
         sent=examples.NEW_JOB,
         example=examples.ENQUEUED,
