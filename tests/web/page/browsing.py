@@ -14,6 +14,7 @@ import pytest
 from tests.workers import ROOT, eventually
 
 CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 PATIENCE = 45_000  # ms
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="apt install chromium")
 

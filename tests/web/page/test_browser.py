@@ -16,7 +16,7 @@ from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
 from tenure.store.store import Store
 from tests.factories import make_job
-from tests.web.page.browsing import CHROMIUM, PATIENCE, Server, needs_chromium, serving
+from tests.web.page.browsing import ARGUMENTS, CHROMIUM, PATIENCE, Server, needs_chromium, serving
 from tests.workers import Watcher, running_worker
 
 pytestmark = needs_chromium
@@ -30,13 +30,7 @@ Opens = Callable[..., Page]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=[
-                *("--no-sandbox", "--disable-gpu"),
-                *("--disable-background-networking", "--no-first-run"),
-            ],
-        )
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -50,7 +50,7 @@ async def show_cancellation(request: Request) -> Response:
         record=record,
         job=job,
         cells=strip.strip(record, job, settings),
-        next_rung=strip.next_rung(record, job, settings),
+        coming=strip.next_of(record, job, settings),
         marks=lambda number: strip.marks(record, number),
         may_roll_back=may_roll_back,
         live=None if is_over else f"/cancellations/{record.cancellation_id}/live",

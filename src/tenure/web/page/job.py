@@ -43,7 +43,7 @@ async def show_job(request: Request) -> Response:
         job=job,
         record=record,
         cells=strip.strip(record, job, settings) if record else (),
-        next_rung=strip.next_rung(record, job, settings) if record else None,
+        coming=strip.next_of(record, job, settings) if record else None,
         explanation=await behalf.asend(looking.explain(number)),
         children=children,
         actions=actions(behalf.principal, job, below),

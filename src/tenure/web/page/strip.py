@@ -12,7 +12,7 @@ from tenure.config import Settings
 from tenure.domain.cancellation import CancellationMember, CancellationRecord, CancellationStep
 from tenure.domain.duration import duration
 from tenure.domain.job import Job
-from tenure.domain.lifecycle import Intent, Rung, State
+from tenure.domain.lifecycle import Rung, State
 from tenure.web.page.words import count, moment
 
 Mark = Literal["done", "now", "todo", "skipped", "wrong"]
@@ -23,6 +23,10 @@ _RUNGS = {
     Rung.TERMINATED: ("SIGTERM", "SIGTERM to what it has started"),
     Rung.KILLED: ("SIGKILL", "SIGKILL to its runner and all below it"),
 }
+_SILENT = (
+    "Its worker has not answered yet. If it stays silent, its lease ends and a living worker "
+    "ends the job for it,"
+)
 
 
 @dataclass(frozen=True)
@@ -35,26 +39,27 @@ class Cell:
 
 @dataclass(frozen=True)
 class Next:
-    """The rung that is climbed next if the code is still there then."""
+    """What comes next if the code is still there then."""
 
-    rung: Rung
-    at: datetime
     said: str
+    at: datetime
 
 
 def strip(record: CancellationRecord, job: Job, settings: Settings) -> tuple[Cell, ...]:
     return tuple(_cells(record, job, settings))
 
 
-def next_rung(record: CancellationRecord, job: Job, settings: Settings) -> Next | None:
+def next_of(record: CancellationRecord, job: Job, settings: Settings) -> Next | None:
     """What happens next to code that goes on; none: it is gone, or nothing more may be done."""
     member = member_of(record, job.id)
     if member is None or member.ended_at is not None or member.was is not State.RUNNING:
         return None
     reached, last = marks(record, job.id), _last_rung(record, job)
+    if not reached:
+        return Next(_SILENT, job.lease_expires_at) if job.lease_expires_at else None
     for rung, at in _plan(record, job, settings):
         if rung not in reached and rung <= last:
-            return Next(rung, at, _RUNGS[rung][1])
+            return Next(f"Next, if it is still there: {_RUNGS[rung][1]},", at)
     return None
 
 
@@ -121,7 +126,8 @@ def _rungs(
         elif rung > last:
             yield Cell(name, "skipped", f"this stop goes no further than {last}")
         else:
-            yield Cell(name, "todo", said, planned[rung])
+            # Until its worker has heard of it nobody knows when.
+            yield Cell(name, "todo", said, planned[rung] if reached else None)
 
 
 def _others(record: CancellationRecord, job: Job) -> Iterator[Cell]:
@@ -213,7 +219,3 @@ def _last_rung(record: CancellationRecord, job: Job) -> Rung:
 
 def _step(record: CancellationRecord, name: str) -> CancellationStep | None:
     return next((step for step in record.progress if step.step_name == name), None)
-
-
-def in_words(intent: Intent) -> str:
-    return "cancelled" if intent is Intent.CANCEL else "paused"
