@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import httpx
@@ -59,15 +59,18 @@ class Http:
 
 
 @contextmanager
-def asking(app: FastAPI, base_url: str = "http://tenure") -> Iterator[Http]:
+def asking(
+    app: FastAPI, base_url: str = "http://tenure", *, lifespan: bool = True
+) -> Iterator[Http]:
+    """Without its lifespan it is an app as it is when mounted in another."""
     with asyncio.Runner() as runner:
-        lifespan = app.router.lifespan_context(app)
-        runner.run(lifespan.__aenter__())
-        transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+        running = app.router.lifespan_context(app) if lifespan else nullcontext()
+        runner.run(running.__aenter__())
+        sender = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url)
         try:
-            yield Http(app, runner, httpx.AsyncClient(transport=transport, base_url=base_url))
+            yield Http(app, runner, sender)
         finally:
-            runner.run(lifespan.__aexit__(None, None, None))
+            runner.run(running.__aexit__(None, None, None))
 
 
 async def _opened(app: FastAPI, path: str, headers: dict[str, str]) -> tuple[int, str]:

@@ -158,7 +158,8 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
     with api.stream("GET", f"/api/jobs/{job}/events") as answer:
         told = events(answer)
         next(told)
-        hub = app.state.tenure._watching._opened
+        [watching] = app.state.tenure._of_loops.values()
+        hub = watching._opened
         assert hub._watchers
     eventually(lambda: not hub._watchers and not hub._looks, "nobody looks any more")
 

@@ -7,12 +7,15 @@ from datetime import timedelta
 
 import pytest
 
+from tenure.control.client import Client
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, Rung, State
+from tenure.domain.principal import Role
 from tenure.store.outcomes import Artifact, Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
+from tenure.web import create_app
 from tests.factories import (
     Worker,
     end_as_stopped,
@@ -22,7 +25,8 @@ from tests.factories import (
     make_worker,
     promote,
 )
-from tests.web.asking import Http, problem
+from tests.web.asking import Http, asking, problem
+from tests.web.conftest import Bearer
 from tests.workers import eventually
 
 
@@ -100,6 +104,18 @@ def test_asked_again_it_is_the_same_cancellation(admin: Http, store: Store) -> N
     late = admin.post(cancel)
     assert (late.status_code, late.json()["cancellation_id"]) == (200, first["cancellation_id"])
     assert len(records(store)) == 1
+
+
+def test_an_app_may_be_used_in_one_event_loop_after_another(
+    client: Client, store: Store, bearer: Bearer
+) -> None:
+    app, headers = create_app(client), bearer("root", Role.ADMIN)
+    for _ in range(2):
+        job, worker = make_job(store), make_worker(store)
+        with asking(app, lifespan=False) as http, ending(worker, worker.claim_one()):
+            answer = http.post(f"/api/jobs/{job}/cancel", headers=headers)
+            http.run(client.aclose())
+        assert answer.status_code == 200
 
 
 def test_many_at_once_are_one_cancellation(admin: Http, store: Store) -> None:

@@ -1,6 +1,9 @@
 """What every handler begins with: in whose name, about which job, with what in its body."""
 
+from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import MutableMapping
 from typing import Annotated, TypeVar
+from weakref import WeakKeyDictionary
 
 from fastapi import Path, Query
 from starlette.requests import Request
@@ -38,18 +41,22 @@ class Shared:
         self.readiness = Readiness(client)
         self.metrics = DatabaseMetrics(client.settings)
         self.places = Places(limits.streams)
-        self._watching: Watching | None = None
+        self._of_loops: MutableMapping[AbstractEventLoop, Watching] = WeakKeyDictionary()
 
     async def watching(self) -> Watching:
-        """Opened at the first use: in an app that is mounted nobody says when it begins."""
-        if self._watching is None:
-            self._watching = Watching(self.client)
-            await self._watching.__aenter__()
-        return self._watching
+        """That of this event loop, opened at the first use.
+
+        An app that is mounted is not told when it begins.
+        """
+        loop = get_running_loop()
+        if loop not in self._of_loops:
+            self._of_loops[loop] = Watching(self.client)
+            await self._of_loops[loop].__aenter__()
+        return self._of_loops[loop]
 
     async def close(self) -> None:
         """End what is watched, and with it all streams and waits."""
-        watching, self._watching = self._watching, None
+        watching = self._of_loops.pop(get_running_loop(), None)
         if watching is not None:
             await watching.__aexit__(None, None, None)
 

@@ -19,7 +19,6 @@ T = TypeVar("T")
 
 MOST_ON_A_PAGE = 1000
 MOST_ID = (1 << 63) - 1
-LONGEST_WAIT = 60.0  # seconds
 _TEXTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACES = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
