@@ -50,6 +50,10 @@ async def enqueue(
     behalf = behalf_of(request)
     asked: Asked = await body(request, Asked)  # type: ignore[arg-type]
     several = [asked] if isinstance(asked, NewJobBody) else asked
+    if NewJobBody() in several:
+        raise InputRefused(
+            "a job has a task, or a key by which its tasks name it; this has nothing"
+        )
     if not 1 <= len(several) <= MOST_ON_A_PAGE:
         raise InputRefused(f"one request enqueues 1 to {MOST_ON_A_PAGE} jobs")
     if idempotency_key is not None and len(several) != 1:
