@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from tenure.domain.job import NEVER
-from tenure.domain.lifecycle import Intent, Rung, State
+from tenure.domain.lifecycle import Intent, Rung
 from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
 from tenure.store.store import Store
@@ -244,12 +244,26 @@ def test_sums_outlive_their_records_and_events(
     assert tallied(store.totals(), "runner") == {("interrupted",): 2, ("killed",): 1}
 
 
-def test_records_are_added_up_before_they_are_deleted(store: Store, clock: Clock) -> None:
+def test_records_are_added_up_before_they_are_deleted(
+    store: Store, clock: Clock, sql: psycopg.Connection
+) -> None:
     store.stop(make_job(store))
+    sql.execute("DELETE FROM tenure.job")
     clock.advance(timedelta(days=2))
-    store.prune({State.CANCELLED: timedelta(days=1)})
-    store.prune_records(keep_records=timedelta(days=1))
+    assert store.prune_records(keep_records=timedelta(days=1)).records == 1
     assert tallied(store.totals(), "record") == {("cancel", "user", "completed"): 1}
+
+
+def test_events_are_added_up_again_and_again(
+    store: Store, clock: Clock, sql: psycopg.Connection
+) -> None:
+    for n in range(1, 4):
+        sql.execute(
+            "INSERT INTO tenure.event (at, kind, detail) VALUES (tenure.now(), 'refused', '{}')"
+        )
+        clock.advance(timedelta(days=31))
+        assert store.prune({}, keep_events=timedelta(days=30)).events == 1
+        assert tallied(store.totals(), "event") == {("refused",): n}
 
 
 def test_a_record_is_added_up_once_by_however_many(store: Store, connect: Connect) -> None:
