@@ -36,9 +36,19 @@ format: $(READY)  ## Format and fix what can be fixed
 test: $(READY)  ## All tests, on the embedded PostgreSQL 18
 	$(BIN)/pytest --numprocesses 4 --dist loadfile
 
+# What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.
+TELLING := tests/store/test_schema.py tests/store/test_lifecycle_matrix.py tests/store/test_plans.py tests/store/races \
+	tests/store/test_stop.py tests/store/test_exchange.py tests/store/test_policies.py tests/store/test_totals.py \
+	tests/store/test_authorization.py tests/system/test_embedded.py
+TESTS ?= tests/store tests/model tests/system/test_embedded.py
+
 .PHONY: test-system
 test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (apt install postgresql)
-	TENURE_TEST_BINARIES=system $(BIN)/pytest --numprocesses 4 --dist loadfile tests/store tests/model tests/system/test_embedded.py
+	TENURE_TEST_BINARIES=system $(BIN)/pytest --numprocesses 4 --dist loadfile $(TESTS)
+
+.PHONY: test-system-quick
+test-system-quick:  ## Those of them that tell one PostgreSQL from another
+	@$(MAKE) --no-print-directory test-system TESTS="$(TELLING)"
 
 .PHONY: demo
 demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
