@@ -8,6 +8,7 @@ from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in, make_worker
+from tests.web.asking import Http
 from tests.web.page.conftest import Visits
 from tests.web.page.visiting import Visitor, actions, said
 
@@ -92,3 +93,20 @@ def test_a_tenants_page_shows_nothing_of_another(
     assert boss.does(f"/jobs/{job}/cancel", reason="mine now").status_code == 404
     assert boss.does("/tenants/pause", name="default").status_code == 403
     assert "/tenants" not in boss.sees("/")
+
+
+def test_a_stream_says_that_something_moved_and_not_what(
+    client: Client, visits: Visits, http: Http, store: Store
+) -> None:
+    client.migrate(Tenant("acme"))
+    record = store.stop(make_job_in(store, State.RUNNING), reason="seen-by-nobody-else")
+    job = make_job(store, "seen-by-nobody-else")
+    root, boss = visits("root", Role.ADMIN), visits("boss", Role.ADMIN, "acme")
+    for path in ("/live", f"/jobs/{job}/live", f"/cancellations/{record.cancellation_id}/live"):
+        status, told = http.opens(path, root.headers)
+        assert status == 200
+        assert "data: {}" in told
+        assert "seen" not in told
+    assert "data: {}" in http.opens("/live", boss.headers)[1]
+    for path in (f"/jobs/{job}/live", f"/cancellations/{record.cancellation_id}/live"):
+        assert http.opens(path, boss.headers)[0] == 404, path

@@ -23,6 +23,7 @@ from tenure.web.page.words import exact
 
 _MOST_CHILDREN = 200
 _MOST_LINES = 500
+_MOST_PAGES = 5  # of a thousand lines
 _MOST_PARTIALS = 50
 _LOOK_EVERY = 2  # seconds, at what no event tells of: log lines, beats, children
 
@@ -35,6 +36,7 @@ async def show_job(request: Request) -> Response:
     below = await _alive_below(behalf, job, children)
     partials = await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS))
     events = await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS))
+    lines, log_goes_on = await _log(behalf, number)
     settings = behalf.client.settings
     is_over = job.state in ENDED and (record is None or record.completed_at is not None)
     return page(
@@ -48,7 +50,8 @@ async def show_job(request: Request) -> Response:
         children=children,
         actions=actions(behalf.principal, job, below),
         strategies=await behalf.asend(looking.strategies()),
-        logs=await _tail(behalf, job.id),
+        logs=lines,
+        log_goes_on=log_goes_on,
         partials=partials,
         timeline=timeline(job, record, children, partials, events),
         trail=await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS)),
@@ -87,16 +90,17 @@ async def _alive_below(behalf: Behalf, job: Job, children: tuple[Job, ...]) -> i
     return sum(one.state not in ENDED and one.id != job.id for one in tree)
 
 
-async def _tail(behalf: Behalf, job: int) -> tuple[dict[str, Any], ...]:
-    """The last of its log lines."""
+async def _log(behalf: Behalf, job: int) -> tuple[tuple[dict[str, Any], ...], bool]:
+    """The last of its lines, and whether there are more than anybody looks through."""
     lines: tuple[dict[str, Any], ...] = ()
     above = 0
-    while True:
+    for _ in range(_MOST_PAGES):
         found = await behalf.asend(looking.kept(job, "logs", above=above, n=1000))
         lines = (*lines, *found)[-_MOST_LINES:]
         if len(found) < 1000:
-            return lines
+            return lines, False
         above = found[-1]["id"]
+    return lines, True
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.looks import Event
+from tenure.control.looks import Event, event_id
 from tenure.domain.cancellation import CancellationRecord
 from tenure.web.asking import shared, who_and_which
 from tenure.web.entrance import behalf_of
@@ -40,7 +40,7 @@ async def cancellation(request: Request) -> Response:
     async def hints() -> Events:
         async with aclosing(records):
             async for record in records:
-                yield Event("cancellation", {}, f"{record.cancellation_id}-{len(record.members)}")
+                yield Event("cancellation", {}, event_id(record))
 
     return _stream(request, hints())
 
