@@ -52,17 +52,21 @@ def scrape(worker: RunningWorker, path: str = "/metrics") -> str:
 def play(url: str, folder: Path) -> Seen:
     """All of it, once."""
     seen = Seen()
-    settings = {"TENURE_BLOCKED_AFTER": "100ms", "TENURE_DRAIN_GRACE": "4s"}
+    # A place of their own for what killed workers leave: others on this host would clear it away.
+    (own := folder / "tmp").mkdir()
+    alone = {"TMPDIR": str(own)}
+    settings = {**alone, "TENURE_BLOCKED_AFTER": "100ms", "TENURE_DRAIN_GRACE": "4s"}
     with Store(url) as store:
-        with running_worker(url, folder, "--log-format", "json", app=APP) as first:
+        options = ("--log-format", "json")
+        with running_worker(url, folder, *options, app=APP, settings=alone) as first:
             orphan = seen.jobs["recovered"] = _enqueue(store, observed.waits)
             _starts(folder, orphan)
             seen.dead = _id_of(first)
             first.signal(signal.SIGKILL)
             first.ends()
             seen.text += first.log
-        options = ("--log-format", "json", "--metrics", "127.0.0.1:0")
-        with running_worker(url, folder, *options, app=APP, settings=settings) as second:
+        shown = (*options, "--metrics", "127.0.0.1:0")
+        with running_worker(url, folder, *shown, app=APP, settings=settings) as second:
             seen.worker = _id_of(second)
             second.says("recovered job", within=30)
             _play(store, folder, seen)
