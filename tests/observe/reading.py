@@ -1,8 +1,26 @@
 """Reading a page of metrics as Prometheus does."""
 
+import shutil
+import subprocess
+
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+promtool = pytest.mark.skipif(
+    shutil.which("promtool") is None,
+    reason="promtool is not there: apt-get install --no-install-recommends prometheus",
+)
+
+
+def complaints(page: bytes | str) -> str:
+    """What the tool of Prometheus finds wrong with a page, names and units included."""
+    text = page.decode() if isinstance(page, bytes) else page
+    done = subprocess.run(
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True
+    )
+    return done.stdout + done.stderr
 
 
 def samples(page: bytes | str) -> Samples:

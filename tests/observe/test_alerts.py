@@ -5,7 +5,6 @@ promtool, which comes with Prometheus, plays them; without it only the names are
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,16 +15,12 @@ import pytest
 import yaml
 
 from tenure.observe.series import SERIES
+from tests.observe.reading import promtool
 from tests.workers import ROOT
 
 RULES = ROOT / "deploy" / "prometheus" / "tenure.rules.yml"
 DASHBOARD = ROOT / "deploy" / "grafana" / "tenure.json"
 SHOWN = {name: series for series in SERIES.values() for name in series.shown}
-
-promtool = pytest.mark.skipif(
-    shutil.which("promtool") is None,
-    reason="promtool is not there: apt-get install --no-install-recommends prometheus",
-)
 
 
 @dataclass(frozen=True)

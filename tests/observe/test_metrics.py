@@ -19,7 +19,7 @@ from tenure.store.store import Store
 from tenure.store.totals import Alive, Tally, Totals
 from tenure.testing import Clock
 from tests.factories import make_job, make_worker, promote
-from tests.observe.reading import label_values, samples, value
+from tests.observe.reading import complaints, label_values, promtool, samples, value
 
 SECOND = timedelta(seconds=1)
 
@@ -55,6 +55,13 @@ def test_every_series_of_the_server_is_shown_and_no_other(store: Store, clock: C
     make_job(store)
     shown = {name for series in of(Source.SERVER) for name in series.shown}
     assert set(samples(page_of(store))) == {f"tenure_{name}" for name in shown}
+
+
+@promtool
+def test_the_tool_of_prometheus_finds_nothing_wrong_with_the_page(store: Store) -> None:
+    store.stop(make_job(store))
+    make_job(store)
+    assert complaints(page_of(store)) == ""
 
 
 def test_the_prefix_may_be_another_or_none(store: Store) -> None:

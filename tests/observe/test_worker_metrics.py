@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tenure.observe.series import Source, of
-from tests.observe.reading import label_values, samples, value
+from tests.observe.reading import complaints, label_values, promtool, samples, value
 from tests.observe.scene import APP, Seen, scrape
 from tests.workers import ROOT, running_worker
 
@@ -16,6 +16,11 @@ from tests.workers import ROOT, running_worker
 def test_every_series_of_a_worker_is_shown_and_no_other(seen: Seen) -> None:
     shown = {name for series in of(Source.WORKER) for name in series.shown}
     assert set(samples(seen.page)) == {f"tenure_{name}" for name in shown}
+
+
+@promtool
+def test_the_tool_of_prometheus_finds_nothing_wrong_with_the_page(seen: Seen) -> None:
+    assert complaints(seen.page) == ""
 
 
 def test_every_sample_has_the_labels_that_are_documented(seen: Seen) -> None:
