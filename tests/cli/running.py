@@ -170,7 +170,8 @@ def terminal(
     screen, far_end = os.openpty()
     fcntl.ioctl(far_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     own = "import os, sys, fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
-    begin = f"{own}; os.execv(sys.argv[1], sys.argv[1:])"
+    heard = "import signal; signal.signal(2, signal.SIG_DFL)"  # ignored, if a shell's & began us
+    begin = f"{own}; {heard}; os.execv(sys.argv[1], sys.argv[1:])"
     started = subprocess.Popen(
         [sys.executable, "-c", begin, COMMAND, *words],
         stdin=far_end,
