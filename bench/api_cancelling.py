@@ -39,8 +39,10 @@ def _seconds(bench: Bench, tasks: int) -> float:
         workers = [stack.enter_context(worker(bench, url, *share, app=APP)) for _ in range(WORKERS)]
         host, port = stack.enter_context(served("ours", url))
         job = _running(client.store, workers[0], tasks)
+        path = f"http://{host}:{port}/api/jobs/{job}"
+        _asked(path, secret)  # when this is answered, the server has begun
         began = perf_counter()
-        answer = _cancel(f"http://{host}:{port}/api/jobs/{job}/cancel", secret)
+        answer = _asked(f"{path}/cancel", secret, {"reason": "measured", "wait": "60s"})
         seconds = perf_counter() - began
     stopped = sum(member["became"] == "cancelled" for member in answer["members"])
     if answer["status"] != "completed" or stopped != tasks + 1:
@@ -58,12 +60,9 @@ def _running(store: Store, one: Worker, tasks: int) -> int:
     return whole.id
 
 
-def _cancel(url: str, secret: str) -> dict[str, Any]:
-    request = urllib.request.Request(  # noqa: S310
-        url,
-        json.dumps({"reason": "measured", "wait": "60s"}).encode(),
-        {"authorization": f"Bearer {secret}", "content-type": "application/json"},
-    )
-    with urllib.request.urlopen(request) as answer:  # noqa: S310
+def _asked(url: str, secret: str, body: dict[str, str] | None = None) -> dict[str, Any]:
+    headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:  # noqa: S310
         told: dict[str, Any] = json.load(answer)
     return told
