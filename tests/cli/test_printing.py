@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tenure.cli.listing import how_far
-from tenure.cli.printing import Printer, age, ago, bytes_of, clean, compact, exact, lasting
+from tenure.cli.printing import Printer, ago, bytes_of, clean, compact, exact, lasting
 from tenure.cli.reading import named_values, value
+from tenure.domain.duration import age
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused
 

@@ -12,20 +12,7 @@ import pytest
 from tenure.config import Settings
 from tenure.errors import InputRefused, ResourceClosed
 from tenure.runtime.resources import CleanupCoordinator, CleanupReport, ResourceManager
-
-KEYS = [
-    "cleanup_started_at",
-    "cleanup_completed_at",
-    "cleanup_duration_seconds",
-    "graceful_close_succeeded",
-    "force_closed",
-    "total_resources",
-    "cancelled_by",
-    "cancellation_reason",
-    "job_status_updated",
-    "job_cancelled_at",
-    "failed",
-]
+from tests.cleanup import KEYS
 
 
 class Polite(ResourceManager):

@@ -13,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tenure.domain import duration
 from tenure.errors import InputRefused, TenureError
 
 WIDE = 100_000  # of a table that nobody looks at: what reads it must not find it cut
@@ -173,22 +174,11 @@ def lasting(seconds: float) -> str:
     return f"{minutes}m {second}s" if second else f"{minutes}m"
 
 
-def age(seconds: float) -> str:
-    """A length of time in its largest unit: 12s, 3m, 2h, 5d."""
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return f"{int(seconds)}s"
-
-
 def ago(moment: datetime | None) -> str:
     """When something was or will be: 3m ago, in 2h."""
     if moment is None:
         return ""
-    seconds = (datetime.now(UTC) - moment).total_seconds()
-    if seconds < 0:
-        return f"in {age(-seconds)}"
-    return "now" if seconds < 1 else f"{age(seconds)} ago"
+    return duration.ago((datetime.now(UTC) - moment).total_seconds())
 
 
 def exact(moment: datetime | None) -> str:

@@ -8,7 +8,7 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why
 from tenure.cli.pausing import pause_it, unpause_it
-from tenure.cli.printing import age
+from tenure.domain.duration import age
 from tenure.store.calls import looking
 
 commands = group(

@@ -1,7 +1,7 @@
 """``tenure stats``: how many jobs there are, and how they are."""
 
 from tenure.cli.connecting import Connection, connected
-from tenure.cli.printing import age
+from tenure.domain.duration import age
 from tenure.domain.lifecycle import Status
 from tenure.store.calls import looking
 

@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tenure.cli.looking_on import Look
-from tenure.cli.printing import STYLES, age, clean
+from tenure.cli.printing import STYLES, clean
 from tenure.config import Settings
 from tenure.control.judging import longest_stop
+from tenure.domain.duration import age
 from tenure.domain.job import Job
 from tenure.store.examined import OpenStop
 from tenure.store.results import Queue, Worker

@@ -45,6 +45,21 @@ def in_words(length: timedelta) -> str:
     return words or "0s"
 
 
+def age(seconds: float, gap: str = "") -> str:
+    """In its largest unit alone: 12s, 3m, 2h, 5d."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)}{gap}{unit}"
+    return f"{int(seconds)}{gap}s"
+
+
+def ago(seconds: float, gap: str = "") -> str:
+    """How long ago something was, or in how long it will be: 3m ago, in 2h."""
+    if seconds < 0:
+        return f"in {age(-seconds, gap)}"
+    return "now" if seconds < 1 else f"{age(seconds, gap)} ago"
+
+
 def _read(text: str) -> timedelta:
     if _BARE_NUMBER.fullmatch(text.strip()):
         raise InputRefused(f'{text!r} has no unit; write "{text.strip()}s" if it means seconds')

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
-from tenure.domain.lifecycle import Intent, Rung
+from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import actor, as_list, of_job
+from tenure.store.calls.arguments import Manner, actor, as_list, of_job, of_stop
 from tenure.store.new_jobs import as_json
 from tenure.store.results import Pool, Strategy, Token
 
@@ -20,34 +20,17 @@ def stop(
     *,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    force: bool | None = None,
-    cascade: bool | None = None,
-    grace: timedelta | None = None,
-    ask_for: timedelta | None = None,
-    last_rung: Rung | None = None,
-    rollback: bool | None = None,
     rollback_tasks: Sequence[int] | None = None,
-    preserve: bool | None = None,
-    strategy: str | None = None,
     by: str | None = None,
     via: str = "python",
+    **manner: Unpack[Manner],
 ) -> Call[CancellationRecord]:
-    """What is not said is as the strategy says, or else as in stop.sql."""
     return Call(
         "stop",
         {
             **of_job(job),
-            "intent": Argument(str(intent), "text"),
-            "reason": Argument(reason, "text"),
-            "force": Argument(force, "bool"),
-            "cascade": Argument(cascade, "bool"),
-            "grace": Argument(grace, "interval"),
-            "ask_for": Argument(ask_for, "interval"),
-            "last_rung": Argument(None if last_rung is None else str(last_rung), "tenure.rung"),
-            "rollback": Argument(rollback, "bool"),
+            **of_stop(intent, reason, **manner),
             "rollback_tasks": Argument(as_list(rollback_tasks), "int8[]"),
-            "preserve": Argument(preserve, "bool"),
-            "strategy": Argument(strategy, "text"),
             **actor(by, via),
         },
         answer(CancellationRecord),

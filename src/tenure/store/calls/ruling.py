@@ -1,14 +1,13 @@
 """Stopping jobs by what they have in common: policies and bulk stops."""
 
 from collections.abc import Mapping
-from datetime import timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from tenure.domain.job import JSON
-from tenure.domain.lifecycle import Intent, Rung
+from tenure.domain.lifecycle import Intent
 from tenure.domain.policy import read_filter, read_policy
 from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import actor
+from tenure.store.calls.arguments import Manner, actor, of_stop
 from tenure.store.new_jobs import as_json
 from tenure.store.ruled import Bulk, Policy
 
@@ -45,31 +44,15 @@ def bulk_stop(
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
     *,
-    strategy: str | None = None,
-    force: bool | None = None,
-    cascade: bool | None = None,
-    grace: timedelta | None = None,
-    ask_for: timedelta | None = None,
-    last_rung: Rung | None = None,
-    rollback: bool | None = None,
-    preserve: bool | None = None,
     by: str | None = None,
     via: str = "python",
+    **manner: Unpack[Manner],
 ) -> Call[Bulk]:
     return Call(
         "bulk_stop",
         {
             "filter": Argument(as_json(read_filter(filters)), "jsonb"),
-            "intent": Argument(str(intent), "text"),
-            "reason": Argument(reason, "text"),
-            "strategy": Argument(strategy, "text"),
-            "force": Argument(force, "bool"),
-            "cascade": Argument(cascade, "bool"),
-            "grace": Argument(grace, "interval"),
-            "ask_for": Argument(ask_for, "interval"),
-            "last_rung": Argument(None if last_rung is None else str(last_rung), "tenure.rung"),
-            "rollback": Argument(rollback, "bool"),
-            "preserve": Argument(preserve, "bool"),
+            **of_stop(intent, reason, **manner),
             **actor(by, via),
         },
         answer(Bulk),

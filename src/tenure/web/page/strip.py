@@ -15,7 +15,7 @@ from tenure.domain.job import Job
 from tenure.domain.lifecycle import Rung, State
 from tenure.web.page.words import count, moment
 
-Mark = Literal["done", "now", "todo", "skipped", "wrong"]
+Mark = Literal["done", "now", "ahead", "skipped", "wrong"]
 
 _TERMINATE_BEFORE = timedelta(seconds=5)  # the kill, at most; see docs/stopping.md
 _RUNGS = {
@@ -127,7 +127,7 @@ def _rungs(
             yield Cell(name, "skipped", f"this stop goes no further than {last}")
         else:
             # Until its worker has heard of it nobody knows when.
-            yield Cell(name, "todo", said, planned[rung] if reached else None)
+            yield Cell(name, "ahead", said, planned[rung] if reached else None)
 
 
 def _others(record: CancellationRecord, job: Job) -> Iterator[Cell]:
@@ -158,7 +158,7 @@ def _cleanup(member: CancellationMember) -> Iterator[Cell]:
 
 def _gone(member: CancellationMember) -> Cell:
     if member.ended_at is None:
-        return Cell("Gone", "todo", "nothing of its code runs any more")
+        return Cell("Gone", "ahead", "nothing of its code runs any more")
     if member.was is not State.RUNNING:
         return Cell("Gone", "done", "it did not run", member.ended_at)
     if member.rung is Rung.EXPIRED:
@@ -174,7 +174,7 @@ def _counted(
     step = _step(record, step_name)
     said = ", ".join(things[:10]) + (f" and {len(things) - 10} more" if len(things) > 10 else "")
     if step is None or step.status in ("pending", "in_progress"):
-        return Cell(name, "todo", said)
+        return Cell(name, "ahead", said)
     if step.status == "failed":
         return Cell(name, "wrong", step.error or said)
     return Cell(name, "done", said or "there were none", step.completed_at)
@@ -182,7 +182,7 @@ def _counted(
 
 def _closed(record: CancellationRecord) -> Cell:
     if record.completed_at is None:
-        return Cell("Record closed", "todo", record.cancellation_id)
+        return Cell("Record closed", "ahead", record.cancellation_id)
     said = f"{record.cancellation_id} is {record.status}"
     if record.errors:
         return Cell("Record closed", "wrong", f"{said}: {record.errors[0]}", record.completed_at)

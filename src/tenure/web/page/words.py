@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from tenure.domain import duration
+
 # A shape beside every word, so that no status is told by its colour alone.
 SHAPES = {
     "pending": "○",
@@ -84,10 +86,7 @@ def machine(value: datetime | str | None) -> str:
 
 
 def age(seconds: float) -> str:
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{int(seconds)} s"
+    return duration.age(seconds, gap=" ")
 
 
 def ago(value: datetime | str | None) -> str:
@@ -95,10 +94,7 @@ def ago(value: datetime | str | None) -> str:
     at = moment(value)
     if at is None:
         return ""
-    seconds = (datetime.now(UTC) - at).total_seconds()
-    if seconds < 0:
-        return f"in {age(-seconds)}"
-    return "now" if seconds < 1 else f"{age(seconds)} ago"
+    return duration.ago((datetime.now(UTC) - at).total_seconds(), gap=" ")
 
 
 def lasting(seconds: float | None) -> str:
