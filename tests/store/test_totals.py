@@ -287,6 +287,7 @@ def test_a_tenant_is_counted_by_itself(store: Store, database: str) -> None:
     assert store.totals().tally == ()
 
 
+@pytest.mark.fresh_database  # what other tests left in its catalogue would be counted too
 def test_ended_jobs_are_not_read(store: Store, sql: psycopg.Connection) -> None:
     sql.execute(
         "INSERT INTO tenure.job (root_id, created_at, ended_at, lane, state, max_attempts) "

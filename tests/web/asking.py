@@ -6,25 +6,27 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import httpx
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi import FastAPI
 
 T = TypeVar("T")
 
 
 class Http:
-    """Plain calls of an app; its event loop turns only while somebody asks."""
+    """Plain calls of an app; its event loop is another thread's, and turns all the time."""
 
-    def __init__(self, app: FastAPI, runner: asyncio.Runner, sender: httpx.AsyncClient) -> None:
+    def __init__(self, app: FastAPI, loop: BlockingPortal, sender: httpx.AsyncClient) -> None:
         self._app = app
-        self._runner = runner
+        self._loop = loop
         self._sender = sender
 
     def send(self, method: str, path: str, **more: Any) -> httpx.Response:
-        return self._runner.run(self._sender.request(method, path, **more))
+        return self.run(self._sender.request(method, path, **more))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Something else in the event loop of the app."""
-        return self._runner.run(work)
+        done: T = self._loop.call(lambda: work)
+        return done
 
     def get(self, path: str, **more: Any) -> httpx.Response:
         return self.send("GET", path, **more)
@@ -45,17 +47,17 @@ class Http:
             sent = (self._sender.request(how, where, json=what) for how, where, what in requests)
             return await asyncio.gather(*sent)
 
-        return self._runner.run(all_of_them())
+        return self.run(all_of_them())
 
     def opens(self, path: str, headers: dict[str, str]) -> tuple[int, str]:
         """The status and the beginning of an answer that may never end, and leave."""
-        return self._runner.run(_opened(self._app, path, headers))
+        return self.run(_opened(self._app, path, headers))
 
     def as_(self, headers: dict[str, str]) -> "Http":
         """The same app, asked by somebody else."""
         transport, base = self._sender._transport, self._sender.base_url
         sender = httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
-        return Http(self._app, self._runner, sender)
+        return Http(self._app, self._loop, sender)
 
 
 @contextmanager
@@ -63,14 +65,14 @@ def asking(
     app: FastAPI, base_url: str = "http://tenure", *, lifespan: bool = True
 ) -> Iterator[Http]:
     """Without its lifespan it is an app as it is when mounted in another."""
-    with asyncio.Runner() as runner:
+    with start_blocking_portal() as loop:
         running = app.router.lifespan_context(app) if lifespan else nullcontext()
-        runner.run(running.__aenter__())
+        loop.call(running.__aenter__)
         sender = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base_url)
         try:
-            yield Http(app, runner, sender)
+            yield Http(app, loop, sender)
         finally:
-            runner.run(running.__aexit__(None, None, None))
+            loop.call(running.__aexit__, None, None, None)
 
 
 async def _opened(app: FastAPI, path: str, headers: dict[str, str]) -> tuple[int, str]:

@@ -13,13 +13,14 @@ from tests.web.asking import Http, asking
 Bearer = Callable[..., dict[str, str]]
 
 
-@pytest.fixture(scope="session")
+# Not longer: the app listens in the shared database, and others count who does.
+@pytest.fixture(scope="package")
 def shared_client(shared_database: str) -> Iterator[Client]:
     with Client(shared_database) as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shared_http(shared_client: Client) -> Iterator[Http]:
     with asking(create_app(shared_client)) as http:
         yield http

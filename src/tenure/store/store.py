@@ -213,6 +213,7 @@ class AsyncStore:
     async def send(self, call: Call[T]) -> T:
         """Carry out a call; again where that is safe."""
         call = call.of(self.tenant)
+        cancels = _cancels()
         for pause in pauses():
             try:
                 async with self._pool.connection() as connection:
@@ -222,6 +223,9 @@ class AsyncStore:
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except (psycopg.Error, PoolTimeout) as error:
+                if _cancels() > cancels:
+                    # The driver waits for the end of a cancelled call, and that was this error.
+                    raise asyncio.CancelledError from error
                 _raise_unless_worth_another_try(call, error, pause)
             await asyncio.sleep(pause or 0)
         raise AssertionError
@@ -303,6 +307,12 @@ class AsyncStore:
     server = _awaited(examining.server)
     ailments = _awaited(examining.ailments)
     stops = _awaited(examining.stops)
+
+
+def _cancels() -> int:
+    """How often this task was cancelled so far."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 def _raise_unless_worth_another_try(

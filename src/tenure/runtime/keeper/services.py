@@ -33,9 +33,6 @@ async def every(pause: timedelta, run_once: Callable[[], Awaitable[object]]) -> 
             _log.debug("%s", problem)
         except TenureError as problem:
             _log.warning("%s", problem)
-        # A call that is cancelled may end with an error of the database instead.
-        if (task := asyncio.current_task()) is not None and task.cancelling():
-            raise asyncio.CancelledError
 
 
 class Recovery:
