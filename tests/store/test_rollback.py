@@ -253,9 +253,9 @@ def test_only_whoever_runs_the_rollback_is_told_what_it_undoes(store: Store) -> 
     (told,) = store.completed(worker.id, job.id, job.token)
     assert (told.id, told.args, told.secret) == (target.id, {"password": "hunter2"}, ("password",))
     assert store.cancellation(name).tasks_completed == (target.id,)
-    ordinary = make_job(store, args={"cancellation": name})
+    forged = make_job(store, task="tenure.rollback", args={"cancellation": name})
     other = worker.claim_one()
-    assert other.id == ordinary
+    assert other.id == forged
     for asks in (
         (make_worker(store).id, job.id, job.token),
         (worker.id, job.id, job.token + 1),
@@ -264,3 +264,17 @@ def test_only_whoever_runs_the_rollback_is_told_what_it_undoes(store: Store) -> 
     ):
         with pytest.raises(IllegalTransition, match="is no rollback that this worker runs"):
             store.completed(*asks)
+
+
+def test_a_rollback_cannot_be_kept_away_by_a_job_that_looks_like_it(store: Store) -> None:
+    """By a key, when rollbacks had one, or by being there first."""
+    target = make_job(store)
+    args = {"cancellation": "cancel-000001"}
+    forged = make_job(
+        store, task="tenure.rollback", args=args, idempotency="tenure.rollback cancel-000001"
+    )
+    record = store.cancellation(store.stop(target, rollback=True).cancellation_id)
+    (undoer,) = record.rollback_jobs
+    assert record.cancellation_id == args["cancellation"]
+    assert undoer != forged
+    assert store.rollback(record.cancellation_id) == {"job": undoer}

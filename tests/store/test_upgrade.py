@@ -27,6 +27,11 @@ INSERT INTO tenure.payload (job_id, args, owner) VALUES (1, '{"a": 1}', 'ann');
 INSERT INTO tenure.cancellation (job_id, root_id, intent, reason, initiated_by, initiated_at, force,
     "cascade", last_rung, status, completed_at)
     VALUES (9, 9, 'cancel', 'why', 'ann', now(), false, true, 'killed', 'completed', now());
+INSERT INTO tenure.lane (queue, task) VALUES ('default', 'tenure.rollback');
+INSERT INTO tenure.job (root_id, lane, max_attempts, created_at, run_at, ready)
+    VALUES (2, 2, 1, now(), now(), true);
+INSERT INTO tenure.payload (job_id, args, owner)
+    VALUES (2, '{"cancellation": "cancel-000001"}', 'ann');
 INSERT INTO tenure.step (stop_id, place, name) VALUES (1, 1, 'stop_assignment');
 """
 
@@ -62,6 +67,7 @@ def test_jobs_and_records_stay(owner: psycopg.Connection, empty_database: str) -
     with Store(empty_database) as store:
         (record,) = store.cancellations()
         assert (record.reason, record.preserve, record.strategy) == ("why", None, None)
+        assert record.rollback_jobs == (2,)
         assert store.show(1).owner == "ann"
         assert [s.name for s in store.strategies()] == ["graceful", "immediate", "patient"]
         assert store.stop(1, strategy="immediate").tasks_cancelled == (1,)

@@ -7,6 +7,13 @@ ALTER TABLE tenant.cancellation
     ADD COLUMN rollback_tasks bigint[],  -- null: all of them, if there is a rollback
     ADD COLUMN rollback_jobs bigint[] NOT NULL DEFAULT '{}';  -- what undoes it, one after the other
 
+-- The rollbacks of before, which their records did not name.
+UPDATE tenant.cancellation AS c SET rollback_jobs = r.jobs FROM (
+    SELECT p.args ->> 'cancellation' AS name, array_agg(j.id ORDER BY j.id) AS jobs
+    FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane JOIN tenant.payload AS p ON p.job_id = j.id
+    WHERE l.task = 'tenure.rollback' GROUP BY 1) AS r
+WHERE r.name = 'cancel-' || lpad(to_hex(c.id), greatest(6, length(to_hex(c.id))), '0');
+
 -- How to stop, under a name.
 CREATE TABLE tenant.strategy (
     name       text PRIMARY KEY,

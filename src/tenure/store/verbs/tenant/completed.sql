@@ -1,5 +1,6 @@
 -- What a job of the task tenure.rollback undoes: the completed tasks of its cancellation, all of them or
--- those it names, with their real arguments. Only whoever runs it is told.
+-- those it names, with their real arguments. Only whoever runs it is told, and only if the record says
+-- that it is its rollback: anybody may enqueue a job of that name.
 CREATE OR REPLACE FUNCTION tenant.completed(worker uuid, job bigint, token bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -8,7 +9,8 @@ DECLARE
         WHERE j.id = completed.job AND j.state = 'running' AND j.worker_id = completed.worker AND j.token = completed.token
           AND l.task = 'tenure.rollback');
 BEGIN
-    IF told IS NULL THEN
+    IF told IS NULL OR NOT EXISTS (SELECT FROM tenant.cancellation AS c
+        WHERE c.id = tenant.cancellation_id(told ->> 'cancellation') AND completed.job = ANY (c.rollback_jobs)) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('job %s is no rollback that this worker runs', completed.job);
     END IF;
     RETURN (
