@@ -109,6 +109,7 @@ def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
         there.types("clear; tenure top")
         there.shows(r"^1 +tests.apps.jobs.sleeps_async")
         there.shows("q quits")
+        there.resizes(60, 12)
         there.shows(r"^[0-9a-f]{8} alive")
         there.presses("q")
         there.resizes(80, 40)

@@ -10,17 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+RESIZED = ""  # in place of a key
+
 
 class Keys:
     def __init__(self, resized: int) -> None:
         self._resized = resized
 
     def wait(self, seconds: float) -> str | None:
-        """The next key; an empty text for a new size; none when nothing came in this time."""
+        """The next key, or ``RESIZED``; none when nothing came in this time."""
         there, _, _ = select.select([sys.stdin, self._resized], [], [], max(seconds, 0))
         if self._resized in there:
             os.read(self._resized, 4096)
-            return ""
+            return RESIZED
         if not there:
             return None
         return os.read(sys.stdin.fileno(), 1).decode(errors="replace") or "q"

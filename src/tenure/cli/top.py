@@ -9,7 +9,7 @@ import typer
 from rich.live import Live
 
 from tenure.cli.connecting import Connection, connected
-from tenure.cli.keys import Keys, keys
+from tenure.cli.keys import RESIZED, Keys, keys
 from tenure.cli.looking_on import Looker
 from tenure.cli.top_view import view
 from tenure.errors import StoreUnavailable
@@ -43,30 +43,30 @@ def _live(to: Connection, looker: Looker) -> None:
     # A terminal must be left as it was found, also by who is asked to end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     console, settings = to.show.console, to.client.settings
-    look, trouble, pause = looker.look(), "", _EVERY
+    look, trouble, due = looker.look(), "", time.monotonic() + _EVERY
     with keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         try:
             while True:
                 live.update(view(look, settings, console.size.height, trouble), refresh=True)
-                if _is_over(pressed, pause):
+                key = _next(pressed, due)
+                if key in _QUIT:
                     return
+                if key == RESIZED:
+                    continue  # at once, with what is known: a look may take long
                 began = time.monotonic()
                 try:
                     look, trouble = looker.look(), ""
                 except StoreUnavailable as error:
                     trouble = str(error)
-                pause = max(_EVERY, (time.monotonic() - began) * _SHARE)
+                ended = time.monotonic()
+                due = ended + max(_EVERY, (ended - began) * _SHARE)
         except KeyboardInterrupt:
             return
 
 
-def _is_over(pressed: Keys, pause: float) -> bool:
-    """Wait for the next look, or for a new size; whether somebody has had enough."""
-    until = time.monotonic() + pause
-    while (left := until - time.monotonic()) > 0:
-        key = pressed.wait(left)
-        if key in _QUIT:
-            return True
-        if key == "":
-            return False
-    return False
+def _next(pressed: Keys, due: float) -> str | None:
+    """A key that is known here, a new size, or nothing when the next look is due."""
+    while (left := due - time.monotonic()) > 0:
+        if (key := pressed.wait(left)) in (*_QUIT, RESIZED):
+            return key
+    return None
