@@ -113,6 +113,11 @@ def test_tenants_are_made_paused_and_dropped(
     assert problem(admin.post("/api/tenants/nowhere/pause"))[0] == 404
     assert admin.delete("/api/tenants/acme").json() == {"dropped": "acme"}
     assert problem(admin.delete("/api/tenants/acme"))[0] == 404
+    rows = admin.get("/api/audit", params={"subject": "tenant", "name": "acme"}).json()
+    assert [(row["verb"], row["actor"], row["via"]) for row in rows] == [
+        ("drop", "root", "rest"),
+        ("create", "root", "rest"),
+    ]
     assert [tenant.name for tenant in client.store.tenants()] == ["default"]
 
 

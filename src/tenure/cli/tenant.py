@@ -11,7 +11,6 @@ from tenure.cli.pausing import pause_it, unpause_it
 from tenure.cli.printing import ago
 from tenure.control.client import as_tenant
 from tenure.store.calls import looking
-from tenure.store.migrating import Migrator
 
 commands = group(
     "tenant",
@@ -27,10 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="TENANT", help="The name of a tenan
 @connected
 def create(to: Connection, name: Name) -> None:
     """Make a tenant: a schema of its own, where nobody else sees its jobs."""
-    to.shared.require("create_tenant")
-    tenant = as_tenant(name)
-    created = tenant not in Migrator(to.client.url).tenants()
-    to.client.migrate(tenant)
+    created = to.shared.create_tenant(as_tenant(name))
     if to.show.json:
         to.show.document({"name": name, "created": created})
         return
@@ -82,7 +78,7 @@ def drop(
     """Delete a tenant with all its jobs and all that is on record of them."""
     to.shared.require("drop_tenant")
     to.show.confirm(f"all jobs of {name} are deleted, with all that is on record of them", yes=yes)
-    to.client.drop_tenant(name, force=force, by=to.shared.principal.name, via="cli")
+    to.shared.drop_tenant(as_tenant(name), force=force)
     if to.show.json:
         to.show.document({"dropped": name})
         return

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from tenure.control.client import Client
 from tenure.control.steps import Steps, atake, take
 from tenure.domain.principal import NEEDS, SHARED, Principal, Role
-from tenure.domain.tenant import DEFAULT
+from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import NotAllowed
 from tenure.store.call import Call
 from tenure.store.calls import controlling
@@ -45,6 +45,16 @@ class Behalf:
 
     async def atake(self, steps: Steps[T]) -> T:
         return await atake(steps, self.asend)
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        """Whether it was not there already."""
+        self.require("create_tenant")
+        return self.client.create_tenant(tenant, by=self.principal.name, via=self.principal.via)
+
+    def drop_tenant(self, tenant: Tenant, *, force: bool = False) -> None:
+        self.require("drop_tenant")
+        who = self.principal
+        self.client.drop_tenant(tenant, force=force, by=who.name, via=who.via)
 
     def _forbids(self, verb: str) -> str | None:
         """Why the role does not allow this, as a sentence; none: it does."""

@@ -105,6 +105,7 @@ class CancellationService:
         return (await self.record_of(job_id)).status
 
     async def get_record(self, cancellation_id: str) -> CancellationRecord:
+        """All that is on record about one stop."""
         return await self._take(one(looking.cancellation(cancellation_id)))
 
     async def record_of(self, job_id: int | str) -> CancellationRecord:

@@ -73,6 +73,7 @@ class Client:
         return self.store_of(DEFAULT)
 
     def store_of(self, tenant: Tenant | str) -> Store:
+        """The verbs for a tenant."""
         tenant = as_tenant(tenant)
         with self._opening:
             if tenant not in self._stores:
@@ -99,6 +100,13 @@ class Client:
     def migrate(self, tenant: Tenant | str = DEFAULT) -> None:
         """Bring the database to what this version needs."""
         Migrator(self.url).migrate(as_tenant(tenant))
+
+    def create_tenant(
+        self, tenant: Tenant | str, *, by: str | None = None, via: str = "python"
+    ) -> bool:
+        """Make a tenant; false when it is there already. Only the owner of the schema can."""
+        made = Migrator(self.url).migrate(as_tenant(tenant), by=by, via=via)
+        return made[-1].is_new
 
     def drop_tenant(
         self,

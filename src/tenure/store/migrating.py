@@ -18,10 +18,12 @@ class Migrator:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def migrate(self, tenant: Tenant) -> list[Plan]:
-        """What was done, by scope."""
+    def migrate(
+        self, tenant: Tenant, *, by: str | None = None, via: str = "python"
+    ) -> list[Plan]:
+        """What was done, by scope. A tenant that is new is on record in the default one."""
         with self._connection() as connection:
-            return schema.migrate(connection, tenant)
+            return schema.migrate(connection, tenant, by=by, via=via)
 
     def pending(self, tenant: Tenant) -> list[Plan]:
         """What would be done, by scope."""

@@ -63,6 +63,11 @@ class Plan:
     def is_empty(self) -> bool:
         return not self.migrations and not self.verbs
 
+    @property
+    def is_new(self) -> bool:
+        """Whether there was nothing of it."""
+        return bool(self.migrations) and self.migrations[0].number == 1
+
 
 def migrations(kind: str) -> list[Migration]:
     found = []
@@ -76,16 +81,29 @@ def verbs(kind: str) -> str:
     return "\n".join(text for _, text in _files("verbs", kind))
 
 
-def migrate(connection: psycopg.Connection, tenant: Tenant = DEFAULT) -> list[Plan]:
+def migrate(
+    connection: psycopg.Connection,
+    tenant: Tenant = DEFAULT,
+    *,
+    by: str | None = None,
+    via: str = "python",
+) -> list[Plan]:
     """Bring the control schema and one tenant's to what this code needs; all of it or nothing.
 
-    Safe to run from any number of processes at once: they take their turn.
+    Safe to run from any number of processes at once: they take their turn. The default tenant has
+    on record who made another.
     """
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
         plans = _plans(cursor, tenant)
         if not all(plan.is_empty for plan in plans):
             cursor.execute(script(tenant).encode())
+            if tenant != DEFAULT and plans[-1].is_new:
+                cursor.execute(
+                    "SELECT tenure.note(tenure.actor(%s), %s, 'create', 'tenant', %s,"
+                    " NULL, NULL, NULL)",
+                    (by, via, tenant.name),
+                )
         return plans
 
 
@@ -120,7 +138,7 @@ def drop(
         connection.execute(drop_script(DEFAULT).encode())
         return
     if tenant not in tenants(connection):
-        raise NotFound(f"there is no tenant {tenant.name}")
+        raise NotFound(f"there is no tenant {tenant.name!r}")
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
         # Nobody claims one between the look and the drop.

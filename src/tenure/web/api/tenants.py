@@ -44,25 +44,17 @@ async def create_tenant(request: Request) -> Answer:
     """Make a tenant: a schema of its own, where nobody else sees its jobs."""
     behalf = behalf_of(request)
     tenant = Tenant((await body(request, TenantBody)).name)
-    await asyncio.to_thread(behalf.require, "create_tenant")
-    before = await behalf.asend(looking.tenants())
-    await asyncio.to_thread(behalf.client.migrate, tenant)
+    created = await asyncio.to_thread(behalf.create_tenant, tenant)
     [seen] = [one for one in await behalf.asend(looking.tenants()) if one.name == tenant.name]
     where = {"location": place(request, "/api/tenants")}
-    return Answer(seen, 200 if seen in before else 201, where)
+    return Answer(seen, 201 if created else 200, where)
 
 
 @routes.delete("/{name}", **says(Dropped, wrong=(409,), example={"dropped": "acme"}))
 async def drop_tenant(request: Request, name: str, force: bool = False) -> Answer:
     """Delete a tenant with all its jobs; with `force` also while workers hold some."""
     behalf, tenant = behalf_of(request), Tenant(name)
-    await asyncio.to_thread(behalf.require, "drop_tenant")
-    await _refuse_unknown(behalf, tenant)
-    await asyncio.to_thread(
-        lambda: behalf.client.drop_tenant(
-            tenant, force=force, by=behalf.principal.name, via=behalf.principal.via
-        )
-    )
+    await asyncio.to_thread(lambda: behalf.drop_tenant(tenant, force=force))
     return Answer(Dropped(name))
 
 

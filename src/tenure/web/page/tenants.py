@@ -25,8 +25,7 @@ async def list_tenants(request: Request) -> Response:
 async def create_tenant(request: Request) -> Response:
     behalf = behalf_of(request)
     tenant = Tenant(form_of(request).required("name", "a tenant has a name"))
-    await asyncio.to_thread(behalf.require, "create_tenant")
-    await asyncio.to_thread(behalf.client.migrate, tenant)
+    await asyncio.to_thread(behalf.create_tenant, tenant)
     return go_to(request, "/tenants")
 
 
