@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from tenure.config import MOST_ARGS_BYTES, Settings
@@ -163,6 +164,9 @@ def test_a_database_without_the_schema_is_not_ready(
         assert problem(http.get("/readyz"))[0] == 503
         client.migrate()
         assert http.get("/readyz").json() == {"status": "ok"}
+        with psycopg.connect(empty_database, autocommit=True) as owner:
+            owner.execute("DELETE FROM tenure.verbs WHERE scope = 'default'")
+        assert problem(http.get("/readyz"))[0] == 503, "as long as a migration is due"
 
 
 def test_answers_are_neither_stored_nor_guessed_at(ada: Http, store: Store) -> None:

@@ -8,6 +8,7 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
+from tenure.domain.amount import amount
 from tenure.store.calls import controlling, looking
 from tenure.store.results import Pool
 
@@ -88,5 +89,4 @@ def _tell(to: Connection, pool: Pool) -> None:
         to.show.document(pool)
         return
     free = sum(slot.job_id is None for slot in pool.slots)
-    slots = f"{len(pool.slots)} {'slot' if len(pool.slots) == 1 else 'slots'}"
-    to.show.say(f"Pool {pool.name}: {slots}, {free} free.")
+    to.show.say(f"Pool {pool.name}: {amount(len(pool.slots), 'slot')}, {free} free.")

@@ -11,6 +11,7 @@ from tenure.cli.listing import how_far
 from tenure.cli.naming import JobName
 from tenure.cli.printing import Printer, ago, bytes_of, clean, compact, exact, lasting
 from tenure.cli.tree import tasks_below
+from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
 from tenure.store.calls import looking
@@ -108,7 +109,7 @@ def _texts(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def _crashes(job: Job) -> str:
-    return f", {job.crashes} {'crash' if job.crashes == 1 else 'crashes'}" if job.crashes else ""
+    return f", {amount(job.crashes, 'crash', 'crashes')}" if job.crashes else ""
 
 
 def _progress(job: Job) -> str:

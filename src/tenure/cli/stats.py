@@ -1,6 +1,7 @@
 """``tenure stats``: how many jobs there are, and how they are."""
 
 from tenure.cli.connecting import Connection, connected
+from tenure.domain.amount import amount
 from tenure.domain.duration import age
 from tenure.domain.lifecycle import Status
 from tenure.store.calls import looking
@@ -23,7 +24,7 @@ def stats(to: Connection) -> None:
     )
     waits = [it.oldest_seconds for it in seen.queues.values() if it.oldest_seconds is not None]
     to.show.say()
-    to.show.say(f"{seen.total:,} jobs in {len(seen.queues)} queues")
+    to.show.say(f"{amount(seen.total, 'job')} in {amount(len(seen.queues), 'queue')}")
     if waits:
         to.show.say(f"the longest wait of a ready job: {age(max(waits))}")
     to.show.say(

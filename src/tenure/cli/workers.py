@@ -8,6 +8,7 @@ import typer
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
+from tenure.domain.amount import amount
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import looking, working
 from tenure.store.results import Worker
@@ -56,8 +57,7 @@ def drain(
     if to.show.json:
         to.show.document(answer)
         return
-    jobs = len(chosen.jobs)
-    held = "holds no jobs" if not jobs else f"holds {jobs} {'job' if jobs == 1 else 'jobs'}"
+    held = f"holds {amount(len(chosen.jobs), 'job') if chosen.jobs else 'no jobs'}"
     to.show.say(f"Worker {chosen.id} drains; it {held}.")
 
 

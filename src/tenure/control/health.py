@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from tenure.control import judging
 from tenure.control.behalf import Behalf
 from tenure.control.client import Client
-from tenure.control.judging import Finding, fine, warning, wrong
+from tenure.control.judging import Finding, Level, fine, warning, wrong
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import (
@@ -44,7 +44,9 @@ async def ready(client: Client, tenant: Tenant = DEFAULT) -> Finding:
         server = await (await client.astore_of(tenant)).server()
     except TenureError as error:
         return unreachable(error)
-    return judging.of_postgresql(server, time.monotonic() - began)
+    took = time.monotonic() - began
+    schema = await _schema(client, tenant)
+    return schema if schema.level is Level.WRONG else judging.of_postgresql(server, took)
 
 
 def unreachable(error: TenureError) -> Finding:

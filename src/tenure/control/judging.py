@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from tenure.config import Settings
+from tenure.domain.amount import amount
 from tenure.domain.duration import duration, in_words
 from tenure.domain.lifecycle import Rung, State
 from tenure.domain.principal import Role
@@ -149,7 +150,7 @@ def of_leases(lost: Some, settings: Settings) -> Finding:
         return fine("leases", "every running job has a living worker")
     return wrong(
         "leases",
-        f"{_count(lost.jobs, 'running job has', 'running jobs have')} no living worker "
+        f"{amount(lost.jobs, 'running job has', 'running jobs have')} no living worker "
         f"({_ids(lost)})",
         f"any living worker recovers them within {in_words(settings.recover_every)}; "
         f"by hand: tenure recover",
@@ -177,7 +178,7 @@ def of_stops(stops: Sequence[OpenStop], settings: Settings) -> Finding:
         names = ", ".join(f"{stop.cancellation_id} (job {stop.job_id})" for stop in late[:3])
         return wrong(
             "stops",
-            f"{_count(len(late), 'stop is', 'stops are')} overdue: {names}",
+            f"{amount(len(late), 'stop is', 'stops are')} overdue: {names}",
             f"why: tenure job explain {late[0].job_id}",
         )
     return fine("stops", f"{len(stops)} under way, none overdue" if stops else "none under way")
@@ -196,7 +197,7 @@ def of_cleanup(unclean: Some) -> Finding:
         return fine("cleanup", "every job of the last day closed what it had opened")
     return warning(
         "cleanup",
-        f"{_count(unclean.jobs, 'job', 'jobs')} of the last day could not close a resource "
+        f"{amount(unclean.jobs, 'job')} of the last day could not close a resource "
         f"({_ids(unclean)})",
         f"what: tenure job show {unclean.ids[0]}",
     )
@@ -225,7 +226,7 @@ def of_bloat(tables: Sequence[Size]) -> Finding:
             f"the table of jobs has {job.dead:,} dead rows to {job.rows:,} living",
             "see what holds vacuum back, then: VACUUM the table job",
         )
-    return fine("bloat", f"{_count(job.dead, 'dead row', 'dead rows')} to {job.rows:,} living")
+    return fine("bloat", f"{amount(job.dead, 'dead row')} to {job.rows:,} living")
 
 
 def of_retention(ailments: Ailments, settings: Settings) -> Finding:
@@ -236,7 +237,7 @@ def of_retention(ailments: Ailments, settings: Settings) -> Finding:
     }
     size = sum(table.bytes for table in ailments.tables)
     ended = sum(one.jobs for one in ailments.ended.values())
-    told = f"{_count(ended, 'ended job', 'ended jobs')}, {_bytes(size)} in all"
+    told = f"{amount(ended, 'ended job')}, {_bytes(size)} in all"
     late = [state for state, keep in kept.items() if _unpruned(ailments.ended.get(state), keep)]
     if late:
         return warning(
@@ -274,7 +275,7 @@ def of_tokens(tokens: Sequence[Token]) -> Finding:
         names = ", ".join(f"{token.name} ({token.id})" for token in forever[:5])
         return warning(
             "tokens",
-            f"{_count(len(forever), 'admin token never expires', 'admin tokens never expire')}: "
+            f"{amount(len(forever), 'admin token never expires', 'admin tokens never expire')}: "
             f"{names}",
             f"make one with --expires 90d in its place, then: tenure token revoke {forever[0].id}",
         )
@@ -289,10 +290,6 @@ def of_disk(free: int, total: int, folder: str) -> Finding:
     if free < 1 << 30 or free < total / 50:
         return warning("disk", sentence, remedy)
     return fine("disk", sentence)
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _ids(some: Some) -> str:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, Reason, State, Status, Verb, verbs_of
 from tenure.domain.principal import Principal, Role
-from tenure.web.page.words import count
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _resume(job: Job) -> Action:
 def _also(job: Job, below: int, what: str) -> str:
     said = []
     if below:
-        said.append(f"{count(below, 'child', 'children')} will be {what}")
+        said.append(f"{amount(below, 'child', 'children')} will be {what}")
     if job.slots:
-        said.append(f"{count(len(job.slots), 'slot')} released")
+        said.append(f"{amount(len(job.slots), 'slot')} released")
     return f": {', '.join(said)}" if said else ""

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tenure.control.behalf import Behalf
+from tenure.domain.amount import amount
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
 from tenure.web.entrance import BEHALF, path_of
@@ -46,7 +47,7 @@ _environment.filters |= {
         *("size", "number", "pretty", "compact"),
     )
 }
-_environment.globals |= {"count": words.count, "mark": mark, "infinity": float("inf")}
+_environment.globals |= {"amount": amount, "mark": mark, "infinity": float("inf")}
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:

@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from tenure.config import Settings
+from tenure.domain.amount import amount
 from tenure.domain.cancellation import CancellationMember, CancellationRecord, CancellationStep
 from tenure.domain.duration import duration
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Rung, State
-from tenure.web.page.words import count, moment
+from tenure.web.page.words import moment
 
 Mark = Literal["done", "now", "ahead", "skipped", "wrong"]
 
@@ -137,7 +138,7 @@ def _others(record: CancellationRecord, job: Job) -> Iterator[Cell]:
     over = [member for member in others if member.ended_at is not None]
     ended = [member.ended_at for member in over if member.ended_at is not None]
     is_over = len(over) == len(others)
-    said = f"{len(over)} of {count(len(others), 'other job', 'other jobs')} ended"
+    said = f"{len(over)} of {amount(len(others), 'other job')} ended"
     name = "Children" if job.id == (record.task_id or record.job_id) else "Others"
     yield Cell(name, "done" if is_over else "now", said, max(ended) if is_over else None)
 

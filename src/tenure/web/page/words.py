@@ -141,7 +141,3 @@ def pretty(value: Any) -> str:
 
 def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
