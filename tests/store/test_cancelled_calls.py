@@ -1,4 +1,4 @@
-"""A task that is cancelled in a call ends, also when the call ends in an error of its own."""
+"""A task that is cancelled in a call ends as cancelled, however the call itself ends."""
 
 import asyncio
 import os
@@ -7,13 +7,19 @@ import signal
 import psycopg
 import pytest
 
-from tenure.store.store import AsyncStore
+from tenure.store.store import AsyncStore, Store
 from tests.conftest import Connect
 from tests.control.watched import soon
+from tests.factories import make_job
 
-_BACKEND = b"""
+_WAITING = b"""
 SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%show%'
+"""
+_ACTIVE = b"""
+SELECT FROM pg_stat_activity
+WHERE datname = current_database() AND state = 'active' AND query LIKE '%show%'
+  AND pid <> pg_backend_pid()
 """
 
 
@@ -21,12 +27,11 @@ def test_a_cancel_wins_over_the_error_of_a_lost_connection(
     database: str, connect: Connect, sql: psycopg.Connection
 ) -> None:
     async def story() -> None:
-        with connect() as holder, holder.transaction():
+        with connect() as holder:
             holder.execute("LOCK TABLE tenure.job")
             async with AsyncStore(database) as store:
                 call = asyncio.ensure_future(store.show(1))
-                await soon(lambda: sql.execute(_BACKEND).fetchone(), "a call that waits")
-                (backend,) = next(sql.execute(_BACKEND))
+                backend = await waiting_backend(sql)
                 os.kill(backend, signal.SIGSTOP)
                 try:
                     call.cancel()
@@ -39,3 +44,38 @@ def test_a_cancel_wins_over_the_error_of_a_lost_connection(
                 assert isinstance(caught.value.__cause__, psycopg.errors.AdminShutdown)
 
     asyncio.run(story())
+
+
+def test_a_cancel_that_comes_with_a_connection_is_not_lost(
+    database: str, store: Store, connect: Connect, sql: psycopg.Connection
+) -> None:
+    """Cancelled once at every turn of the loop around the one in which it gets the connection."""
+    job = make_job(store)
+
+    async def story() -> None:
+        async with AsyncStore(database) as store:
+            for turns in range(20):
+                with connect() as holder:
+                    holder.execute("LOCK TABLE tenure.job")
+                    others = [asyncio.ensure_future(store.show(job)) for _ in range(8)]
+                    await soon(lambda: len(sql.execute(_WAITING).fetchall()) == 8, "no more")
+                    call = asyncio.ensure_future(store.show(job))
+                    await soon(lambda: store._pool.get_stats()["requests_waiting"] == 1)
+                while sql.execute(_ACTIVE).fetchone():
+                    pass  # their answers come, and the loop does not turn
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if call.done():
+                    assert turns > 3
+                    return
+                call.cancel()
+                await asyncio.gather(*others, call, return_exceptions=True)
+                assert call.cancelled(), f"lost at turn {turns}"
+
+    asyncio.run(story())
+
+
+async def waiting_backend(sql: psycopg.Connection) -> int:
+    await soon(lambda: sql.execute(_WAITING).fetchone(), "a call that waits")
+    (backend,) = next(sql.execute(_WAITING))
+    return int(backend)

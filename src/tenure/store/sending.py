@@ -1,8 +1,10 @@
 """What all who send a call do alike: its words, its tries, and what they make of an error."""
 
+import asyncio
 import random
 import select
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -47,6 +49,30 @@ def explained(call: Call[Any], error: psycopg.Error) -> TenureError:
             f"out{hint if call.verb == 'enqueue' else ''}"
         )
     return fault(error)
+
+
+@contextmanager
+def heeding_cancels() -> Iterator[None]:
+    """Raise a cancel of the task that was lost in here.
+
+    The driver and its pool lose one that comes together with what they wait for, and one after
+    which the connection ends in an error.
+    """
+    before = _cancels()
+    try:
+        yield
+    except Exception as error:
+        if _cancels() > before:
+            raise asyncio.CancelledError from error
+        raise
+    if _cancels() > before:
+        raise asyncio.CancelledError
+
+
+def _cancels() -> int:
+    """How often this task was cancelled so far."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
 
 
 def may_be_gone(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:

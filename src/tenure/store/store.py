@@ -29,6 +29,7 @@ from tenure.store.faults import is_contention, is_outage
 from tenure.store.sending import (
     connect_timeout,
     explained,
+    heeding_cancels,
     may_be_gone,
     options,
     pauses,
@@ -213,19 +214,16 @@ class AsyncStore:
     async def send(self, call: Call[T]) -> T:
         """Carry out a call; again where that is safe."""
         call = call.of(self.tenant)
-        cancels = _cancels()
         for pause in pauses():
             try:
-                async with self._pool.connection() as connection:
-                    cursor = await connection.execute(statement(call), call.values)
-                    row = await cursor.fetchone()
+                with heeding_cancels():
+                    async with self._pool.connection() as connection:
+                        cursor = await connection.execute(statement(call), call.values)
+                        row = await cursor.fetchone()
                 return read(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except (psycopg.Error, PoolTimeout) as error:
-                if _cancels() > cancels:
-                    # The driver waits for the end of a cancelled call, and that was this error.
-                    raise asyncio.CancelledError from error
                 _raise_unless_worth_another_try(call, error, pause)
             await asyncio.sleep(pause or 0)
         raise AssertionError
@@ -307,12 +305,6 @@ class AsyncStore:
     server = _awaited(examining.server)
     ailments = _awaited(examining.ailments)
     stops = _awaited(examining.stops)
-
-
-def _cancels() -> int:
-    """How often this task was cancelled so far."""
-    task = asyncio.current_task()
-    return task.cancelling() if task else 0
 
 
 def _raise_unless_worth_another_try(
