@@ -28,10 +28,12 @@ def test_each_request_is_another() -> None:
 
 def test_a_server_that_refuses_is_not_measured() -> None:
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno")
-        await reader.read()
-        writer.close()
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\nno")
+            await reader.read()
+        finally:
+            writer.close()
 
     async def serve(listening: socket.socket) -> None:
         server = await asyncio.start_server(refuse, sock=listening)
