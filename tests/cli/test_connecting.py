@@ -128,6 +128,22 @@ def test_a_token_is_of_one_tenant_and_sees_no_other(cli: Cli, database: str) -> 
     assert (row["verb"], row["actor"]) == ("refuse", "ada")
 
 
+@pytest.mark.fresh_database
+def test_an_admin_of_the_default_tenant_makes_tokens_of_others(cli: Cli, database: str) -> None:
+    cli("tenant", "create", "acme")
+    root = cli.json("token", "create", "root", "--role", "admin")["secret"]
+    made = cli.json("token", "create", "ada", "--role", "admin", "--of", "acme", "--token", root)
+    assert made["token"]["tenant"] == "acme"
+    assert made["token"]["created_by"] == "root"
+    acme = Cli(database, TENURE_TOKEN=made["secret"])
+    assert acme("token", "create", "vic").code == 0
+    refused = acme("token", "create", "vic", "--of", "default").sentence(12)
+    assert refused == (
+        "ada may not create a token of tenant default; an admin of the default tenant may"
+    )
+    assert "there is no tenant 'x'" in cli("token", "create", "vic", "--of", "x").sentence(10)
+
+
 def test_a_secret_is_shown_once(cli: Cli) -> None:
     made = cli("token", "create", "ada", "--role", "operator", "--expires", "30d")
     assert made.lines[0] == "Token 1: ada is operator of default, for 30d."

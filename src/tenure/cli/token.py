@@ -26,7 +26,7 @@ commands = group(
     commands,
     "create",
     "tenure token create ada --role operator --expires 30d",
-    "tenure token create grafana --role viewer --tenant acme",
+    "tenure token create grafana --of acme",
 )
 @connected
 def create(
@@ -46,10 +46,17 @@ def create(
         str | None,
         typer.Option(metavar="LENGTH", help="How long it lasts: 12h, 30d; else for ever."),
     ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TENANT",
+            help="Whose jobs it is for; else the asker's tenant. An admin of the default one may.",
+        ),
+    ] = None,
 ) -> None:
     """Make a token. It is shown once, and kept by nobody."""
     lifetime = None if expires is None else length(expires, "--expires")
-    secret, token = make_token(to.behalf, name, role, lifetime=lifetime)
+    secret, token = make_token(to.behalf, name, role, tenant=of, lifetime=lifetime)
     if to.show.json:
         to.show.document({"secret": secret, "token": token})
         return
