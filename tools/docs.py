@@ -1,15 +1,31 @@
-"""Write the parts of the documentation that the code already says: verbs, diagram, commands."""
+"""Write what the code already says: verbs, commands, the life of a job, the reference."""
 
 import re
 import sys
 from pathlib import Path
 
-from tenure.domain.lifecycle import diagram
+from tools import links
+from tools.blocks import filled
 from tools.cli_page import commands
+from tools.errors_page import errors_page
+from tools.life_page import life_page
+from tools.metrics_page import metrics_page
+from tools.python_page import python_page
+from tools.settings_page import settings_page
 
 ROOT = Path(__file__).parent.parent
 VERBS = ROOT / "src" / "tenure" / "store" / "verbs"
 PUBLIC = "SECURITY DEFINER"
+
+# Pages of which parts are made, between marks.
+PAGES = {
+    "cli": lambda page: filled(page, "commands", commands()),
+    "life-of-a-job": life_page,
+    "monitoring": metrics_page,
+    "reference/exit-codes": errors_page,
+    "reference/python": python_page,
+    "reference/settings": settings_page,
+}
 
 GROUPS = {
     "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
@@ -67,34 +83,28 @@ def _verb(text: str) -> list[str]:
     return ["```sql", f"tenure.{signature}", "```", "", *words]
 
 
-def life_page(page: str) -> str:
-    made = f"-->\n\n```mermaid\n{diagram().strip()}\n```\n\n<!-- /diagram"
-    return re.sub(r"(?<=`make docs` )-->[\s\S]*?<!-- /diagram", lambda _: made, page)
-
-
-def cli_page(page: str) -> str:
-    made = f"-->\n\n{commands()}\n\n<!-- /commands"
-    return re.sub(r"(?<=`make docs` )-->[\s\S]*?<!-- /commands", lambda _: made, page)
+def pages() -> dict[Path, str]:
+    """Every page that is made, or made in part, as the code says it should be."""
+    made = {ROOT / "docs" / "verbs.md": verbs_page()}
+    for name, make in PAGES.items():
+        path = ROOT / "docs" / f"{name}.md"
+        made[path] = make(path.read_text())
+    return made
 
 
 def main() -> int:
-    """Write the pages, or with --check say whether they are what the code says."""
-    life, cli = ROOT / "docs" / "life-of-a-job.md", ROOT / "docs" / "cli.md"
-    pages = {
-        ROOT / "docs" / "verbs.md": verbs_page(),
-        life: life_page(life.read_text()),
-        cli: cli_page(cli.read_text()),
-    }
-    stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
+    """Write the pages and look at all links; with --check write nothing, and say what is stale."""
+    made = pages()
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
             sys.stderr.write(
                 f"{path.relative_to(ROOT)} is not what the code says; run: make docs\n"
             )
-        return 1 if stale else 0
+        return 1 if stale else links.main()
     for path in stale:
-        path.write_text(pages[path])
-    return 0
+        path.write_text(made[path])
+    return links.main()
 
 
 if __name__ == "__main__":

@@ -50,9 +50,11 @@ class Handle(Generic[R]):
     @property
     def tenant(self) -> str:
         """The name of the tenant whose job it is."""
+        """The name of the tenant whose job it is."""
         return self._tenant.name
 
     def status(self) -> Status:
+        """How it stands, in one word."""
         """How it stands, in one word."""
         return self.job().status
 

@@ -23,6 +23,7 @@ class CancellationStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
+        """Whether the record is closed."""
         return self in _FINAL
 
 
@@ -32,6 +33,8 @@ _FINAL = frozenset(
 
 
 class CancellationStep(msgspec.Struct, frozen=True):
+    """One step of a stop, and when it was taken."""
+
     step_name: str
     status: str  # pending, in_progress, completed or failed
     started_at: datetime | None

@@ -75,6 +75,7 @@ class Context:
 
     @property
     def job(self) -> "CurrentJob":
+        """The job that runs: id, task, tenant, queue, key, owner, target, slots and so on."""
         return CurrentJob(self._attempt)
 
     @property
@@ -84,6 +85,7 @@ class Context:
 
     @property
     def is_last_attempt(self) -> bool:
+        """Whether no other attempt follows if this one fails."""
         return self._attempt.work.attempt >= self._attempt.work.max_attempts
 
     @property
@@ -99,6 +101,7 @@ class Context:
 
     @property
     def stop_reason(self) -> str | None:
+        """Why it is to stop, as whoever asked for it said; none while nobody has."""
         return self._attempt.orders.reason if self._attempt.orders else None
 
     def raise_if_cancelled(self) -> None:
@@ -117,6 +120,7 @@ class Context:
     # What it says.
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """How far it is, for whoever looks at the job; the newest word counts."""
         told: dict[str, JSON] = {"done": done}
         if total is not None:
             told["total"] = total

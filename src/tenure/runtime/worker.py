@@ -84,6 +84,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
+        """The process of the keeper, once it is started."""
         return self._process.pid if self._process is not None else None
 
     async def drain(self, grace: timedelta | str | float | None = None) -> ExitCode | None:

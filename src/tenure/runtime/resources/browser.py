@@ -33,6 +33,7 @@ class BrowserResourceManager(ResourceManager):
         self.pid = pid
 
     def add_context(self, context: Any) -> Any:
+        """Close this one too; gives it back."""
         self.contexts.append(context)
         return context
 

@@ -39,6 +39,7 @@ class HTTPResourceManager(ResourceManager):
 
     @property
     def active_requests(self) -> int:
+        """How many requests are under way, responses that are still being read included."""
         return len(self._tracked) + sum(not body.is_closed for body in list(self._bodies))
 
     def is_active(self) -> bool:

@@ -30,6 +30,7 @@ class Registry:
 
     @property
     def resources(self) -> list[ResourceManager]:
+        """What is registered now, each as its manager."""
         return [entry.manager for entry in self._entries]
 
     @property
@@ -38,6 +39,7 @@ class Registry:
         return [entry.again for entry in self._entries if entry.again is not None]
 
     def register_resource(self, resource: ResourceManager) -> None:
+        """The same as ``add``, for a manager."""
         self.add(resource)
 
     def add(

@@ -1,0 +1,136 @@
+"""Every name of ours in the table of names exists."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from tenure import config
+from tenure.app import TaskOptions
+from tenure.cli.main import app as commands
+from tenure.config import Settings
+from tenure.control.cancellation import Manner
+from tenure.control.client import Client
+from tenure.control.following import CancelOptions
+from tenure.control.placing import WrittenPlacing
+from tenure.domain.job import Job
+from tenure.domain.lifecycle import Status
+from tenure.observe.series import SERIES
+from tenure.runtime.resources import CleanupReport
+from tenure.web import create_app
+from tests.workers import ROOT
+
+PAGE = (ROOT / "docs" / "names.md").read_text()
+HOMES = (
+    *("tenure", "tenure.control", "tenure.runtime.resources", "tenure.runtime.worker"),
+    *("tenure.store.store", "tenure.domain.lifecycle", "tenure.errors", "tenure.config"),
+    "tenure.contrib",
+)
+
+_ROW = re.compile(r"^\| (?!theirs|---)(.+?) \| (.*?) \| (.*?) ?\|$", re.MULTILINE)
+_NAME = re.compile(r"(?:(\b[a-z]+) )?`([^`]+)`")
+
+
+def names() -> list[tuple[str, str]]:
+    """What stands in the column *ours*: the kind of each name, and the name."""
+    _, *systems = PAGE.split("| theirs | ours | otherwise, and why |")
+    assert len(systems) == 5
+    return [
+        found
+        for system in systems
+        for row in _ROW.findall(system)
+        for found in _NAME.findall(row[1])
+    ]
+
+
+def is_in_python(name: str) -> bool:
+    first, *rest = name.split(".")
+    for home in HOMES:
+        found: Any = getattr(import_module(home), first, None)
+        if found is None and home == "tenure.contrib":
+            found = import_module(f"{home}.alembic") if first == "alembic" else None
+        if found is not None:
+            return _has(found, rest)
+    return False
+
+
+def _has(found: Any, rest: list[str]) -> bool:
+    for part in rest:
+        if not hasattr(found, part):
+            # What only an instance has: the source says so.
+            return f"self.{part}" in inspect.getsource(found)
+        found = getattr(found, part)
+    return True
+
+
+@cache
+def routes() -> frozenset[str]:
+    told = create_app(Client("postgresql://nowhere")).openapi()
+    return frozenset(
+        f"{method.upper()} {path}" for path, methods in told["paths"].items() for method in methods
+    )
+
+
+def is_a_command(text: str) -> bool:
+    program, *words = text.split()
+    found: Any = typer.main.get_command(commands)
+    for word in words:
+        if word.startswith("--"):
+            continue
+        if word not in getattr(found, "commands", {}):
+            return False
+        found = found.commands[word]
+    known = {name for param in found.params for name in (*param.opts, *param.secondary_opts)}
+    return program == "tenure" and {word for word in words if word.startswith("--")} <= known
+
+
+@cache
+def alerts() -> frozenset[str]:
+    rules = yaml.safe_load((ROOT / "deploy" / "prometheus" / "tenure.rules.yml").read_text())
+    return frozenset(rule["alert"] for group in rules["groups"] for rule in group["rules"])
+
+
+OPTIONS = {
+    name
+    for options in (TaskOptions, WrittenPlacing, CancelOptions, Manner)
+    for name in options.__annotations__
+}
+VERBS = {path.stem for path in (ROOT / "src" / "tenure" / "store" / "verbs").glob("*/*.sql")}
+EXISTS: Mapping[str, Callable[[str], bool]] = {
+    "": is_in_python,
+    "verb": VERBS.__contains__,
+    "setting": Settings.names().__contains__,
+    "metric": SERIES.__contains__,
+    "command": is_a_command,
+    "route": lambda name: name in routes(),
+    "status": lambda name: name in set(Status),
+    "column": set(Job.__struct_fields__).__contains__,
+    "option": OPTIONS.__contains__,
+    "key": CleanupReport.__annotations__.__contains__,
+    "alert": lambda name: name in alerts(),
+    "variable": lambda name: name == config.SHUTDOWN_GRACE,
+    "folder": lambda name: (ROOT / name).is_dir(),
+}
+
+
+def test_every_name_of_ours_exists() -> None:
+    told = names()
+    assert len(told) > 200
+    assert [f"{kind} {name}" for kind, name in told if not EXISTS[kind](name)] == []
+
+
+@pytest.mark.parametrize("kind", EXISTS)
+def test_a_name_that_is_not_there_is_noticed(kind: str) -> None:
+    assert not EXISTS[kind]("tenure no-such-thing" if kind == "command" else "no_such_thing")
+
+
+def test_a_name_that_is_gone_from_its_class_is_noticed() -> None:
+    assert is_in_python("Handle.cancel")
+    assert not is_in_python("Handle.cancel_softly")
+    assert not is_a_command("tenure job cancel --softly")

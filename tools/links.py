@@ -1,0 +1,82 @@
+"""Whether every link of the pages leads to a file that is there, and to a heading in it."""
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|<(?:img|a) [^>]*(?:src|href)=\"([^\"]+)\"")
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def pages() -> list[Path]:
+    return [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+    ]
+
+
+def broken(page: Path) -> Iterator[str]:
+    """The links of a page that lead nowhere; those to other sites are not looked at."""
+    for found in _LINK.finditer(_CODE.sub("", page.read_text())):
+        link = found[1] or found[2]
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        place = (page.parent / path).resolve() if path else page
+        if not place.exists() or (anchor and anchor not in anchors(place)):
+            yield link
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """The headings of a page as links call them; the second of a name is ``name-1``."""
+    if page.suffix != ".md":
+        return frozenset()
+    found: list[str] = []
+    for heading in _HEADING.findall(
+        re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    ):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        earlier = sum(
+            it == name or re.fullmatch(rf"{re.escape(name)}-\d+", it) is not None for it in found
+        )
+        found.append(f"{name}-{earlier}" if earlier else name)
+    return frozenset(found)
+
+
+def unreached() -> list[Path]:
+    """Pages of the documentation to which nothing leads from its map."""
+    start = ROOT / "docs" / "index.md"
+    seen, left = {start}, [start]
+    while left:
+        page = left.pop()
+        for found in _LINK.finditer(page.read_text()):
+            link = (found[1] or found[2]).partition("#")[0]
+            place = (page.parent / link).resolve()
+            if link.endswith(".md") and "://" not in link and place.exists() and place not in seen:
+                seen.add(place)
+                left.append(place)
+    return [page for page in sorted((ROOT / "docs").rglob("*.md")) if page not in seen]
+
+
+def main() -> int:
+    complaints = [
+        f"{page.relative_to(ROOT)}: {link} leads nowhere"
+        for page in pages()
+        for link in broken(page)
+    ]
+    complaints += [f"{page.relative_to(ROOT)}: no page leads here" for page in unreached()]
+    for complaint in complaints:
+        sys.stderr.write(f"{complaint}\n")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

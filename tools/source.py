@@ -1,0 +1,129 @@
+"""What the source says beside its code: the comments behind fields, and signatures as written."""
+
+import ast
+import inspect
+import io
+import textwrap
+import tokenize
+from dataclasses import dataclass
+from typing import Any
+
+MOST_COLUMNS = 96
+
+
+@dataclass(frozen=True)
+class Field:
+    """A line of a class body: ``name: kind = default  # meaning``."""
+
+    name: str
+    kind: str
+    default: str
+    meaning: str
+    group: str  # the comment above it that ends in a full stop, as a heading
+
+
+def fields_of(cls: type) -> list[Field]:
+    """The fields of a class with the comments behind them, in the order of the source."""
+    source = _source(cls)
+    comments, headings = _comments(source)
+    found, group = [], ""
+    for node in _body(source):
+        group = headings.get(node.lineno - 1, group)
+        meaning = comments.get(node.end_lineno or node.lineno, "")
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=value):
+                default = "" if value is None else ast.unparse(value)
+                found.append(Field(name, ast.unparse(kind), default, meaning, group))
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.append(Field(name, "", ast.unparse(value), meaning, group))
+    return [field for field in found if not field.name.startswith("_")]
+
+
+def attributes_of(cls: type) -> list[Field]:
+    """What ``__init__`` gives an instance, with the comments behind it."""
+    source = _source(cls)
+    comments, _ = _comments(source)
+    found = []
+    for node in ast.walk(next(n for n in _body(source) if _named(n) == "__init__")):
+        match node:
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                if isinstance(target, ast.Attribute) and not target.attr.startswith("_"):
+                    meaning = comments.get(node.end_lineno or node.lineno, "")
+                    found.append(Field(target.attr, "", "", meaning, ""))
+    return found
+
+
+def signature_of(function: Any) -> str:
+    """``name(a: int, b: str = "x") -> int``, as it was written, without ``self``."""
+    [node] = ast.parse(_source(inspect.unwrap(function))).body
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    arguments = _arguments(node.args)
+    returns = f" -> {ast.unparse(node.returns).strip(chr(39))}" if node.returns else ""
+    begin = "await " if isinstance(node, ast.AsyncFunctionDef) and not _yields(node) else ""
+    short = f"{begin}{node.name}({', '.join(arguments)}){returns}"
+    if len(short) <= MOST_COLUMNS:
+        return short
+    lines = "".join(f"    {argument},\n" for argument in arguments)
+    return f"{begin}{node.name}(\n{lines}){returns}"
+
+
+def text_of(thing: Any) -> str:
+    """Its docstring in Markdown, a paragraph to a line."""
+    paragraphs = inspect.cleandoc(thing.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(it.split()) for it in paragraphs).replace("``", "`")
+
+
+def _arguments(args: ast.arguments) -> list[str]:
+    plain = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(plain) - len(args.defaults)) + list(args.defaults)
+    said = [
+        _argument(arg, default)
+        for arg, default in zip(plain, defaults, strict=True)
+        if arg.arg not in ("self", "cls")
+    ]
+    if args.vararg:
+        said.append(f"*{_argument(args.vararg, None)}")
+    elif args.kwonlyargs:
+        said.append("*")
+    said += [_argument(*it) for it in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    if args.kwarg:
+        said.append(f"**{_argument(args.kwarg, None)}")
+    return said
+
+
+def _argument(arg: ast.arg, default: ast.expr | None) -> str:
+    kind = "" if arg.annotation is None else ast.unparse(arg.annotation).replace("'", "")
+    told = f"{arg.arg}: {kind}" if kind else arg.arg
+    if default is None:
+        return told
+    return f"{told} = {ast.unparse(default)}" if kind else f"{told}={ast.unparse(default)}"
+
+
+def _comments(source: str) -> tuple[dict[int, str], dict[int, str]]:
+    """Comments behind code and comments on lines of their own, by line."""
+    behind: dict[int, str] = {}
+    alone: dict[int, str] = {}
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and "noqa" not in token.string:
+            text = token.string.removeprefix("#").strip()
+            place = alone if token.line.strip().startswith("#") else behind
+            place[token.start[0]] = text
+    return behind, alone
+
+
+def _source(thing: Any) -> str:
+    return textwrap.dedent(inspect.getsource(thing))
+
+
+def _body(source: str) -> list[ast.stmt]:
+    [node] = ast.parse(source).body
+    assert isinstance(node, ast.ClassDef)
+    return node.body
+
+
+def _named(node: ast.stmt) -> str:
+    return node.name if isinstance(node, ast.FunctionDef) else ""
+
+
+def _yields(node: ast.AST) -> bool:
+    return any(isinstance(it, (ast.Yield, ast.YieldFrom)) for it in ast.walk(node))
