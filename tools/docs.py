@@ -41,12 +41,13 @@ GROUPS = {
         *("set_policy", "drop_policy", "bulk_stop"),
     ),
     "Keeping house": (
-        *("recover", "bury", "prune", "prune_records", "admit"),
+        *("recover", "bury", "prune", "prune_records", "roll_up", "admit"),
         *("enforce_policies", "advance_bulk", "discards", "discarded"),
     ),
     "Looking": (
-        *("show", "list_jobs", "explain", "statistics", "totals", "cancellation", "cancellations"),
-        *("trail", "kept", "pools", "workers", "stops", "ailments", "server"),
+        *("show", "list_jobs", "explain", "statistics", "totals", "history"),
+        *("cancellation", "cancellations", "trail", "kept", "pools", "workers", "stops"),
+        *("ailments", "server"),
         *("targets", "strategies", "tokens", "principal", "whoami", "tenants", "movements"),
         *("policies", "bulk_preview", "bulk", "bulks"),
     ),

@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.promotion import PROMOTION
 from tests.mutants.records import RECORDS
 from tests.mutants.rights import RIGHTS
+from tests.mutants.rollups import ROLLUPS
 from tests.mutants.rules import RULES
 from tests.mutants.stops import STOPS
 
@@ -21,6 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *RECORDS,
     *RIGHTS,
     *RULES,
+    *ROLLUPS,
 )
 
 

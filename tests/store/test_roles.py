@@ -34,6 +34,7 @@ LOOKING = {
     "principal",
     "whoami",
     "totals",
+    "history",
     "movements",
     "stops",
     "ailments",
@@ -57,6 +58,7 @@ MAY: dict[Kind, set[str]] = {
     "worker": {"register", "renew", "leave", "claim", "held", "finish", "crash", "release"}
     | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"}
     | {"waiting_priority", "end_session", "completed", "enforce_policies", "advance_bulk"}
+    | {"roll_up"}
     | {"discards", "discarded"},
 }
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
@@ -100,10 +102,12 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "refuse": lambda s, _: s.refuse("stop", "no"),
     "recover": lambda s, _: s.recover(),
     "prune": lambda s, _: s.prune({State.COMPLETED: timedelta(days=1)}),
+    "roll_up": lambda s, _: s.roll_up(),
     "show": lambda s, job: s.show(job),
     "list_jobs": lambda s, _: s.list_jobs(),
     "explain": lambda s, job: s.explain(job),
     "statistics": lambda s, _: s.statistics(),
+    "history": lambda s, _: s.history(),
     "cancellation": lambda s, _: s.cancellation("cancel-000001"),
     "cancellations": lambda s, _: s.cancellations(),
     "trail": lambda s, _: s.trail(),

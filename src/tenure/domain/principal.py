@@ -66,6 +66,7 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
                 "close_record",
                 "prune",
                 "prune_records",
+                "roll_up",
             ],
             Role.ADMIN,
         ),

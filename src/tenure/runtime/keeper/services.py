@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 PRUNE_EVERY = timedelta(minutes=10)
+ROLL_UP_EVERY = timedelta(minutes=1)
 LOOKS = 8  # by workers for the artifacts of a job, before what nobody found counts as gone
 
 
@@ -118,6 +119,19 @@ class Policies:
                 more = enforced.more
 
 
+class Rollups:
+    """Counts what ended, for the history; a fleet counts once."""
+
+    def __init__(self, keeper: "Keeper") -> None:
+        self._keeper = keeper
+
+    async def run_once(self) -> None:
+        for store in self._keeper.stores:
+            more = True
+            while more:
+                more = (await store.roll_up(every=ROLL_UP_EVERY / 2)).more
+
+
 class Bulks:
     """Carries on bulk stops that somebody began."""
 
@@ -161,8 +175,9 @@ class Discards:
 
 
 def chores(keeper: "Keeper") -> Iterator[tuple[str, timedelta, Callable[[], Awaitable[object]]]]:
-    """What policies and stops leave to be done: a name, how often, and what."""
+    """What nobody waits for: a name, how often, and what."""
     often = keeper.settings.policies_every
+    yield "rollups", ROLL_UP_EVERY, Rollups(keeper).run_once
     yield "policies", often, Policies(keeper).run_once
     yield "bulks", often, Bulks(keeper).run_once
     yield "discards", often, Discards(keeper).run_once

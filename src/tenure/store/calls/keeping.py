@@ -9,6 +9,7 @@ from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, as_list, of_job
 from tenure.store.new_jobs import as_json
 from tenure.store.results import Pruned, PrunedRecords, Recovery
+from tenure.store.rollups import RolledUp
 from tenure.store.ruled import Bulk, Discard, Enforced
 
 
@@ -66,6 +67,19 @@ def prune_records(
             "keep_audit": Argument(keep_audit, "interval"),
         },
         answer(PrunedRecords),
+        safe=True,
+    )
+
+
+def roll_up(
+    *,
+    every: timedelta = timedelta(0),
+    slice: timedelta = timedelta(minutes=1),  # noqa: A002
+) -> Call[RolledUp]:
+    return Call(
+        "roll_up",
+        {"every": Argument(every, "interval"), "slice": Argument(slice, "interval")},
+        answer(RolledUp),
         safe=True,
     )
 

@@ -25,6 +25,7 @@ from tenure.store.results import (
     Token,
     Worker,
 )
+from tenure.store.rollups import History
 from tenure.store.ruled import Bulk, BulkPreview, Policy
 from tenure.store.totals import Totals
 
@@ -59,6 +60,25 @@ def statistics() -> Call[Statistics]:
 def totals(grace: timedelta = timedelta(seconds=30)) -> Call[Totals]:
     """What metrics are made of; ``grace`` is that of stops which do not say."""
     return Call("totals", {"grace": Argument(grace, "interval")}, answer(Totals), safe=True)
+
+
+def history(
+    span: timedelta = timedelta(hours=24),
+    *,
+    step: timedelta | None = None,
+    queue: str | None = None,
+) -> Call[History]:
+    """What ended in the last ``span``; of one queue, or of all."""
+    return Call(
+        "history",
+        {
+            "span": Argument(span, "interval"),
+            "step": Argument(step, "interval"),
+            "queue": Argument(queue, "text"),
+        },
+        answer(History),
+        safe=True,
+    )
 
 
 def cancellation(name: str | None = None, *, job: int | None = None) -> Call[CancellationRecord]:

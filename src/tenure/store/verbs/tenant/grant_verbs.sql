@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenant.grant_verbs(role_name text, kind text) RETURNS
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- The last two are what the view is made of: PostgreSQL asks its reader for them.
-    looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'totals', 'cancellation', 'cancellations', 'movements',
+    looking CONSTANT text[] := ARRAY['show', 'list_jobs', 'explain', 'statistics', 'totals', 'history', 'cancellation', 'cancellations', 'movements',
         'trail', 'kept', 'pools', 'workers', 'targets', 'strategies', 'policies', 'bulk', 'bulks', 'bulk_preview', 'stops', 'ailments',
         'server', 'principal', 'whoami', 'cancellation_name', 'status'];
     own     CONSTANT text[] := ARRAY['enqueue', 'enqueue_many', 'queue', 'stop', 'resume', 'clear', 'rerun', 'rollback', 'refuse',
@@ -17,7 +17,7 @@ DECLARE
             'set_strategy', 'drop_strategy']
         WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
             'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show', 'waiting_priority', 'end_session', 'completed',
-            'enforce_policies', 'advance_bulk', 'discards', 'discarded']
+            'roll_up', 'enforce_policies', 'advance_bulk', 'discards', 'discarded']
     END;
     -- In the control schema only what belongs to all tenants; what decides about all of them is the default tenant's.
     shared  CONSTANT text[] := ARRAY['register', 'renew', 'leave', 'workers', 'server', 'status', 'principal'];

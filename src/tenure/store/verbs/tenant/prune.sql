@@ -10,6 +10,9 @@ CREATE OR REPLACE FUNCTION tenant.prune(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
+    -- What is not rolled up yet stays until it is; what is older than a day never will be.
+    counted CONSTANT timestamptz := coalesce((
+        SELECT greatest(r.until, moment - interval '25 hours') FROM tenant.rolled_up AS r), 'infinity');
     roots   bigint[];
     gone    bigint[];
     events  integer := 0;
@@ -19,7 +22,7 @@ BEGIN
     END IF;
     roots := ARRAY(SELECT j.id FROM tenant.job AS j
         WHERE j.parent_id IS NULL AND j.ended_at < moment - (SELECT min(k.value::interval) FROM jsonb_each_text(keep) AS k)
-          AND j.ended_at < moment - (keep ->> j.state::text)::interval
+          AND j.ended_at < moment - (keep ->> j.state::text)::interval AND j.ended_at < counted
           AND NOT EXISTS (
             WITH RECURSIVE tree AS (
                 SELECT j.id, j.state, j.ended_at, j.blocks
@@ -27,7 +30,7 @@ BEGIN
                 SELECT c.id, c.state, c.ended_at, c.blocks FROM tree CROSS JOIN LATERAL (
                     SELECT o.* FROM tenant.job AS o WHERE o.parent_id = tree.id OFFSET 0) AS c
             )
-            SELECT FROM tree WHERE tree.blocks OR tree.ended_at IS NULL
+            SELECT FROM tree WHERE tree.blocks OR tree.ended_at IS NULL OR tree.ended_at >= counted
                 OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)
                 OR EXISTS (SELECT FROM tenant.edge AS e JOIN tenant.job AS d ON d.id = e.job_id
                            WHERE e.needs_id = tree.id AND d.root_id <> j.id AND d.state NOT IN ('completed', 'cancelled'))

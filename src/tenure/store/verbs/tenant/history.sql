@@ -1,0 +1,60 @@
+-- What ended in the last "span", in buckets of a "step": how many jobs and how, and half and 95 % of them
+-- waited and ran for no longer than. For each bucket, for each queue, and for all; or of one queue alone.
+--
+-- Percentiles are of the whole that they stand beside, exact but for the twentieth that a bin is wide. What
+-- is not rolled up yet is counted here, ten minutes of it at the most: between "counted_until" and then,
+-- nothing is known while some transaction is open for longer, or nobody has rolled up.
+CREATE OR REPLACE FUNCTION tenant.history(
+    span interval DEFAULT '24 hours', step interval DEFAULT NULL, queue text DEFAULT NULL
+) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+DECLARE
+    moment  CONSTANT timestamptz := tenure.now();
+    length  CONSTANT interval := coalesce(step, CASE WHEN span <= interval '6 hours' THEN '5 minutes' ELSE '15 minutes' END::interval);
+    counted CONSTANT timestamptz := (SELECT r.until FROM tenant.rolled_up AS r);
+    latest  timestamptz;
+    first   timestamptz;
+    answer  json;
+BEGIN
+    IF span IS NULL OR span NOT BETWEEN interval '5 minutes' AND interval '24 hours' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the history is told of 5 minutes to 24 hours';
+    ELSIF length NOT BETWEEN interval '5 minutes' AND span OR date_part('epoch', length)::numeric % 300 <> 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a step of the history is 5 minutes or a multiple of them, and no longer than all of it';
+    END IF;
+    latest := date_bin(length, moment, 'epoch');
+    first := latest - (ceil(date_part('epoch', span) / date_part('epoch', length)) - 1) * length;
+
+    WITH found AS (
+        SELECT r.* FROM tenant.rollup AS r WHERE r.at >= first
+        UNION ALL
+        SELECT e.* FROM tenant.ends_between(greatest(counted, first, moment - interval '10 minutes'), moment) AS e
+    ), summed AS (
+        SELECT b.at, b.queue, b.kind, b.bin, sum(b.n) AS n FROM (
+            SELECT date_bin(length, f.at, 'epoch') AS at, f.queue, f.kind, f.bin, f.n FROM found AS f
+            WHERE history.queue IS NULL OR f.queue = history.queue) AS b
+        GROUP BY GROUPING SETS ((b.at, b.kind, b.bin), (b.queue, b.kind, b.bin), (b.kind, b.bin))
+    ), ranked AS (
+        SELECT s.*, sum(s.n) OVER (PARTITION BY s.at, s.queue, s.kind ORDER BY s.bin) AS upto,
+            sum(s.n) OVER (PARTITION BY s.at, s.queue, s.kind) AS whole
+        FROM summed AS s
+    ), told AS MATERIALIZED (
+        SELECT r.at, r.queue, jsonb_build_object(
+            'completed', coalesce(sum(r.n) FILTER (WHERE r.kind = 'completed'), 0),
+            'failed', coalesce(sum(r.n) FILTER (WHERE r.kind = 'failed'), 0),
+            'cancelled', coalesce(sum(r.n) FILTER (WHERE r.kind = 'cancelled'), 0),
+            'wait_p50', tenant.rollup_seconds(min(r.bin) FILTER (WHERE r.kind = 'wait' AND r.upto >= 0.5 * r.whole)),
+            'wait_p95', tenant.rollup_seconds(min(r.bin) FILTER (WHERE r.kind = 'wait' AND r.upto >= 0.95 * r.whole)),
+            'run_p50', tenant.rollup_seconds(min(r.bin) FILTER (WHERE r.kind = 'run' AND r.upto >= 0.5 * r.whole)),
+            'run_p95', tenant.rollup_seconds(min(r.bin) FILTER (WHERE r.kind = 'run' AND r.upto >= 0.95 * r.whole))) AS ends
+        FROM ranked AS r GROUP BY r.at, r.queue
+    )
+    SELECT json_build_object('since', first, 'until', moment, 'step_seconds', date_part('epoch', length), 'counted_until', counted,
+        'total', coalesce((SELECT t.ends FROM told AS t WHERE t.at IS NULL AND t.queue IS NULL), '{}'),
+        'buckets', (SELECT json_agg(coalesce(t.ends, '{}') || jsonb_build_object('at', b.at) ORDER BY b.at)
+            FROM generate_series(first, latest, length) AS b(at) LEFT JOIN told AS t ON t.at = b.at AND t.queue IS NULL),
+        'queues', (SELECT coalesce(json_agg(t.ends || jsonb_build_object('queue', t.queue) ORDER BY t.queue), '[]')
+            FROM told AS t WHERE t.at IS NULL AND t.queue IS NOT NULL))
+    INTO answer;
+    RETURN answer;
+END $$;

@@ -1,0 +1,76 @@
+"""Guards of the rollups: each end is counted, and counted once."""
+
+from tests.mutants.mutant import Mutant, mutant
+
+ROLLUPS: tuple[Mutant, ...] = (
+    mutant(
+        "what is not committed yet counts as settled",
+        "roll_up",
+        "IF open >= mine THEN",
+        "IF true THEN",
+        "rollups::test_a_job_that_commits_late_is_not_lost",
+    ),
+    mutant(
+        "a mark is settled whoever is still under way",
+        "roll_up",
+        "ELSIF ours.marked_by IS NULL OR open >= ours.marked_by OR ours.marked_by > mine THEN",
+        "ELSE",
+        "rollups::test_a_job_that_commits_late_is_not_lost",
+    ),
+    mutant(
+        "a mark is settled only when nobody at all is under way",
+        "roll_up",
+        "OR open >= ours.marked_by OR",
+        "OR",
+        "rollups::test_a_mark_is_kept_until_it_is_settled",
+    ),
+    mutant(
+        "a mark of another server is waited for",
+        "roll_up",
+        "OR ours.marked_by > mine",
+        "",
+        "rollups::test_a_mark_of_another_server_holds_up_nothing",
+    ),
+    mutant(
+        "a moment is marked later than the transaction began",
+        "roll_up",
+        "tenure.now() - (clock_timestamp() - transaction_timestamp())",
+        "tenure.now() + interval '5 seconds'",
+        "rollups::test_a_caller_in_a_transaction_of_its_own_marks_no_later_than_it_began",
+    ),
+    mutant(
+        "two count the same",
+        "roll_up",
+        "SELECT r.* INTO ours FROM tenant.rolled_up AS r FOR UPDATE SKIP LOCKED;",
+        "SELECT r.* INTO ours FROM tenant.rolled_up AS r;",
+        "rollups::test_two_who_count_at_once_count_each_end_once",
+    ),
+    mutant(
+        "a fleet counts all the time",
+        "roll_up",
+        "ours.looked_at > began - every",
+        "false",
+        "rollups::test_a_fleet_looks_once",
+    ),
+    mutant(
+        "old buckets stay",
+        "roll_up",
+        "DELETE FROM tenant.rollup AS r WHERE r.at < oldest;",
+        "",
+        "rollups::test_what_is_older_than_a_day_is_forgotten",
+    ),
+    mutant(
+        "an attempt of before tells the times of a job that failed without a start",
+        "ends_between",
+        "AND j.started_at >= j.run_at",
+        "AND j.started_at IS NOT NULL",
+        "rollups::test_a_job_that_failed_while_it_waited_for_its_retry_has_no_times",
+    ),
+    mutant(
+        "jobs are pruned before they are counted",
+        "prune",
+        "AND j.ended_at < counted",
+        "",
+        "rollups::test_nothing_is_pruned_before_it_was_counted",
+    ).and_also("OR tree.ended_at >= counted", ""),
+)
