@@ -50,7 +50,7 @@ def list_pools(
     to.show.table(
         ("pool", "slot", "job", "held"),
         (
-            (it.name, slot and slot.name, slot and slot.job_id, slot and ago(slot.held_at))
+            (_named(it), slot and slot.name, slot and slot.job_id, slot and ago(slot.held_at))
             for it in pools
             for slot in it.slots or (None,)
         ),
@@ -82,6 +82,10 @@ def release(
 ) -> None:
     """Take a slot from the job that holds it; one that runs has to be stopped first."""
     _tell(to, to.send(controlling.release_slot(pool, slot, reason=reason)))
+
+
+def _named(pool: Pool) -> str:
+    return f"{pool.name} (paused)" if pool.paused else pool.name
 
 
 def _tell(to: Connection, pool: Pool) -> None:

@@ -242,6 +242,7 @@ class Slot(msgspec.Struct, frozen=True):
 class Pool(msgspec.Struct, frozen=True):
     name: str
     created_at: datetime
+    paused: bool
     slots: tuple[Slot, ...]
 
 

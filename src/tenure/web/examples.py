@@ -157,6 +157,7 @@ TARGET: dict[str, Any] = {
 POOL: dict[str, Any] = {
     "name": "trees",
     "created_at": WHEN,
+    "paused": False,
     "slots": [{"name": "oak", "job_id": 42, "held_at": WHEN}],
 }
 WORKER: dict[str, Any] = {

@@ -1,10 +1,15 @@
 """Whatever somebody writes anywhere is shown, and does nothing."""
 
 from datetime import timedelta
+from os import urandom
 from urllib.parse import quote
+from uuid import uuid4
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung
+from tenure.domain.principal import Role
+from tenure.domain.tenant import DEFAULT
+from tenure.store.calls import controlling
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.store import Store
 from tests.factories import Worker, make_worker, promote
@@ -79,29 +84,51 @@ ATTRIBUTES = [
     f"\u202e<script>{_RUN}</script>",
 ]
 STRINGS = [*SCRIPTS, *TAGS, *ATTRIBUTES]
+MOST = 190  # characters in a name of anything
+
+
+def together(strings: list[str]) -> list[str]:
+    """Several of them in one text, so that fewer pages have to be looked at."""
+    joined = [""]
+    for text in strings:
+        if len(joined[-1]) + len(text) >= MOST:
+            joined.append("")
+        joined[-1] = f"{joined[-1]} {text}" if joined[-1] else text
+    return joined
+
+
+TEXTS = together(STRINGS)
 EVIL = {"object", "embed", "iframe", "base", "style", "img", "video", "audio", "math", "marquee"}
 
 
 def test_there_are_sixty_of_them() -> None:
     assert len(set(STRINGS)) == 60
+    whole = " ".join(TEXTS)
+    assert all(text in whole for text in STRINGS)
 
 
 def test_nothing_that_somebody_writes_is_live(store: Store, root: Visitor) -> None:
     worker = make_worker(store, timedelta(hours=1))
     plain = [tags_of(root.sees(path)) for path in filled(store, worker, "plain")]
-    for text in STRINGS:
+    for text in TEXTS:
         for path, as_plain in zip(filled(store, worker, text), plain, strict=True):
             page = root.sees(path)
             assert tags_of(page) == as_plain, (path, text)
             assert text in "".join(texts(page)), "it is shown as it was written"
-    for path in ("/", "/jobs", "/cancellations", "/queues", "/targets", "/workers", "/pools"):
+    for path in ("/", "/jobs", "/cancellations", "/queues", "/targets", "/pools", "/bulks"):
         tags_of(root.sees(path))
+    for path in ("/policies", "/strategies", "/tokens", "/workers"):
+        page = root.sees(path)
+        tags_of(page)
+        shown = "".join(texts(page))
+        for text in TEXTS:
+            assert named(text) in shown, (path, text)
     for below in range(1, 1000, 50):
         tags_of(root.sees(f"/audit?below={below}"))
 
 
 def test_nothing_that_is_asked_for_is_live(root: Visitor) -> None:
-    for text in STRINGS:
+    for text in TEXTS:
         written = quote(text, safe="")
         page = root.sees(f"/jobs?queue={written}&text={written}&since=2030-01-01")
         tags_of(page)
@@ -115,7 +142,7 @@ def test_nothing_that_is_asked_for_is_live(root: Visitor) -> None:
 
 
 def test_nothing_that_is_to_come_after_the_login_is_live(http: Http) -> None:
-    for text in STRINGS:
+    for text in TEXTS:
         tags_of(http.get(f"/login?next={quote(text, safe='')}").text)
 
 
@@ -132,9 +159,14 @@ def tags_of(page: str) -> list[str]:
     return [tag for tag, _ in seen]
 
 
+def named(text: str) -> str:
+    """As a name can be."""
+    return text.replace("\t", " ")
+
+
 def filled(store: Store, worker: Worker, text: str) -> list[str]:
     """Jobs and what is around them, with this text in every field; where they are shown."""
-    name = text.replace("\t", " ")
+    name = named(text)
     pool = store.create_pool(name, [name])
     draft = NewJob(
         task=name,
@@ -173,8 +205,20 @@ def filled(store: Store, worker: Worker, text: str) -> list[str]:
     [again] = worker.claim(1)
     worker.finish(again, "failed", error={"type": name, "message": text, "traceback": text})
     store.pause("queue", name, reason=text, by=name)
+    store.pause("pool", name, reason=text, by=name)
+    store.set_policy(
+        name,
+        {"filter": {"queue": name}, "when": {"budget": {name: 0.5}}, "reason": text},
+        by=name,
+    )
+    store.set_strategy(name, {"grace": 1}, by=name)
+    store.register(uuid4(), name, 1, timedelta(hours=1), queues=[name])
+    token = controlling.create_token(name, Role.VIEWER, DEFAULT, urandom(32))
+    store.revoke_token(store.send(token).id, reason=text, by=name)
+    bulk = store.bulk_stop({"queue": name}, reason=text, by=name)
     return [
         f"/jobs/{stopped.id}",
         f"/cancellations/{record.cancellation_id}",
         f"/jobs/{failed.id}",
+        f"/bulk/{bulk.id}",
     ]

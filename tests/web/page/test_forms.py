@@ -25,6 +25,7 @@ def filled(path: str, store: Store) -> str:
         "{worker}": str(make_worker(store).id),
         "{cancellation}": store.stop(make_job(store)).cancellation_id,
         "{bulk}": str(store.bulk_stop({"queue": "nothing"}).id),
+        "{token}": "1",
     }
     for name, value in known.items():
         path = path.replace(name, value)
@@ -40,7 +41,7 @@ def test_a_form_that_is_not_of_this_session_is_refused(
     path: str, store: Store, root: Visitor, visits: Visits
 ) -> None:
     path = filled(path, store)
-    fields = {"name": "default", "slot": "a", "reason": "because", "add": "a"}
+    fields = {"name": "default", "slot": "a", "reason": "because", "add": "a", "age": "1h"}
     before = store.trail(n=1000)
     ours = root.token
     forged = [

@@ -3,6 +3,7 @@
 import pytest
 
 from tenure.control.client import Client
+from tenure.control.tokens import make_token
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
@@ -12,7 +13,10 @@ from tests.web.asking import Http
 from tests.web.page.conftest import Visits
 from tests.web.page.visiting import Visitor, actions, said
 
-PAGES = ("/", "/jobs", "/queues", "/targets", "/workers", "/pools", "/schedules", "/audit")
+PAGES = (
+    *("/", "/jobs", "/queues", "/targets", "/workers", "/pools", "/schedules", "/audit"),
+    *("/policies", "/strategies", "/bulks"),
+)
 
 
 def verbs(text: str, job: int) -> set[str]:
@@ -41,7 +45,7 @@ def test_an_operator_sees_buttons_on_jobs_of_its_own(ann: Visitor, store: Store)
     assert "belongs to ben" in said(answer.text)
     [row] = [row for row in store.trail("job", str(other)) if row.verb == "refuse"]
     assert (row.actor, row.via) == ("ann", "page")
-    for path in ("/queues", "/targets", "/workers", "/pools"):
+    for path in ("/queues", "/targets", "/workers", "/pools", "/policies", "/strategies"):
         assert actions(ann.sees(path)) == {"/logout"}, path
 
 
@@ -79,15 +83,22 @@ def test_a_tenants_page_shows_nothing_of_another(
     mark = "seen-by-nobody-else"
     store.create_pool(mark, ["oak"])
     store.pause("queue", mark)
+    store.set_policy(mark, {"filter": {"queue": mark}, "when": {"age": "1h"}})
+    store.set_strategy(mark, {"force": True})
+    bulk = store.bulk_stop({"queue": "none"}, reason=mark)
+    store.revoke_token(make_token(client, mark, Role.VIEWER)[1].id, reason=mark)
     worker = make_worker(store)
     job = make_job(store, mark, queue=mark, target=mark, key=mark, tags=[mark])
     record = store.stop(make_job(store, mark), reason=mark).cancellation_id
     boss = visits("boss", Role.ADMIN, "acme")
-    for path in (*PAGES, "/cancellations", "/bulk"):
+    for path in (*PAGES, "/cancellations", "/bulk", "/tokens"):
         assert mark not in boss.sees(path), path
     assert "No jobs match this filter" in said(boss.sees(f"/jobs?queue={mark}"))
     for path in (f"/jobs/{job}", f"/jobs/{mark}", f"/cancellations/{record}", f"/jobs/{job}/live"):
         assert boss.see(path).status_code == 404, path
+    assert boss.see(f"/bulk/{bulk.id}").status_code == 404
+    assert boss.does("/policies/drop", name=mark).status_code == 404
+    assert boss.does("/strategies/drop", name=mark).status_code == 404
     assert boss.see("/tenants").status_code == 403
     assert boss.does(f"/workers/{worker.id}/drain").status_code == 403
     assert boss.does(f"/jobs/{job}/cancel", reason="mine now").status_code == 404

@@ -15,6 +15,7 @@ from tenure.web.page.forms import form_of
 from tenure.web.page.jobs import FILTERS, filters_of, read_filters
 from tenure.web.page.rendering import go_to, page
 
+ON_A_PAGE = 50
 _SEEN_TO = 3.0  # seconds that a request carries it on; then the workers do
 
 
@@ -45,6 +46,12 @@ async def start(request: Request) -> Response:
     )
     await _carry_on(behalf, bulk)
     return go_to(request, f"/bulk/{bulk.id}")
+
+
+async def list_bulks(request: Request) -> Response:
+    found = await behalf_of(request).asend(looking.bulks(ON_A_PAGE))
+    goes_on = any(bulk.ended_at is None for bulk in found)
+    return page(request, "bulks.html", bulks=found, every=2 if goes_on else None)
 
 
 async def show(request: Request) -> Response:

@@ -25,6 +25,7 @@ _MOST_CHILDREN = 200
 _MOST_LINES = 500
 _MOST_PAGES = 5  # of a thousand lines
 _MOST_PARTIALS = 50
+_LOOK_SELDOM = 10  # seconds
 _LOOK_EVERY = 2  # seconds, at what no event tells of: log lines, beats, children
 
 
@@ -36,6 +37,7 @@ async def show_job(request: Request) -> Response:
     below = await _alive_below(behalf, job, children)
     partials = await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS))
     events = await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS))
+    trail = await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS))
     lines, log_goes_on = await _log(behalf, number)
     settings = behalf.client.settings
     is_over = job.state in ENDED and (record is None or record.completed_at is not None)
@@ -46,6 +48,7 @@ async def show_job(request: Request) -> Response:
         record=record,
         cells=strip.strip(record, job, settings) if record else (),
         coming=strip.next_of(record, job, settings) if record else None,
+        went_on=strip.went_on(record, job, trail) if record else None,
         explanation=await behalf.asend(looking.explain(number)),
         children=children,
         actions=actions(behalf.principal, job, below),
@@ -54,11 +57,12 @@ async def show_job(request: Request) -> Response:
         log_goes_on=log_goes_on,
         partials=partials,
         timeline=timeline(job, record, children, partials, events),
-        trail=await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS)),
+        trail=trail,
         facts=tuple(_facts(job)),
         how_far=how_far,
         live=None if is_over else f"/jobs/{number}/live",
-        every=None if is_over else _LOOK_EVERY,
+        # Somebody may resume what has failed, long afterwards.
+        every=_LOOK_EVERY if not is_over else _LOOK_SELDOM if job.state is State.FAILED else None,
     )
 
 

@@ -48,7 +48,7 @@ def filters_of(fields: Any) -> dict[str, str]:
 
 def read_filters(given: dict[str, str]) -> dict[str, Any]:
     return {
-        name: _moment(name, value) if name in ("since", "until") else value
+        name: read_moment(name, value) if name in ("since", "until") else value
         for name, value in given.items()
     }
 
@@ -75,7 +75,7 @@ def how_far(job: Job) -> float | None:
     return min(max(done / total, 0), 1) if total > 0 else None
 
 
-def _moment(name: str, text: str) -> str:
+def read_moment(name: str, text: str) -> str:
     """As a field for dates and times writes it, which is in UTC here."""
     try:
         moment = datetime.fromisoformat(text)

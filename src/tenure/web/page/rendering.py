@@ -27,11 +27,15 @@ PLACES = (
     ("/targets", "Targets"),
     ("/workers", "Workers"),
     ("/pools", "Pools"),
+    ("/policies", "Policies"),
+    ("/strategies", "Strategies"),
+    ("/bulks", "Bulk stops"),
     ("/schedules", "Schedules"),
     ("/audit", "Audit"),
     ("/system", "System"),
 )
-SHARED_PLACES = (*PLACES, ("/tenants", "Tenants"))
+ADMINS_PLACES = (*PLACES, ("/tokens", "Tokens"))
+SHARED_PLACES = (*ADMINS_PLACES, ("/tenants", "Tenants"))
 
 _environment = Environment(
     loader=PackageLoader("tenure.web.page"),
@@ -80,12 +84,13 @@ def _common(request: Request) -> dict[str, Any]:
     behalf: Behalf | None = request.scope.get(BEHALF)
     here = path_of(request.scope)
     principal = None if behalf is None else behalf.principal
-    is_root = principal is not None and (principal.role, principal.tenant) == (Role.ADMIN, DEFAULT)
+    is_admin = principal is not None and principal.role is Role.ADMIN
+    is_root = is_admin and principal is not None and principal.tenant == DEFAULT
     return {
         "who": principal,
-        "is_admin": principal is not None and principal.role is Role.ADMIN,
+        "is_admin": is_admin,
         "is_root": is_root,
-        "places": SHARED_PLACES if is_root else PLACES,
+        "places": SHARED_PLACES if is_root else ADMINS_PLACES if is_admin else PLACES,
         "is_here": lambda path: _is_here(here, path),
         "has_session": COOKIE in request.cookies,
         "form_token": form_token(request) if principal is not None else "",

@@ -3,7 +3,7 @@
 It says what is on record and nothing else: a moment that nobody noted is not made up.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from tenure.domain.cancellation import CancellationMember, CancellationRecord, C
 from tenure.domain.duration import duration
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Rung, State
+from tenure.store.results import AuditRow
 from tenure.web.page.words import moment
 
 Mark = Literal["done", "now", "ahead", "skipped", "wrong"]
@@ -66,6 +67,24 @@ def next_of(record: CancellationRecord, job: Job, settings: Settings) -> Next | 
 
 def member_of(record: CancellationRecord, job: int) -> CancellationMember | None:
     return next((member for member in record.members if member.job_id == job), None)
+
+
+@dataclass(frozen=True)
+class WentOn:
+    """Somebody let a job go on after its stop had ended."""
+
+    by: AuditRow | None  # none: it went on with a job above it
+
+
+def went_on(record: CancellationRecord, job: Job, trail: Sequence[AuditRow]) -> WentOn | None:
+    """Whether the stop is over and done with: its proof is of then, not of now."""
+    member, closed = member_of(record, job.id), record.completed_at
+    if member is None or closed is None or member.became not in (State.PAUSED, State.FAILED):
+        return None
+    resumed = [row for row in trail if row.verb == "resume" and row.at >= closed]
+    if not resumed and job.state in (member.became, State.CANCELLED):
+        return None
+    return WentOn(min(resumed, key=lambda row: row.at, default=None))
 
 
 def marks(record: CancellationRecord, job: int) -> Mapping[str, datetime]:

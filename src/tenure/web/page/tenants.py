@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.behalf import Behalf
-from tenure.domain.tenant import Tenant
-from tenure.errors import NotFound
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import controlling, looking
 from tenure.web.entrance import behalf_of
 from tenure.web.page.forms import form_of
@@ -26,6 +26,19 @@ async def create_tenant(request: Request) -> Response:
     behalf = behalf_of(request)
     tenant = Tenant(form_of(request).required("name", "a tenant has a name"))
     await asyncio.to_thread(behalf.create_tenant, tenant)
+    return go_to(request, "/tenants")
+
+
+async def drop_tenant(request: Request) -> Response:
+    """Delete it with all its jobs, if its name was typed as well."""
+    form = form_of(request)
+    tenant = Tenant(form.required("name", "say which tenant"))
+    if tenant == DEFAULT:
+        raise InputRefused("the default tenant cannot be dropped: all others stand on it")
+    if form.get("typed", "").strip() != tenant.name:
+        raise InputRefused(f"nothing was dropped: its name, {tenant.name}, has to be typed as well")
+    force = "force" in form
+    await asyncio.to_thread(lambda: behalf_of(request).drop_tenant(tenant, force=force))
     return go_to(request, "/tenants")
 
 

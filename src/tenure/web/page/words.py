@@ -38,13 +38,20 @@ SHAPES = {
     "held": "▶",
     "overdue": "!",
     "revoked": "⊘",
+    "expired": "⊘",
+    "valid": "✓",
+    "on": "✓",
+    "off": "‖",
 }
 _TONES = {
-    **dict.fromkeys(["completed", "alive", "fine"], "good"),
+    **dict.fromkeys(["completed", "alive", "fine", "valid", "on"], "good"),
     **dict.fromkeys(["failed", "dead", "wrong", "overdue"], "bad"),
     **dict.fromkeys(["running", "held"], "busy"),
     **dict.fromkeys(
-        ["cancelling", "pausing", "draining", "retrying", "paused", "late", "partial", "warning"],
+        [
+            *("cancelling", "pausing", "draining", "retrying", "paused", "late", "partial"),
+            *("warning", "off"),
+        ],
         "care",
     ),
     **dict.fromkeys(

@@ -22,6 +22,12 @@ function say(isCut) {
   document.documentElement.classList.toggle("is-cut", isCut);
 }
 
+// What never changes is not fetched anew either: it may be there to be read once.
+function mayMove() {
+  const { live, every } = page()?.dataset ?? {};
+  return Boolean(live || every);
+}
+
 async function look() {
   if (looking) {
     wanted = true;
@@ -164,9 +170,9 @@ document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     open(null);
     clearInterval(timer);
-  } else {
+  } else if (mayMove()) {
     look();
   }
 });
-addEventListener("pageshow", (event) => event.persisted && look());
+addEventListener("pageshow", (event) => event.persisted && mayMove() && look());
 begin();
