@@ -8,7 +8,6 @@ import termios
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 RESIZED = ""  # in place of a key
 
@@ -35,15 +34,14 @@ def keys() -> Iterator[Keys]:
     before = termios.tcgetattr(terminal)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-
-    def resized(_number: int, _frame: FrameType | None) -> None:
-        os.write(writing, b"x")
-
-    old = signal.signal(signal.SIGWINCH, resized)
+    old = signal.signal(signal.SIGWINCH, lambda *_: None)
+    # Not by the handler: it has to wait for this thread, and any other one may get the signal.
+    woken = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     try:
         tty.setcbreak(terminal)
         yield Keys(reading)
     finally:
+        signal.set_wakeup_fd(woken)
         signal.signal(signal.SIGWINCH, old)
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         os.close(reading)
