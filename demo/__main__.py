@@ -1,178 +1,180 @@
-"""Jobs being claimed, lost, recovered and stopped, on an embedded PostgreSQL."""
+"""Jobs that run, are stopped, paused, lost and found again, on a real ``tenure up``."""
 
+import os
+import signal
 import sys
 import tempfile
-import time
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from uuid import UUID, uuid4
+from typing import Any
 
 from demo.show import Show, timeline
-from tenure import NewJob, Settings, Tenure
-from tenure.domain.lifecycle import Rung, State, Status
-from tenure.store.outcomes import Ending, LogLine, Report
-from tenure.store.results import Claimed
-from tenure.store.store import Store
+from demo.site import HANGS, Site, served
+from demo.surroundings import LEASE, Surroundings, eventually, is_gone, surroundings
+from demo.tasks import agent, crawl, note
+from tenure import NewJob
+from tenure.domain.amount import amount
+from tenure.domain.job import Job
+from tenure.domain.lifecycle import Status
 
-LEASE = timedelta(seconds=1)
+PAGES = 40
 
 
 def main() -> int:
     show = Show()
     show.title("Tenure: a job cannot be lost, and when somebody stops it, it stops")
-    with tempfile.TemporaryDirectory(prefix="tenure-demo-") as folder:
-        show.line("starting an embedded PostgreSQL ...")
-        with Tenure(settings=Settings(folder=Path(folder) / "pg")) as tenure:
-            version = "PostgreSQL on a socket of its own"
-            show.line(f"{version}, schema and verbs installed")
-            play(show, tenure.store)
+    with tempfile.TemporaryDirectory(prefix="tenure-demo-") as folder, served() as site:
+        show.line("tenure up: an embedded PostgreSQL, a worker and the API ...")
+        with surroundings(Path(folder)) as around:
+            show.line(f"all of it is there; the page is at {around.address}/")
+            play(show, around, site)
     show.title("All promises held." if not show.broken else "These promises did not hold:")
     for promise in show.broken:
         show.line(promise)
+    show.line("to go on: tenure up demo/tasks.py:app, then tenure top, and README.md")
     return 1 if show.broken else 0
 
 
-def play(show: Show, store: Store) -> None:
-    show.title("A job of five tasks, in one transaction")
-    answers = store.enqueue(
-        [
-            NewJob(key="site", owner="ada", tags=["demo"]),
-            NewJob(key="crawl", task="crawl", parent="site", args={"site": "example.org"}),
-            NewJob(key="chunk", task="chunk", parent="site", after=["crawl"]),
-            NewJob(key="embed", task="embed", parent="site", after=["chunk"]),
-            NewJob(key="index", task="index", parent="site", after=["embed"]),
-            NewJob(key="report", task="report", parent="site", after=["index"]),
-        ],
-        by="ada",
-    )
-    ids = {answer.key: answer.id for answer in answers}
-    site, everything = ids["site"], tuple(ids.values())
-    store.promote()
-    for reason in store.explain(ids["chunk"]).reasons:
-        show.line(f"why is chunk not running? {reason.sentence}")
+def play(show: Show, around: Surroundings, site: Site) -> None:
+    obeys, ignores = stop_two(show, around, site)
+    paused = pause_one(show, around, site)
+    with around.second_worker():
+        late = freeze_a_worker(show, around)
+        killed = kill_a_worker(show, around, site)
+    tell(show, around, [obeys, ignores, paused, late, killed])
 
-    show.title("Two workers; one of them falls silent")
-    ann, bob = start_worker(show, store, "ann"), start_worker(show, store, "bob")
-    crawl = claim(show, store, ann, "ann")
-    store.report(
-        ann,
-        [
-            Report(
-                job=crawl.id,
-                token=crawl.token,
-                progress={"done": 2, "total": 3},
-                partials=[["/"], ["/about"]],
-                checkpoint={"page": 2},
-                logs=[LogLine("two of three pages")],
-            )
-        ],
-    )
-    show.line("ann reports two pages and a checkpoint, and is never heard of again")
-    dead = wait_for_death(show, store, bob)
+
+def stop_two(show: Show, around: Surroundings, site: Site) -> tuple[int, int]:
+    show.title("A crawl that obeys, and an agent that does not")
+    store = around.store
+    site.hang()
+    obeys = enqueue(around, crawl.new_job(site=site.url, pages=PAGES))
+    ignores = enqueue(around, agent.new_job(steps=300))
+    show.watch(store, [obeys, ignores], lambda jobs: all(done(job) >= HANGS for job in jobs))
+    show.line(f"page {HANGS} of the site hangs, and the crawl with it")
+
+    show.title(f"Somebody cancels the crawl: tenure job cancel {obeys}")
+    code = around.command("job", "cancel", str(obeys), "--reason", "enough pages")
+    job, pages = store.show(obeys), store.kept(obeys, "partials")
     show.promise(
-        f"the dead worker was noticed {dead:.2f} s after its last beat (lease {LEASE.seconds} s)",
-        held=dead < 2 * LEASE.total_seconds(),
+        f"it is {job.status}, and the {len(pages)} pages it had read are kept",
+        held=code == 0 and job.status is Status.CANCELLED and len(pages) == HANGS,
     )
-    again = claim(show, store, bob, "bob")
+
+    show.title(f"The agent ignores SIGTERM: tenure job cancel {ignores} --force")
+    [told, *_] = store.kept(ignores, "partials")
+    pids = [int(pid) for pid in told["value"]["pids"]]
+    show.line(f"its processes are {pids[0]} and {pids[1]}, the second in a session of its own")
+    before = [not is_gone(pid) for pid in pids]
+    code = around.command("job", "cancel", str(ignores), "--force", "--reason", "out of hand")
     show.promise(
-        f"the job goes on elsewhere, from checkpoint {again.checkpoint}, attempt {again.attempt}",
-        held=again.id == crawl.id and again.checkpoint == {"page": 2} and again.attempt == 2,
+        "of its processes none is left, and the file it had kept is there",
+        held=code == 0
+        and all(before)
+        and all(map(is_gone, pids))
+        and has_file(store.show(ignores)),
     )
-    late = store.finish(ann, [end(crawl, value=["a late result"])])
+    return obeys, ignores
+
+
+def pause_one(show: Show, around: Surroundings, site: Site) -> int:
+    show.title("A crawl is paused, and resumed from its checkpoint")
+    store = around.store
+    job = crawl_until_it_hangs(show, around, site)
+    around.command("job", "pause", str(job), "--reason", "lunch")
+    there: Any = store.show(job).checkpoint
+    show.line(f"it stands still before page {there['page']}")
+    site.go_on()
+    around.command("job", "resume", str(job))
+    [ended] = show.watch(store, [job], lambda jobs: jobs[0].status is Status.COMPLETED)
+    twice = [path for path, times in site.asked.items() if times > 1]
     show.promise(
-        "the late result of the dead worker is refused, counted and kept",
-        held=late.refused == (crawl.id,) and store.statistics().refused == 1,
+        f"it went on from there: of {len(site.asked)} pages it read {len(twice)} again",
+        held=ended.result == PAGES == len(site.asked) and twice == [f"/{HANGS}"],
     )
-    finish(show, store, bob, "bob", again, value=["/", "/about", "/faq"])
-    finish(show, store, bob, "bob", claim(show, store, bob, "bob"))
-
-    show.title("Somebody stops the job")
-    embed = claim(show, store, bob, "bob")
-    record = store.stop(site, reason="customer left", by="ada", via="demo")
-    name = record.cancellation_id
-    show.line(f"ada cancels the job: {name}, status {record.status}")
-    seen = store.show(site).status
-    show.promise(
-        f"while embed still runs the job is {seen}, not cancelled", held=seen == Status.CANCELLING
-    )
-    (signal,) = store.renew(bob).signals
-    show.line(f"bob hears it with its beat: {signal.orders['intent']}, {signal.orders['reason']}")
-    store.report(bob, [Report(job=embed.id, token=embed.token, partials=[{"vectors": 128}])])
-    stopped = Ending(
-        job=embed.id, token=embed.token, outcome="stopped", rung=Rung.INTERRUPTED, heard=True
-    )
-    store.finish(bob, [stopped])
-    store.promote()
-    record = store.cancellation(name)
-    for step in record.progress:
-        details = ", ".join(f"{value} {what}" for what, value in step.details.items())
-        show.line(f"{'✓' if step.status == 'completed' else '…'} {step.step_name:<19} {details}")
-    show.line(f"{name}: {record.status}, after {record.duration_seconds:.2f} s")
-    show.promise("every member of the record has ended", held=record.success)
-    show.promise(
-        "completed tasks stay completed, and partial results are kept",
-        held=set(record.tasks_completed) == {ids["crawl"], ids["chunk"]}
-        and len(store.kept(embed.id, "partials")) == 1,
-    )
-    again_stopped = store.claim(bob, 10).jobs
-    show.promise("nothing of a cancelled job is ever claimed again", held=not again_stopped)
-
-    show.title("What is left on record")
-    jobs = [store.show(job) for job in everything]
-    show.jobs(jobs)
-    show.console.print()
-    timeline(show, [job for job in jobs if job.task and job.started_at])
-    show.console.print()
-    for row in store.trail():
-        show.line(
-            f"audit: {row.actor} {row.verb} {row.subject} {row.name} via {row.via}: {row.reason}"
-        )
-
-
-def start_worker(show: Show, store: Store, name: str) -> UUID:
-    worker = uuid4()
-    store.register(worker, name, 1, LEASE)
-    show.line(f"{name} starts with a lease of {LEASE.seconds} s")
-    return worker
-
-
-def claim(show: Show, store: Store, worker: UUID, name: str) -> Claimed:
-    store.promote()
-    (job,) = store.claim(worker, 1).jobs
-    show.line(f"{name} claims {job.task} (job {job.id}, attempt {job.attempt})")
     return job
 
 
-def end(job: Claimed, value: object = None) -> Ending:
-    return Ending(job=job.id, token=job.token, outcome="completed", value=value)
+def freeze_a_worker(show: Show, around: Surroundings) -> int:
+    show.title("A worker hangs, as if its machine did; another takes over; the first wakes up")
+    store = around.store
+    refused = store.statistics().refused
+    job = enqueue(around, note.new_job(seconds=LEASE / 4))
+    show.watch(store, [job], lambda jobs: jobs[0].progress is not None)
+    keeper = around.keeper_of(job)
+    with frozen(keeper):
+        show.line(f"process {keeper} stands still; its lease of {LEASE:g} s runs out")
+        [ended] = show.watch(store, [job], lambda jobs: jobs[0].status is Status.COMPLETED)
+    eventually(lambda: store.statistics().refused > refused)
+    now = store.show(job)
+    show.promise(
+        f"attempt {now.result} ended it; what the first said too late was refused",
+        held=now.result == 2 and now.completed_at == ended.completed_at,
+    )
+    return job
 
 
-def finish(
-    show: Show, store: Store, worker: UUID, name: str, job: Claimed, value: object = None
-) -> None:
-    time.sleep(0.3)  # the work
-    store.renew(worker)
-    answer = store.finish(worker, [end(job, value)])
-    show.line(f"{name} finishes {job.task}: {answer.accepted.get(job.id, State.FAILED)}")
+def kill_a_worker(show: Show, around: Surroundings, site: Site) -> int:
+    show.title("A worker is killed with kill -9, in the middle of a crawl")
+    store = around.store
+    job = crawl_until_it_hangs(show, around, site)
+    keeper = around.keeper_of(job)
+    os.kill(keeper, signal.SIGKILL)
+    site.go_on()
+    show.line(f"process {keeper} is dead, and all that it ran with it")
+    [ended] = show.watch(store, [job], lambda jobs: jobs[0].status is Status.COMPLETED)
+    pages = sorted(kept["value"]["page"] for kept in store.kept(job, "partials"))
+    show.promise(
+        f"the job came back by itself, in attempt {ended.attempt}, and no page is missing",
+        held=ended.attempt == 2 and pages == list(range(PAGES)),
+    )
+    return job
 
 
-def wait_for_death(show: Show, store: Store, living: UUID) -> float:
-    """Sweep as workers do until the silent one is declared dead; seconds since its last beat."""
-    while True:
-        store.renew(living)
-        swept = store.recover()
-        for dead in swept.dead:
-            jobs = ", ".join(f"job {one.job} is {one.state}" for one in swept.recovered)
-            show.line(f"the sweep declares {dead.host} dead; {jobs}")
-            declared = store.kept(swept.recovered[0].job, "events")[-1]
-            return _since(str(declared["at"]), str(declared["detail"]["beat_at"]))
-        time.sleep(0.1)
+def tell(show: Show, around: Surroundings, jobs: list[int]) -> None:
+    seen = [around.store.show(job) for job in jobs]
+    show.title("What each of them did, and when")
+    timeline(show, seen)
+    show.title("What was kept of them")
+    for job in seen:
+        files = ", ".join(str(one["name"]) for one in job.artifacts)
+        show.line(
+            f"{job.task} {job.id} is {job.status}: {amount(job.partials, 'partial result')}, "
+            f"checkpoint {job.checkpoint or 'none'}, files {files or 'none'}"
+        )
+    show.title("Who did what: tenure audit")
+    around.command("audit", "--limit", "8")
 
 
-def _since(later: str, earlier: str) -> float:
-    from datetime import datetime
+def crawl_until_it_hangs(show: Show, around: Surroundings, site: Site) -> int:
+    site.hang()
+    job = enqueue(around, crawl.new_job(site=site.url, pages=PAGES))
+    show.watch(around.store, [job], lambda jobs: done(jobs[0]) == HANGS)
+    return job
 
-    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+
+def enqueue(around: Surroundings, job: NewJob) -> int:
+    [born] = around.store.enqueue([job])
+    return born.id
+
+
+def done(job: Job) -> int:
+    told: Any = job.progress or {}
+    return int(told.get("done") or 0)
+
+
+def has_file(job: Job) -> bool:
+    return [one["name"] for one in job.artifacts] == ["plan.txt"]
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 if __name__ == "__main__":

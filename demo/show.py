@@ -1,14 +1,19 @@
 """How the demo speaks: lines with the time since its start, and promises that held or did not."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from tenure.domain.job import Job
+from tenure.store.store import Store
+
+PATIENCE = 60.0  # seconds, for whatever must happen
 
 COLOURS = {
     "completed": "green",
@@ -42,18 +47,26 @@ class Show:
         if not held:
             self.broken.append(text)
 
-    def jobs(self, jobs: Iterable[Job]) -> None:
-        table = Table(box=None, padding=(0, 2), header_style="dim")
-        for column in ("", "job", "task", "status", "attempt", "why"):
-            table.add_column(column)
-        for job in jobs:
-            why = job.cancellation_reason or job.error_message or ""
-            attempt = f"{job.attempt} of {job.max_attempts}" if job.task else ""
-            colour = COLOURS.get(job.status, "")
-            table.add_row(
-                " " * 8, str(job.id), job.key or "", Text(job.status, style=colour), attempt, why
-            )
-        self.console.print(table)
+    def watch(
+        self, store: Store, jobs: Sequence[int], until: Callable[[list[Job]], bool]
+    ) -> list[Job]:
+        """Their progress as bars, where there is a terminal, until something is true of them."""
+        deadline = time.monotonic() + PATIENCE
+        columns = (TextColumn("{task.description:>20}"), BarColumn(40), MofNCompleteColumn())
+        with Progress(*columns, console=self.console, transient=False) as bars:
+            rows: list[Any] = [bars.add_task("", total=None) for _ in jobs]
+            while True:
+                seen = [store.show(job) for job in jobs]
+                for row, job in zip(rows, seen, strict=True):
+                    told: Any = job.progress or {}
+                    words = f"{job.task} {job.id} {job.status}"
+                    done, total = told.get("done", 0), told.get("total")
+                    bars.update(row, description=words, completed=done, total=total)
+                if until(seen):
+                    return seen
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"this did not happen within {PATIENCE:g} s")
+                time.sleep(0.05)
 
 
 def timeline(show: Show, jobs: Iterable[Job], width: int = 56) -> None:
@@ -81,11 +94,9 @@ def timeline(show: Show, jobs: Iterable[Job], width: int = 56) -> None:
         for begin, over, outcome in spans:
             bar.append(" " * max(0, column(begin) - len(bar)))
             bar.append("━" * max(1, column(over) - len(bar)), style=COLOURS.get(outcome, "cyan"))
-        show.console.print(Text(f"{'':8}{job.key or job.id!s:<8}") + bar)
-    show.console.print(Text(f"{'':16}0 s{'':<{width - 8}}{end - start:4.1f} s", style="dim"))
+        show.console.print(Text(f"{'':8}{f'{job.task} {job.id}':<10}") + bar)
+    show.console.print(Text(f"{'':18}0 s{'':<{width - 8}}{end - start:4.1f} s", style="dim"))
 
 
 def _seconds(moment: object) -> float:
-    from datetime import datetime
-
     return datetime.fromisoformat(str(moment)).timestamp()
