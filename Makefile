@@ -20,7 +20,7 @@ $(READY): pyproject.toml
 setup: $(READY)  ## Make the virtual environment .venv
 
 .PHONY: check
-check: $(READY)  ## Format, lint, types, layers
+check: $(READY)  ## Format, lint, types, layers, pages, links
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -82,8 +82,12 @@ bench-api: $(READY)  ## The speed of the REST API, beside a bare endpoint; a sto
 bench: bench-store bench-worker bench-api  ## All benchmarks
 
 .PHONY: docs
-docs: $(READY)  ## Write the pages that are made from the code
+docs: $(READY)  ## Write the pages that are made from the code, and look at all links
 	$(BIN)/python -m tools.docs
+
+.PHONY: pictures
+pictures: $(READY)  ## Take the pictures of the README anew (needs Chromium)
+	$(BIN)/python -m tools.pictures
 
 .PHONY: clean
 clean:  ## Remove what was made here

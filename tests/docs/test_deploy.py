@@ -1,0 +1,103 @@
+"""The units and manifests fit the settings, the exit codes and the commands there are."""
+
+import configparser
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from tenure.cli.main import app
+from tenure.config import Settings
+from tenure.domain.duration import duration
+from tenure.runtime.keeper.life import ExitCode
+from tests.workers import ROOT
+
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+
+
+def service(path: Path) -> dict[str, str]:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(path)
+    return dict(unit["Service"])
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """The pods of the manifests, by the name of what makes them."""
+    made = [it for path in MANIFESTS for it in yaml.safe_load_all(path.read_text())]
+    return {
+        it["metadata"]["name"]: it["spec"]["template"]["spec"]
+        for it in made
+        if "template" in it["spec"]
+    }
+
+
+def environment(container: dict[str, Any]) -> dict[str, str]:
+    return {it["name"]: it["value"] for it in container["env"] if "value" in it}
+
+
+def parses(words: list[str]) -> bool:
+    """Whether ``tenure`` takes these words; nothing is run."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("tenure", list(words))
+    while hasattr(command, "commands"):
+        name, command, rest = command.resolve_command(
+            context, [*context._protected_args, *context.args]
+        )
+        context = command.make_context(name, rest, parent=context)
+    return True
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_units_start_commands_that_there_are(path: Path) -> None:
+    program, *words = shlex.split(service(path)["ExecStart"])
+    assert program.endswith("/bin/tenure")
+    assert parses(words)
+
+
+def test_manifests_start_commands_that_there_are() -> None:
+    assert set(pods()) == {"tenure-worker", "tenure-serve", "tenure-migrate"}
+    for pod in pods().values():
+        [container] = pod["containers"]
+        program, *words = container["command"]
+        assert program == "tenure"
+        assert parses(words)
+
+
+def test_a_worker_has_more_time_to_leave_than_it_takes() -> None:
+    told = dict(
+        re.findall(
+            r"^(TENURE_\w+)=(.*)$", (DEPLOY / "systemd" / "environment.example").read_text(), re.M
+        )
+    )
+    unit, pod = service(DEPLOY / "systemd" / "tenure-worker.service"), pods()["tenure-worker"]
+    settings = Settings.from_environment(told)
+    assert float(unit["TimeoutStopSec"]) > settings.drain_grace.total_seconds()
+    told = environment(pod["containers"][0])
+    settings = Settings.from_environment(told)
+    assert pod["terminationGracePeriodSeconds"] > settings.drain_grace.total_seconds()
+    assert settings.drain_grace == duration("300s")
+
+
+def test_the_unit_knows_the_exit_codes() -> None:
+    unit = service(DEPLOY / "systemd" / "tenure-worker.service")
+    assert unit["RestartPreventExitStatus"] == str(int(ExitCode.NOT_IMPORTED))
+    assert unit["SuccessExitStatus"] == f"{ExitCode.HANDED_OVER:d} {ExitCode.HURRIED:d}"
+    assert unit["KillMode"] == "mixed"
+
+
+def test_every_alert_has_something_to_do() -> None:
+    rules = yaml.safe_load((DEPLOY / "prometheus" / "tenure.rules.yml").read_text())
+    page = (ROOT / "docs" / "operations" / "alerts.md").read_text()
+    told = re.findall(r"^## (Tenure\w+)\n\n\*(\w+)\.\*", page, re.MULTILINE)
+    assert told == [
+        (rule["alert"], rule["labels"]["severity"].capitalize())
+        for group in rules["groups"]
+        for rule in group["rules"]
+    ]

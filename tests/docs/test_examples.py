@@ -1,0 +1,70 @@
+"""The examples of the documentation compile, find what they import, and run."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import wipe
+from tests.docs.reading import CANCELLING, PAGES, README, TASKS, TUTORIAL, code, modules, write
+from tests.workers import running_worker
+
+
+def run(*command: str, folder: Path, **more: str) -> str:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *command],
+        cwd=folder,
+        env={**env, **more},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_example_compiles(page: Path) -> None:
+    for block in code(page, "python"):
+        compile(block, str(page), "exec")
+
+
+@pytest.mark.parametrize("page", [README, TUTORIAL, TASKS], ids=lambda page: page.stem)
+def test_the_modules_can_be_imported(page: Path, tmp_path: Path) -> None:
+    write(page, tmp_path)
+    assert run("-c", "import jobs; print(len(jobs.app.tasks) > 0)", folder=tmp_path) == "True\n"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_examples_import_of_their_jobs_is_there(page: Path) -> None:
+    jobs = modules(page if page in (README, TUTORIAL) else TASKS)["jobs"]
+    defined = {
+        *(node.name for node in ast.parse(jobs).body if hasattr(node, "name")),
+        *(
+            target.id
+            for node in ast.parse(jobs).body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        ),
+    }
+    for block in code(page, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and node.module == "jobs":
+                assert {name.name for name in node.names} <= defined
+
+
+def test_every_example_of_cancelling_runs(shared_database: str, tmp_path: Path) -> None:
+    write(TASKS, tmp_path)
+    wipe(shared_database)
+    with running_worker(shared_database, tmp_path, app=f"{tmp_path / 'jobs.py'}:app"):
+        for number, block in enumerate(code(CANCELLING, "python"), 1):
+            (tmp_path / f"example_{number}.py").write_text(block)
+            said = run(f"example_{number}.py", folder=tmp_path, TENURE_DATABASE_URL=shared_database)
+            comments = re.findall(r"print\(.*\)  # (.*)", block)
+            assert set(comments) <= set(said.splitlines()), f"example {number} says:\n{said}"
