@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import wipe
 from tests.docs.reading import CANCELLING, PAGES, README, TASKS, TUTORIAL, code, modules, write
-from tests.workers import running_worker
+from tests.workers import ROOT, running_worker
 
 
 def run(*command: str, folder: Path, **more: str) -> str:
@@ -68,3 +68,16 @@ def test_every_example_of_cancelling_runs(shared_database: str, tmp_path: Path) 
             said = run(f"example_{number}.py", folder=tmp_path, TENURE_DATABASE_URL=shared_database)
             comments = re.findall(r"print\(.*\)  # (.*)", block)
             assert set(comments) <= set(said.splitlines()), f"example {number} says:\n{said}"
+
+
+def test_every_task_of_a_guide_can_be_declared(tmp_path: Path) -> None:
+    write(TASKS, tmp_path)
+    names = []
+    for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):
+        for number, block in enumerate(code(page, "python")):
+            if "@app.task" in block:
+                names.append(f"{page.stem.replace('-', '_')}_{number}")
+                (tmp_path / f"{names[-1]}.py").write_text(block)
+    assert len(names) >= 4
+    said = run("-c", f"import jobs, {', '.join(names)}; print('declared')", folder=tmp_path)
+    assert said == "declared\n"
