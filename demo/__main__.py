@@ -22,6 +22,7 @@ PAGES = 40
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and leave nothing behind
     show = Show()
     show.title("Tenure: a job cannot be lost, and when somebody stops it, it stops")
     with tempfile.TemporaryDirectory(prefix="tenure-demo-") as folder, served() as site:
