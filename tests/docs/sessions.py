@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +25,7 @@ _VARIES = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "WHEN"),
     (r"\b\d+(\.\d+)?(ms|s|m|h)\b", "SOME"),
+    (r"\bSOME ago\b|\bnow\b", "AGO"),
     (r"\b\d+%", "SOME"),
     (r"[ \t]+", " "),
 )
@@ -101,15 +103,17 @@ class Sessions:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._app is not None:
             self._app.close()
-        if self._up is not None:
+        if self._up is None:
+            return
+        if kind is None:
             self._up.send_signal(signal.SIGINT)
-            try:
+            with suppress(subprocess.TimeoutExpired):
                 self._up.wait(PATIENCE)
-            finally:
-                self._up.kill()
+        self._up.kill()
+        self._up.wait()
 
     @property
     def exit_code(self) -> int | None:
