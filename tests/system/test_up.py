@@ -106,7 +106,7 @@ def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
         has_run(folder, "started-1")
         there.types("clear; tenure job list")
         there.shows(r"^1 .*sleeps_async +running")
-        there.types("clear; tenure top")
+        there.types("clear; LINES=24 COLUMNS=80 tenure top")
         there.shows(r"^1 +tests.apps.jobs.sleeps_async")
         there.shows("q quits")
         there.resizes(60, 12)

@@ -1,11 +1,13 @@
 """``tenure top``: what goes on, live."""
 
+import os
 import signal
 import sys
 import time
 from typing import Annotated
 
 import typer
+from rich.console import ConsoleDimensions
 from rich.live import Live
 
 from tenure.cli.connecting import Connection, connected
@@ -47,6 +49,8 @@ def _live(to: Connection, looker: Looker) -> None:
     with keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         try:
             while True:
+                # Of the terminal itself: what LINES and COLUMNS say does not change with it.
+                console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))
                 live.update(view(look, settings, console.size.height, trouble), refresh=True)
                 key = _next(pressed, due)
                 if key in _QUIT:
