@@ -32,13 +32,13 @@ GROUPS = {
     "What workers say": (
         *("register", "renew", "drain", "leave", "claim", "held"),
         *("finish", "exchange", "report", "crash", "release", "waiting_priority", "end_session"),
-        "completed",
+        *("completed", "answer_look"),
     ),
     "What people do": (
         *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
         *("rollback", "create_pool", "change_slots", "release_slot"),
         *("set_strategy", "drop_strategy", "create_token", "revoke_token", "refuse"),
-        *("set_policy", "drop_policy", "bulk_stop"),
+        *("set_policy", "drop_policy", "bulk_stop", "look_into"),
     ),
     "Keeping house": (
         *("recover", "bury", "prune", "prune_records", "roll_up", "admit"),
@@ -46,7 +46,7 @@ GROUPS = {
     ),
     "Looking": (
         *("show", "list_jobs", "explain", "statistics", "totals", "history"),
-        *("cancellation", "cancellations", "trail", "kept", "pools", "workers", "stops"),
+        *("cancellation", "cancellations", "trail", "kept", "looked", "pools", "workers", "stops"),
         *("ailments", "server"),
         *("targets", "strategies", "tokens", "principal", "whoami", "tenants", "movements"),
         *("policies", "bulk_preview", "bulk", "bulks"),

@@ -20,7 +20,7 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
         "Task": ("using", "enqueue", "enqueue_many", "new_job", "on_cancel", "on_failure"),
         "Handle": (
             *("tenant", "status", "job", "explain", "wait", "result", "read", "cancel"),
-            *("cancel_at", "pause", "resume", "partials", "artifacts", "children"),
+            *("cancel_at", "pause", "resume", "look", "partials", "artifacts", "children"),
         ),
         "Context": (
             *("job", "attempt", "is_last_attempt", "cancelled", "stop_reason"),

@@ -17,6 +17,7 @@ TenureError
 ├── JobFailed             the job whose result was asked for failed
 ├── JobCancelled          the job whose result was asked for was cancelled
 ├── JobNotEnded           the job had not ended when the time to wait for it was over
+├── NotAnswered           a worker did not answer in time
 ├── ResourceClosed        the resource is closed, or is being closed, and takes nothing new
 ├── CloseFailed           the resource could not be closed
 └── CommandFailed         the program of a command job did not end well
@@ -153,6 +154,13 @@ class JobCancelled(TenureError):
 
 class JobNotEnded(TenureError, TimeoutError):
     """The job had not ended when the time to wait for it was over."""
+
+    exit_code = 14
+    http_status = 504
+
+
+class NotAnswered(TenureError, TimeoutError):
+    """A worker did not answer in time."""
 
     exit_code = 14
     http_status = 504

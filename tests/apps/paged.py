@@ -48,6 +48,15 @@ async def clings(ctx: Context) -> None:
 @app.task(retry=0)
 def blocks(ctx: Context) -> None:
     """Is inside one call for ever."""
+    ctx.log.info("about to block")
+    time.sleep(NEVER)
+
+
+@app.task(retry=0)
+async def holds(ctx: Context) -> None:
+    """Holds its event loop for ever."""
+    ctx.log.info("about to block")
+    await asyncio.sleep(0.1)  # for the line to be said
     time.sleep(NEVER)
 
 

@@ -186,6 +186,8 @@ async def test_kill_leaves_the_other_runner_alone(ground: Ground) -> None:
         assert ground.exits == {first: Exit(None, 9)}
         assert await guard.kill(first) == Killed()
         assert await guard.kill_all() == Killed()
+        gone = ground.exits[second]
+        assert (gone.gone[0], set(gone.gone), gone.count) == (second, set(other.pids), 3)
         assert not other.alive
         assert await guard.kill_all() == Killed()
 

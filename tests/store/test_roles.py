@@ -10,6 +10,7 @@ import pytest
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
+from tenure.domain.look import Sight
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotAllowed, TenureError
@@ -45,7 +46,7 @@ LOOKING = {
     "bulk_preview",
 }
 OWN = {"enqueue", "enqueue_many", "queue", "stop", "resume", "clear", "rerun", "rollback", "refuse"}
-OWN |= {"set_policy", "drop_policy", "bulk_stop", "advance_bulk"}
+OWN |= {"set_policy", "drop_policy", "bulk_stop", "advance_bulk", "look_into", "looked"}
 MAY: dict[Kind, set[str]] = {
     "producer": {"enqueue", "enqueue_many", "queue", "show", "explain", "kept", "whoami"},
     "viewer": LOOKING | {"refuse"},
@@ -59,7 +60,7 @@ MAY: dict[Kind, set[str]] = {
     | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"}
     | {"waiting_priority", "end_session", "completed", "enforce_policies", "advance_bulk"}
     | {"roll_up"}
-    | {"discards", "discarded"},
+    | {"discards", "discarded", "answer_look"},
 }
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
 
@@ -84,6 +85,9 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "report": lambda s, _: s.report(uuid4(), []),
     "completed": lambda s, job: s.completed(uuid4(), job, 1),
     "stop": lambda s, job: s.stop(job),
+    "look_into": lambda s, job: s.look_into(job),
+    "looked": lambda s, job: s.looked(job),
+    "answer_look": lambda s, job: s.answer_look(uuid4(), job, 1, 1, Sight((), (), ())),
     "rollback": lambda s, _: s.rollback("cancel-000001"),
     "step": lambda s, _: s.step("cancel-000001", "update_tasks", "completed"),
     "close_record": lambda s, _: s.close_record("cancel-000001", "partial"),

@@ -133,6 +133,12 @@ CASES: Mapping[str, Case] = {
     "GET /api/jobs": _reads("/api/jobs"),
     "GET /api/jobs/{job_id}": Case(lambda s: (f"/api/jobs/{s.job()}", None)),
     "GET /api/jobs/{job_id}/explain": Case(lambda s: (f"/api/jobs/{s.job()}/explain", None)),
+    "POST /api/jobs/{job_id}/look": Case(
+        lambda s: (f"/api/jobs/{s.held()[0]}/look", {"wait": 0}),
+        Role.OPERATOR,
+        mine=True,
+        granted=(504,),  # nobody is there to answer
+    ),
     "GET /api/jobs/{job_id}/tasks": Case(lambda s: (f"/api/jobs/{s.job()}/tasks", None)),
     "GET /api/jobs/{job_id}/partials": Case(lambda s: (f"/api/jobs/{s.job()}/partials", None)),
     "GET /api/jobs/{job_id}/log": Case(lambda s: (f"/api/jobs/{s.job()}/log", None)),

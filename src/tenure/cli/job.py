@@ -1,6 +1,6 @@
 """``tenure job``: what is done to jobs, and what is seen of them."""
 
-from tenure.cli import cancelling, going_on, leaving, showing
+from tenure.cli import cancelling, going_on, inside, leaving, showing
 from tenure.cli.bulk import bulks
 from tenure.cli.enqueueing import enqueue
 from tenure.cli.following import watch
@@ -32,6 +32,7 @@ command(
 command(commands, "show", "tenure job show 42", "tenure job show nightly --json")(showing.show)
 command(commands, "watch", "tenure job watch 42", "tenure job watch nightly --json")(watch)
 command(commands, "explain", "tenure job explain 42")(showing.explain)
+command(commands, "stack", "tenure job stack 42", "tenure job stack nightly --json")(inside.stack)
 command(
     commands,
     "cancel",

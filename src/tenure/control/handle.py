@@ -16,11 +16,13 @@ from tenure.control.following import (
     partials,
     stop,
 )
+from tenure.control.looking_into import PATIENCE, look
 from tenure.control.policies import stop_at
 from tenure.control.steps import Steps, one
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, State, Status
+from tenure.domain.look import Look
 from tenure.domain.task import Length
 from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
@@ -50,11 +52,9 @@ class Handle(Generic[R]):
     @property
     def tenant(self) -> str:
         """The name of the tenant whose job it is."""
-        """The name of the tenant whose job it is."""
         return self._tenant.name
 
     def status(self) -> Status:
-        """How it stands, in one word."""
         """How it stands, in one word."""
         return self.job().status
 
@@ -74,6 +74,13 @@ class Handle(Generic[R]):
 
     async def aexplain(self) -> Explanation:
         return await self._atake(one(looking.explain(self.id)))
+
+    def look(self, timeout: Length = PATIENCE, *, by: str | None = None) -> Look:
+        """Where its code is right now, and what its processes take; for as long as it runs."""
+        return self._take(look(self.id, timeout, by=by))
+
+    async def alook(self, timeout: Length = PATIENCE, *, by: str | None = None) -> Look:  # noqa: ASYNC109
+        return await self._atake(look(self.id, timeout, by=by))
 
     def wait(self, timeout: Length | None = None) -> Job:
         """The job once it is completed, failed or cancelled; a paused one may still go on."""

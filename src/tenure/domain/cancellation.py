@@ -55,6 +55,8 @@ class CancellationMember(msgspec.Struct, frozen=True):
     ended_at: datetime | None
     error: str | None
     cleanup: JSON = None  # what became of its resources
+    pids: tuple[int, ...] = ()  # of the processes that were ended with it; 50 at most
+    processes: int | None = None  # how many they were; none: nobody counted them
 
 
 class CancellationResult(msgspec.Struct, frozen=True):

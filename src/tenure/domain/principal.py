@@ -39,7 +39,7 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
         **dict.fromkeys(
             [
                 *("enqueue", "enqueue_many", "queue"),
-                *("stop", "resume", "clear", "rerun", "rollback"),
+                *("stop", "resume", "clear", "rerun", "rollback", "look_into", "looked"),
                 *("bulk_stop", "advance_bulk", "set_policy", "drop_policy"),
             ],
             Role.OPERATOR,

@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -38,11 +38,16 @@ class Killed:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a runner ended, by exit code or by signal. Nothing of its tree is left but `left`."""
+    """How a runner ended, by exit code or by signal. Nothing of its tree is left but `left`.
+
+    `gone` are the pids of its tree, the first of them if there were many; `count` is how many.
+    """
 
     code: int | None
     signal: int | None
     left: tuple[Survivor, ...] = ()
+    gone: tuple[int, ...] = field(default=(), compare=False)
+    count: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         if self.signal is None:
@@ -296,7 +301,7 @@ class Guard:
             case {"tell": "exited", "pid": pid}:
                 if pid in self._runners:
                     self._runners.remove(pid)
-                    self.on_exit(pid, Exit(message["code"], message["signal"], _left(message)))
+                    self.on_exit(pid, _exit(message))
             case {"id": number}:
                 answer = self._requests.pop(number, None)
                 if answer is not None and not answer.done():
@@ -363,6 +368,11 @@ def _launch(
 
 def _left(message: wire.Message) -> tuple[Survivor, ...]:
     return tuple(Survivor(**each) for each in message["left"])
+
+
+def _exit(told: wire.Message) -> Exit:
+    gone = tuple(told["gone"])
+    return Exit(told["code"], told["signal"], _left(told), gone, told["count"])
 
 
 def _killed(answer: Ask) -> Killed:

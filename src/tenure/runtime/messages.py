@@ -11,6 +11,7 @@ import msgspec
 
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
+from tenure.domain.look import Stack
 
 Executor = Literal["async", "process", "thread", "command"]
 Kind = Literal["async", "process", "thread"]  # of a runner; commands run in processes
@@ -93,6 +94,12 @@ class Terminate(Message, frozen=True):
     run: int
 
 
+class Look(Message, frozen=True):
+    """Say where the code of this run is."""
+
+    run: int
+
+
 class Answer(Message, frozen=True):
     """To a question; what went wrong is a sentence."""
 
@@ -105,7 +112,7 @@ class Quit(Message, frozen=True):
     """There will be no more work."""
 
 
-FromKeeper = Begin | Start | Ask | Interrupt | Terminate | Answer | Quit
+FromKeeper = Begin | Start | Ask | Interrupt | Terminate | Look | Answer | Quit
 
 # From a runner.
 
@@ -180,4 +187,12 @@ class Interrupting(Message, frozen=True):
     run: int
 
 
-FromRunner = Interrupting | Hello | Broken | Ready | Endings | Sayings | Question
+class Seen(Message, frozen=True):
+    """Where the code of a run is, and which processes it has started as far as that is known."""
+
+    run: int
+    stacks: tuple[Stack, ...] = ()
+    pids: tuple[int, ...] = ()
+
+
+FromRunner = Interrupting | Seen | Hello | Broken | Ready | Endings | Sayings | Question

@@ -25,6 +25,8 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     runner: str | None = None
     cleanup: Mapping[str, JSON] | None = None
     until: Literal["children"] | None = None  # released until its children have ended
+    pids: tuple[int, ...] | None = None  # of the processes that ended with it, some of them
+    processes: int | None = None  # how many there were
     suspect: bool = False  # released because its runner died, and nobody knows whose fault it was
 
 

@@ -88,8 +88,41 @@ RESULT: dict[str, Any] = {
             "ended_at": WHEN,
             "error": None,
             "cleanup": None,
+            "pids": [4711, 4712],
+            "processes": 2,
         }
     ],
+}
+
+LOOK: dict[str, Any] = {
+    "id": 3,
+    "job_id": 42,
+    "asked_by": "ada",
+    "asked_at": WHEN,
+    "answered_at": WHEN,
+    "stacks": [
+        {
+            "name": "its function",
+            "frames": [
+                {
+                    "file": "/srv/shop/jobs.py",
+                    "line": 31,
+                    "function": "crawl",
+                    "code": "page = fetch(url)",
+                }
+            ],
+        }
+    ],
+    "processes": [
+        {
+            "pid": 4711,
+            "name": "python3",
+            "state": "sleeping",
+            "cpu_seconds": 12.5,
+            "memory": 48234496,
+        }
+    ],
+    "notes": [],
 }
 
 STEP: dict[str, Any] = {
@@ -179,6 +212,24 @@ STATISTICS: dict[str, Any] = {
     "queues": {"default": {name: QUEUE[name] for name in QUEUE if name != "name"}},
     "refused": 0,
     "recovered": 0,
+}
+ENDS: dict[str, Any] = {
+    "completed": 120,
+    "failed": 2,
+    "cancelled": 1,
+    "wait_p50": 0.012,
+    "wait_p95": 1.4,
+    "run_p50": 2.1,
+    "run_p95": 17.5,
+}
+HISTORY: dict[str, Any] = {
+    "since": WHEN,
+    "until": WHEN,
+    "step_seconds": 900.0,
+    "counted_until": WHEN,
+    "total": ENDS,
+    "buckets": [{**ENDS, "at": WHEN}],
+    "queues": [{**ENDS, "queue": "crawl"}],
 }
 AUDIT: dict[str, Any] = {
     "id": 1,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from tenure.control.looking_into import PATIENCE
 from tenure.domain.cancellation import CancellationStatus, CancellationStep
 from tenure.domain.job import JSON, After
 from tenure.domain.lifecycle import Intent
@@ -94,6 +95,10 @@ class CancelBody(Manner, frozen=True, kw_only=True):
     """How a job is cancelled; what is left out is as the strategy says, else as the task says."""
 
     rollback_tasks: tuple[int, ...] | None = None  # undo only what these had completed
+
+
+class LookBody(Body, frozen=True):
+    wait: Length = PATIENCE  # for what its worker sees
 
 
 class ResumeBody(Body, frozen=True):

@@ -14,6 +14,7 @@ from tenure.errors import (
     InputRefused,
     JobNotFound,
     NotAllowed,
+    NotAnswered,
     NotRecognized,
     StoreUnavailable,
 )
@@ -38,6 +39,7 @@ _WRONG: Mapping[int, tuple[str, str]] = {
     422: (InputRefused.__name__, "limit: input should be less than or equal to 1000"),
     429: ("TooMany", "ada has 20 streams of events open; close one first"),
     503: (StoreUnavailable.__name__, "the database cannot be reached, or went away"),
+    504: (NotAnswered.__name__, "the worker of job 7 has not answered within 5 s"),
 }
 _ALWAYS = (401, 403, 404, 422, 503)
 _WITH_BODY = (413, 415)

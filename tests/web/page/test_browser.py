@@ -162,6 +162,31 @@ def test_the_page_outlives_its_server_and_tells_of_a_worker_that_was_killed(
         expect(page.locator("main")).to_contain_text("recovered")
 
 
+@pytest.mark.parametrize("name", ["blocks", "holds"])
+def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(
+    opens: Opens, store: Store, database: str, tmp_path: Path, name: str
+) -> None:
+    job = make_job(store, f"tests.apps.paged.{name}", owner="ann", max_attempts=1)
+    with running_worker(database, tmp_path, app=APP):
+        page = opens("ann", path=f"/jobs/{job}")
+        expect(page.locator("pre.log")).to_contain_text("about to block")
+        page.get_by_role("button", name="Look inside").click()
+        stack = page.locator(".inside pre.stack").first
+        expect(stack).to_contain_text(f"in {name}")
+        expect(stack).to_contain_text("time.sleep(NEVER)")
+        process = page.locator(".inside tbody tr").first
+        expect(process).to_contain_text("sleeping")
+        pid = process.locator("th").inner_text()
+        stop(page, "Cancel", "stuck")
+        expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
+        # An event loop goes on for others; a process whose function was interrupted does not.
+        tree = f"its process tree is gone: pid {pid}" if name == "blocks" else "runs any more"
+        expect(page.locator(".strip")).to_contain_text(tree)
+        expect(page.locator(".inside")).to_have_count(0)
+    [row] = [row for row in store.trail("job", str(job)) if row.verb == "look_into"]
+    assert (row.actor, row.via) == ("ann", "page")
+
+
 def test_the_list_is_live_and_the_page_works_without_script(
     opens: Opens, store: Store, browser: Browser
 ) -> None:

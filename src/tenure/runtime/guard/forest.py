@@ -100,6 +100,7 @@ class Forest:
             mark = environment(pid).get(RUNNER)
             if mark in unswept:
                 found.add(mark)
+                unswept[mark].known.add(pid)
                 send(pid, signal.SIGKILL)
             yield
         for mark in unswept.keys() - found:
@@ -117,6 +118,7 @@ class Forest:
         mark, seen = environment(stray).get(RUNNER), stat(stray)
         for tree in self.trees.values():
             if stray in tree.known or mark == tree.mark or (seen and seen.session == tree.pid):
+                tree.known.add(stray)
                 return tree.mark
         return None
 

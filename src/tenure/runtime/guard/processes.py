@@ -11,6 +11,7 @@ from typing import NamedTuple
 WORKER = "TENURE_WORKER"
 GUARD = "TENURE_GUARD"
 RUNNER = "TENURE_RUNNER"
+ATTEMPT = "TENURE_ATTEMPT"
 
 STANDING = frozenset("TtZXD")  # cannot run a line of their own code
 DEAD = frozenset("ZX")
@@ -141,6 +142,14 @@ def send(pid: int, what: int) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
+
+
+def catches(pid: int, what: int) -> bool:
+    """Whether a process has a handler of its own for a signal."""
+    for line in read(f"/proc/{pid}/status").splitlines():
+        if line.startswith(b"SigCgt:"):
+            return bool(int(line.split()[1], 16) >> (what - 1) & 1)
+    return False
 
 
 def environment(pid: int) -> dict[str, str]:

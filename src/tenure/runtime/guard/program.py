@@ -195,7 +195,9 @@ class Program:
             self._hear_of_start(told)
         if tree.never_ran:
             return
-        self._send({"tell": "exited", "pid": tree.pid, **tree.death._asdict(), "left": left})
+        gone = tree.gone({one["pid"] for one in left})
+        message = {"tell": "exited", "pid": tree.pid, **tree.death._asdict(), "left": left}
+        self._send({**message, "gone": gone[:MOST_NAMED], "count": len(gone)})
 
     def _answer_left(self, number: int, left: Left) -> None:
         """One tree is gone, or given up; answer if it was the last that the request waits for."""

@@ -94,6 +94,11 @@ class Tree:
         """The runner, what is below it, and what is in its group."""
         return {*family(self.pid), *(self.group.pids() if self.group is not None else ())}
 
+    def gone(self, left: set[object]) -> list[int]:
+        """What was seen of it while it was being killed and is not left, the runner first."""
+        others = sorted(self.known - {self.pid} - left)
+        return others if self.pid in left else [self.pid, *others]
+
 
 def named(pids: set[int]) -> list[dict[str, object]]:
     """Processes that could not be killed, as the keeper is told of them."""

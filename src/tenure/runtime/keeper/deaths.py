@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Sequence
 
+import msgspec
+
 from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
@@ -26,6 +28,13 @@ def crash(run: Run, runner: Runner, how: Exit | None) -> Ending:
         "runner": runner.name,
     }
     return Ending(job=run.job.id, token=run.job.token, error=error, runner=runner.name)
+
+
+def with_tree(ending: Ending | None, how: Exit | None) -> Ending | None:
+    """An ending for which the runner had to end too, with the processes that are gone by it."""
+    if ending is None or how is None or not how.gone or ending.outcome != "stopped":
+        return ending
+    return msgspec.structs.replace(ending, pids=how.gone, processes=how.count)
 
 
 def give_back(run: Run, *, suspect: bool) -> Ending:

@@ -21,6 +21,7 @@ from tenure.runtime.keeper.clock import DatabaseClock
 from tenure.runtime.keeper.exchange import Exchange
 from tenure.runtime.keeper.ladder import Ladder
 from tenure.runtime.keeper.lease import Lease
+from tenure.runtime.keeper.looks import Looks
 from tenure.runtime.keeper.questions import Questions
 from tenure.runtime.keeper.reports import Reports
 from tenure.runtime.keeper.run import Run
@@ -58,6 +59,7 @@ class Keeper:
         self.asked_to_drain = asyncio.Event()
         self.ladder = Ladder(self)
         self.stops = Stops(self)
+        self.looks = Looks(self)
         self.questions = Questions(self)
         self.lease = Lease(self, Line(url, settings))
         self._tenants = {tenant.name: tenant for tenant in tenants}
@@ -108,7 +110,12 @@ class Keeper:
     # What the database says.
 
     def hear(self, signal: Signal) -> None:
-        if run := self.runs.of(signal.tenant, signal.job_id, signal.token):
+        run = self.runs.of(signal.tenant, signal.job_id, signal.token)
+        if run is None:
+            return
+        if (look := signal.orders.get("look")) is not None:
+            self.looks.hear(int(look), run)
+        else:
             self.stops.hear(signal, run)
 
     def over_budget(self, tenant: str, job: int, message: str) -> None:

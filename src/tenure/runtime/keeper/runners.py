@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from tenure.runtime.guard.processes import catches
 from tenure.runtime.guarding import Exit, Guard
 from tenure.runtime.keeper.output import Output
 from tenure.runtime.keeper.run import Run
@@ -51,6 +52,7 @@ class Runner:
         self.hello: asyncio.Future[Hello | Broken] = asyncio.get_running_loop().create_future()
         self.ready = asyncio.Event()
         self.output = Output(self)
+        self._asking = asyncio.Lock()  # there is one place for its stack
         self._hear = hear
         self._lost = lost
         self._exit: Exit | None = None
@@ -121,13 +123,17 @@ class Runner:
 
     async def ask_for_stack(self) -> str:
         """Where it is right now, also when it holds its interpreter's lock."""
-        self.stack()
-        self.signal(signal.SIGUSR2)
-        for _ in range(100):
-            await asyncio.sleep(0.01)
-            if stack := self.stack():
-                return stack
-        return ""
+        async with self._asking:
+            self.stack()
+            # A job may have taken the handler away; without one the signal would be its end.
+            if not catches(self.pid, signal.SIGUSR2):
+                return ""
+            self.signal(signal.SIGUSR2)
+            for _ in range(100):
+                await asyncio.sleep(0.01)
+                if stack := self.stack():
+                    return stack
+            return ""
 
     def stack(self) -> str:
         """What it wrote about its stack since the last look."""

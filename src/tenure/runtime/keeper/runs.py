@@ -34,6 +34,7 @@ from tenure.runtime.messages import (
     Question,
     Said,
     Sayings,
+    Seen,
 )
 from tenure.store.calls import working
 from tenure.store.outcomes import Ending
@@ -104,6 +105,8 @@ class Runs:
             case Interrupting(number):
                 if number in runner.runs:
                     runner.passed_on.add(number)
+            case Seen():
+                self._keeper.looks.seen(message)
             case Question():
                 self._keeper.questions.hear(runner, message)
 
@@ -213,6 +216,7 @@ class Runs:
         if self._by_job.get((run.tenant, run.job.id)) is run:
             del self._by_job[run.tenant, run.job.id]
         self._keeper.stops.forget(run)
+        self._keeper.looks.forget(run)
 
     def withdraw(self, run: Run) -> bool:
         """Stop a run that has no runner yet; whether that could be done."""
@@ -275,9 +279,9 @@ class Runs:
         blamed = None if innocent else deaths.culprit(runner, runs)
         for run in runs:
             if run.end_waits:
-                done.append((run, run.ending))
+                done.append((run, deaths.with_tree(run.ending, how)))
             elif run.killed:
-                done.append((run, self._killed(run)))
+                done.append((run, deaths.with_tree(self._killed(run), how)))
             elif run is blamed:
                 self._end(runner, run)
                 crash = deaths.crash(run, runner, how)

@@ -30,19 +30,21 @@ from tenure.runtime.messages import (
     FromKeeper,
     Interrupt,
     Interrupting,
+    Look,
     Message,
     Question,
     Quit,
     Ready,
     Said,
     Sayings,
+    Seen,
     Start,
     Terminate,
     Work,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import forks, processes
+from tenure.runtime.runner import forks, processes, seeing
 from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
@@ -126,6 +128,9 @@ class LoopRunner:
                 if (attempt := self._attempts.get(run)) and attempt.pids:
                     alive = partial(processes.started_by, attempt, attempt.pids)
                     self._loop.run_in_executor(None, processes.end, alive, attempt.close_timeout)
+            case Look(run):
+                if attempt := self._attempts.get(run):
+                    self._flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))
             case Answer(question):
                 if (waiting := self._questions.pop(question, None)) and not waiting.done():
                     waiting.set_result(message)

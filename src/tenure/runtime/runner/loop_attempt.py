@@ -2,11 +2,14 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from tenure.runtime.messages import Work
 from tenure.runtime.runner.attempt import Attempt, Link
+
+T = TypeVar("T")
 
 
 class LoopAttempt(Attempt):
@@ -17,6 +20,22 @@ class LoopAttempt(Attempt):
         self.threads: set[threading.Thread] = set()
         self.calls: set[Future[Any]] = set()  # in threads of the loop's executor
         self.pids: set[int] = set()
+        self._lent: set[int] = set()  # threads of the loop's executor that work for it now
+
+    def in_thread(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """Do this work for it, in a thread that is not its own."""
+        thread = threading.get_ident()
+        self._lent.add(thread)
+        try:
+            return work(*args, **kwargs)
+        finally:
+            self._lent.discard(thread)
+
+    @property
+    def inside(self) -> dict[int, str]:
+        """The threads in which its code is, by ident, and what to call them."""
+        own = {one.ident: f"thread {one.name}" for one in tuple(self.threads) if one.ident}
+        return {**dict.fromkeys(tuple(self._lent), "its thread"), **own}
 
     @property
     def is_plain(self) -> bool:

@@ -19,6 +19,11 @@ class OnCpu(Coroutine[Any, Any, Any]):
         self._words = words
         self._run = run
 
+    @property
+    def coroutine(self) -> Coroutine[Any, Any, Any]:
+        """The job's own."""
+        return self._coroutine
+
     def __await__(self) -> Generator[Any, None, Any]:
         return self
 

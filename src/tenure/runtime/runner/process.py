@@ -29,18 +29,20 @@ from tenure.runtime.messages import (
     FromKeeper,
     Interrupt,
     Interrupting,
+    Look,
     Message,
     Question,
     Quit,
     Ready,
     Said,
     Sayings,
+    Seen,
     Start,
     Terminate,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import forks
+from tenure.runtime.runner import forks, seeing
 from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
 from tenure.runtime.runner.endings import ended, raised, returned
@@ -71,6 +73,7 @@ class ProcessRunner:
         self._asked = 0
         self._wanted = False  # an interrupt was asked for in this attempt
         self._main = threading.main_thread().ident or 0
+        self._threads_before: set[threading.Thread] = set()
         self._before: set[psutil.Process] = set()  # of the app itself, since it was imported
 
     def run(self) -> int:
@@ -118,11 +121,17 @@ class ProcessRunner:
                 self._channel.send(Interrupting(run))
             case Terminate(run) if attempt and attempt.work.run == run:
                 threading.Thread(target=self._terminate, args=(attempt,), daemon=True).start()
+            case Look(run) if attempt and attempt.work.run == run:
+                self._channel.send(Seen(run, seeing.stacks_of_threads(self._threads())))
             case Answer(question):
                 if waiting := self._questions.pop(question, None):
                     waiting.put(message)
             case Quit():
                 self._inbox.put(None)
+
+    def _threads(self) -> dict[int, str]:
+        started = set(threading.enumerate()) - self._threads_before
+        return {self._main: "its function", **seeing.names_of(started)}
 
     def _terminate(self, attempt: Attempt) -> None:
         end(self._started, attempt.close_timeout)
@@ -137,7 +146,7 @@ class ProcessRunner:
         current.set(attempt)
         if tracing.is_on():
             attempt.trace()
-        threads = set(threading.enumerate())
+        threads = self._threads_before = set(threading.enumerate())
         page, run = self._page, attempt.work.run
         task = self.app.tasks.get(attempt.work.task)
         error: BaseException | None = None

@@ -15,9 +15,9 @@ from typing import Any
 
 import psutil
 
+from tenure.runtime.guard.processes import ATTEMPT
 from tenure.runtime.runner.attempt import Attempt, current
 
-MARK = "TENURE_ATTEMPT"
 _ENVIRONMENT = 5  # the place of the environment among the arguments of fork_exec
 
 
@@ -31,7 +31,7 @@ def watch_forks(note: Callable[[Attempt, int], None]) -> None:
         if attempt is None:
             return fork_exec(*args)
         told = list(args)
-        mark = f"{MARK}={attempt.work.run}".encode()
+        mark = f"{ATTEMPT}={attempt.work.run}".encode()
         inherited = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()]
         told[_ENVIRONMENT] = [
             *(inherited if args[_ENVIRONMENT] is None else args[_ENVIRONMENT]),
@@ -64,7 +64,7 @@ def started_by(attempt: Attempt, pids: Iterable[int]) -> list[psutil.Process]:
             if process.status() == psutil.STATUS_ZOMBIE:
                 continue
             family = {process.pid, *(parent.pid for parent in process.parents())}
-            if family & ours or process.environ().get(MARK) == mark:
+            if family & ours or process.environ().get(ATTEMPT) == mark:
                 alive.append(process)
         except psutil.Error:
             continue

@@ -26,11 +26,12 @@ class TrackingExecutor(NobodysExecutor):
         self.untracked = NobodysExecutor(4, thread_name_prefix="runner")
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        call = super().submit(forks.leaving, work, *args, **kwargs)
         attempt = current.get()
-        if isinstance(attempt, LoopAttempt):
-            attempt.calls.add(call)
-            call.add_done_callback(attempt.calls.discard)
+        if not isinstance(attempt, LoopAttempt):
+            return super().submit(forks.leaving, work, *args, **kwargs)
+        call = super().submit(forks.leaving, attempt.in_thread, work, *args, **kwargs)
+        attempt.calls.add(call)
+        call.add_done_callback(attempt.calls.discard)
         return call
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Unpack
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent
+from tenure.domain.look import Look
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
@@ -144,6 +145,11 @@ def rerun(
     return Call(
         "rerun", {**of_job(job), "reason": Argument(reason, "text"), **actor(by, via)}, answer(Job)
     )
+
+
+def look_into(job: int, *, by: str | None = None, via: str = "python") -> Call[Look]:
+    """Ask what a running job does; see control/looking_into.py, which waits for the answer."""
+    return Call("look_into", {**of_job(job), **actor(by, via)}, answer(Look), safe=True)
 
 
 def pause(

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent
+from tenure.domain.look import Look
 from tenure.domain.policy import read_filter
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call, answer
@@ -121,8 +122,14 @@ def trail(
 
 
 def kept(
-    job: int, kind: Literal["partials", "logs", "events"], *, above: int = 0, n: int = 1000
+    job: int,
+    kind: Literal["partials", "logs", "events"],
+    *,
+    above: int = 0,
+    n: int = 1000,
+    newest: bool = False,
 ) -> Call[tuple[dict[str, Any], ...]]:
+    """Oldest first: the first so many of them, or the ``newest``."""
     return Call(
         "kept",
         {
@@ -130,10 +137,16 @@ def kept(
             "kind": Argument(kind, "text"),
             "above": Argument(above, "int8"),
             "n": Argument(n, "int4"),
+            "newest": Argument(newest, "bool"),
         },
         answer(tuple[dict[str, Any], ...]),
         safe=True,
     )
+
+
+def looked(job: int, *, by: str | None = None, via: str = "python") -> Call[Look | None]:
+    """The latest look into a job that runs; ``by`` because only who may stop it sees that."""
+    return Call("looked", {**of_job(job), **actor(by, via)}, answer(Look | None), safe=True)
 
 
 def workers(*, all: bool = False) -> Call[tuple[Worker, ...]]:  # noqa: A002

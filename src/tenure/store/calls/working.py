@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tenure.domain.lifecycle import State
+from tenure.domain.look import Sight
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, as_list, of_job, of_worker
 from tenure.store.new_jobs import as_json, refuse_not_json
@@ -174,6 +175,23 @@ def completed(worker: UUID, job: int, token: int) -> Call[tuple[Completed, ...]]
         "completed",
         {**of_worker(worker), **of_job(job), "token": Argument(token, "int8")},
         answer(tuple[Completed, ...]),
+        safe=True,
+    )
+
+
+def answer_look(
+    worker: UUID, job: int, token: int, look: int, sight: Sight
+) -> Call[dict[str, bool]]:
+    return Call(
+        "answer_look",
+        {
+            **of_worker(worker),
+            **of_job(job),
+            "token": Argument(token, "int8"),
+            "look": Argument(look, "int8"),
+            "answer": Argument(as_json(sight), "jsonb"),
+        },
+        answer(dict[str, bool]),
         safe=True,
     )
 

@@ -8,8 +8,10 @@ from fastapi import Header, Query
 from starlette.requests import Request
 
 from tenure.control.by_name import enqueued, job_of
+from tenure.control.looking_into import look
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State, Status
+from tenure.domain.look import Look
 from tenure.errors import InputRefused
 from tenure.store.calls import looking
 from tenure.store.results import Enqueued, Explanation
@@ -18,8 +20,9 @@ from tenure.web.answers import Answer, page, place
 from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
 from tenure.web.entrance import behalf_of
 from tenure.web.limits import MOST_ON_A_PAGE
-from tenure.web.models import NewJobBody
+from tenure.web.models import LookBody, NewJobBody
 from tenure.web.openapi import router, says
+from tenure.web.stops import bound
 
 routes = router("jobs", "/api/jobs")
 
@@ -124,6 +127,21 @@ async def explain_job(request: Request, job_id: JobId) -> Answer:
     """Why it is not running, or not stopping."""
     behalf, job = await who_and_which(request, job_id)
     return Answer(await behalf.asend(looking.explain(job)))
+
+
+@routes.post(
+    "/{job_id}/look",
+    **says(Look, takes=LookBody, sent={"wait": "5s"}, wrong=(409, 504), example=examples.LOOK),
+)
+async def look_into_job(request: Request, job_id: JobId) -> Answer:
+    """Where the code of a running job is right now, and what its processes take.
+
+    For whoever may stop it. Answered with 504 if its worker is silent for longer than `wait` (5 s,
+    60 s at most).
+    """
+    behalf, job = await who_and_which(request, job_id)
+    asked = await body(request, LookBody)
+    return Answer(await behalf.atake(look(job, bound(asked.wait))))
 
 
 @routes.get("/{job_id}/tasks", **says(tuple[Job, ...], example=[examples.JOB]))

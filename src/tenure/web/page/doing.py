@@ -1,13 +1,16 @@
 """What is done to a job by its buttons; each writes its audit row and leads back to the job."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.behalf import Behalf
 from tenure.control.following import stop
+from tenure.control.looking_into import look
 from tenure.domain.lifecycle import Intent, Status
+from tenure.errors import NotAnswered
 from tenure.store.calls import controlling, enqueueing, looking
 from tenure.web.asking import who_and_which
 from tenure.web.page.forms import Form, form_of
@@ -65,6 +68,13 @@ async def queue(behalf: Behalf, job: int, _: Form) -> int:
     return job
 
 
+async def look_into(behalf: Behalf, job: int, _: Form) -> int:
+    """The page shows what was seen, also when it comes later than anybody waits here."""
+    with suppress(NotAnswered):
+        await behalf.atake(look(job))
+    return job
+
+
 VERBS: dict[str, Do] = {
     "cancel": cancel,
     "pause": pause,
@@ -73,6 +83,7 @@ VERBS: dict[str, Do] = {
     "clear": clear,
     "rerun": rerun,
     "queue": queue,
+    "look": look_into,
 }
 
 

@@ -15,7 +15,7 @@ from tenure.store.calls import looking
 from tenure.web.artifacts import Download, opened
 from tenure.web.asking import who_and_which
 from tenure.web.page import strip
-from tenure.web.page.actions import actions
+from tenure.web.page.actions import actions, may_control
 from tenure.web.page.jobs import how_far
 from tenure.web.page.rendering import page
 from tenure.web.page.timeline import timeline
@@ -23,7 +23,6 @@ from tenure.web.page.words import exact
 
 _MOST_CHILDREN = 200
 _MOST_LINES = 500
-_MOST_PAGES = 5  # of a thousand lines
 _MOST_PARTIALS = 50
 _LOOK_SELDOM = 10  # seconds
 _LOOK_EVERY = 2  # seconds, at what no event tells of: log lines, beats, children
@@ -38,7 +37,8 @@ async def show_job(request: Request) -> Response:
     partials = await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS))
     events = await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS))
     trail = await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS))
-    lines, log_goes_on = await _log(behalf, number)
+    lines = await behalf.asend(looking.kept(number, "logs", n=_MOST_LINES + 1, newest=True))
+    may_look = may_control(behalf.principal, job) and job.state is State.RUNNING
     settings = behalf.client.settings
     is_over = job.state in ENDED and (record is None or record.completed_at is not None)
     return page(
@@ -53,8 +53,10 @@ async def show_job(request: Request) -> Response:
         children=children,
         actions=actions(behalf.principal, job, below),
         strategies=await behalf.asend(looking.strategies()),
-        logs=lines,
-        log_goes_on=log_goes_on,
+        logs=lines[-_MOST_LINES:],
+        log_is_longer=len(lines) > _MOST_LINES,
+        may_look=may_look,
+        look=await behalf.asend(looking.looked(number)) if may_look else None,
         partials=partials,
         timeline=timeline(job, record, children, partials, events),
         trail=trail,
@@ -92,19 +94,6 @@ async def _alive_below(behalf: Behalf, job: Job, children: tuple[Job, ...]) -> i
     if job.id == job.root_id:
         tree = await behalf.asend(looking.list_jobs({"root": job.id}, n=1000))
     return sum(one.state not in ENDED and one.id != job.id for one in tree)
-
-
-async def _log(behalf: Behalf, job: int) -> tuple[tuple[dict[str, Any], ...], bool]:
-    """The last of its lines, and whether there are more than anybody looks through."""
-    lines: tuple[dict[str, Any], ...] = ()
-    above = 0
-    for _ in range(_MOST_PAGES):
-        found = await behalf.asend(looking.kept(job, "logs", above=above, n=1000))
-        lines = (*lines, *found)[-_MOST_LINES:]
-        if len(found) < 1000:
-            return lines, False
-        above = found[-1]["id"]
-    return lines, True
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:

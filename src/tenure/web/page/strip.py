@@ -185,7 +185,16 @@ def _gone(member: CancellationMember) -> Cell:
         said = "its worker was lost, its lease ran out, and its job was ended for it"
     else:
         said = f"nothing of its code runs any more ({member.runner or 'its runner'})"
-    return Cell("Gone", "done", said, member.ended_at)
+    return Cell("Gone", "done", said + _tree(member), member.ended_at)
+
+
+def _tree(member: CancellationMember) -> str:
+    """The processes that ended with it."""
+    if not member.pids:
+        return ""
+    more = (member.processes or 0) - len(member.pids)
+    pids = ", ".join(map(str, member.pids)) + (f" and {more} more" if more > 0 else "")
+    return f"; its process tree is gone: {'pid' if len(member.pids) == 1 else 'pids'} {pids}"
 
 
 def _counted(

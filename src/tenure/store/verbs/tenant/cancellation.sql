@@ -13,7 +13,7 @@ BEGIN
     END IF;
     RETURN (report::jsonb || jsonb_build_object('members', (
         SELECT jsonb_agg(jsonb_build_object('job_id', m.job_id, 'was', m.was, 'became', m.became, 'rung', m.rung,
-            'worker_id', m.worker_id, 'runner', m.runner, 'ended_at', m.ended_at, 'error', m.error,
+            'worker_id', m.worker_id, 'runner', m.runner, 'pids', coalesce(to_jsonb(m.pids), '[]'), 'processes', m.processes, 'ended_at', m.ended_at, 'error', m.error,
             'cleanup', CASE WHEN m.ended_at IS NOT NULL THEN (SELECT o.cleanup FROM tenant.outcome AS o WHERE o.job_id = m.job_id) END)
             ORDER BY m.job_id)
         FROM tenant.member AS m WHERE m.stop_id = stop)))::json;

@@ -41,7 +41,7 @@ BEGIN
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
-            cleanup jsonb, until text, suspect boolean)
+            cleanup jsonb, until text, suspect boolean, pids integer[], processes integer)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.target AS goal,
                j.started_at, s.intent AS asked, coalesce(s.intent = 'pause' AND s.initiated_by = 'policy:budget', false) AS paused_by_budget,
@@ -114,6 +114,7 @@ BEGIN
     ), members AS (
         UPDATE tenant.member AS b SET
             became = CASE WHEN m.state <> 'pending' THEN m.state END, ended_at = CASE WHEN m.state <> 'pending' THEN moment END, rung = m.rung, runner = coalesce(m.runner, b.runner),
+            pids = coalesce(m.pids, b.pids), processes = coalesce(m.processes, b.processes),
             error = CASE WHEN m.cleanup @? '$.failed[*]' THEN 'could not clean up: ' || (m.cleanup -> 'failed')::text END,
             slots = ARRAY(SELECT s.pool || '/' || s.name FROM tenant.slot AS s WHERE s.job_id = m.id ORDER BY 1)
         FROM moved AS m
@@ -140,6 +141,10 @@ BEGIN
     IF stopped IS NOT NULL THEN
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
         PERFORM tenant.tell(stops);
+    END IF;
+    IF EXISTS (SELECT FROM tenant.look) THEN
+        WITH closed AS (DELETE FROM tenant.look AS l WHERE l.job_id = ANY (done) RETURNING l.job_id)
+        DELETE FROM tenure.signal AS s USING closed WHERE s.tenant = '{tenant}' AND s.job_id = closed.job_id;
     END IF;
     PERFORM tenant.notify_lanes(lanes);
     RETURN json_build_object(

@@ -20,7 +20,7 @@ BEGIN
         owner := (SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = forbidden.name::bigint);
         IF owner <> actor THEN
             RETURN tenant.refused(verb, subject, name, actor, via,
-                format('job %s belongs to %s; only %s or an admin may %s it', name, owner, owner, verb));
+                format('job %s belongs to %s; only %s or an admin may %s it', name, owner, owner, replace(verb, '_', ' ')));
         END IF;
     END IF;
     RETURN NULL;

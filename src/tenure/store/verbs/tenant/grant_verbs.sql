@@ -7,7 +7,7 @@ DECLARE
         'trail', 'kept', 'pools', 'workers', 'targets', 'strategies', 'policies', 'bulk', 'bulks', 'bulk_preview', 'stops', 'ailments',
         'server', 'principal', 'whoami', 'cancellation_name', 'status'];
     own     CONSTANT text[] := ARRAY['enqueue', 'enqueue_many', 'queue', 'stop', 'resume', 'clear', 'rerun', 'rollback', 'refuse',
-        'set_policy', 'drop_policy', 'bulk_stop', 'advance_bulk'];
+        'set_policy', 'drop_policy', 'bulk_stop', 'advance_bulk', 'look_into', 'looked'];
     granted CONSTANT text[] := CASE kind
         WHEN 'viewer' THEN looking || ARRAY['refuse']
         WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'explain', 'kept', 'whoami']
@@ -17,7 +17,7 @@ DECLARE
             'set_strategy', 'drop_strategy']
         WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
             'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show', 'waiting_priority', 'end_session', 'completed',
-            'roll_up', 'enforce_policies', 'advance_bulk', 'discards', 'discarded']
+            'roll_up', 'enforce_policies', 'advance_bulk', 'discards', 'discarded', 'answer_look']
     END;
     -- In the control schema only what belongs to all tenants; what decides about all of them is the default tenant's.
     shared  CONSTANT text[] := ARRAY['register', 'renew', 'leave', 'workers', 'server', 'status', 'principal'];

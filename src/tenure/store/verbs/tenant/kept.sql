@@ -1,7 +1,17 @@
--- What a job has left on its way: partial results, log lines or events, oldest first.
-CREATE OR REPLACE FUNCTION tenant.kept(job bigint, kind text, above bigint DEFAULT 0, n integer DEFAULT 1000) RETURNS json
+-- What a job has left on its way: partial results, log lines or events, oldest first; the first n of them,
+-- or the "newest".
+CREATE OR REPLACE FUNCTION tenant.kept(
+    job bigint, kind text, above bigint DEFAULT 0, n integer DEFAULT 1000, newest boolean DEFAULT false
+) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF newest THEN
+        above := greatest(above, CASE kind
+            WHEN 'partials' THEN (SELECT p.id FROM tenant.partial AS p WHERE p.job_id = kept.job ORDER BY p.id DESC OFFSET n LIMIT 1)
+            WHEN 'logs' THEN (SELECT l.id FROM tenant.log AS l WHERE l.job_id = kept.job ORDER BY l.id DESC OFFSET n LIMIT 1)
+            WHEN 'events' THEN (SELECT e.id FROM tenant.event AS e WHERE e.job_id = kept.job ORDER BY e.id DESC OFFSET n LIMIT 1)
+        END);
+    END IF;
     RETURN CASE kind
         WHEN 'partials' THEN (SELECT coalesce(json_agg(json_build_object('id', x.id, 'at', x.at, 'value', x.value) ORDER BY x.id), '[]')
             FROM (SELECT * FROM tenant.partial AS p WHERE p.job_id = kept.job AND p.id > above ORDER BY p.id LIMIT n) AS x)

@@ -2,7 +2,7 @@
 -- need or that blocks a target.
 --
 -- "keep" says for how long, by state; a state that is not named is kept for ever. Events and workers that
--- are dead go after "keep_events". What metrics count is added up first.
+-- are dead go after "keep_events", looks after an hour. What metrics count is added up first.
 CREATE OR REPLACE FUNCTION tenant.prune(
     keep jsonb DEFAULT '{"completed": "7 days", "cancelled": "30 days"}',
     keep_events interval DEFAULT '30 days', n integer DEFAULT 1000
@@ -52,6 +52,9 @@ BEGIN
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
     DELETE FROM tenant.job WHERE id = ANY (gone);
     PERFORM tenant.add_up(5000);
+    -- What was seen in a job is for whoever asked, not for keeping.
+    WITH old AS (DELETE FROM tenant.look AS l WHERE l.asked_at < moment - interval '1 hour' RETURNING l.job_id)
+    DELETE FROM tenure.signal AS s USING old WHERE s.tenant = '{tenant}' AND s.job_id = old.job_id AND s.orders ? 'look';
     IF keep_events IS NOT NULL THEN
         WITH old AS (DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events RETURNING e.kind),
         counted AS (

@@ -1,0 +1,47 @@
+"""Stacks as people are shown them: the code of a job, without that of its runner around it."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from tenure.domain.look import MOST_FRAMES, Frame
+
+RUNNER = str(Path(__file__).with_name("runner"))
+_AROUND = (RUNNER, str(Path(asyncio.__file__).parent))  # the event loop is the runner's too
+_CALL = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+
+
+def is_of_runner(frame: Frame) -> bool:
+    return frame.file.startswith(RUNNER)
+
+
+def of_job(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """Outermost first, from where the runner calls the job; all of them where it does not."""
+    place = 0
+    while place < len(frames) and not is_of_runner(frames[place]):
+        place += 1
+    while place < len(frames) and frames[place].file.startswith(_AROUND):
+        place += 1
+    return tuple(frames[place:] or frames)[-MOST_FRAMES:]
+
+
+def read_dump(text: str) -> tuple[Frame, ...]:
+    """What faulthandler has written, which is innermost first."""
+    calls = _CALL.findall(text)[::-1]
+    frames = [Frame(file, int(line), function) for file, line, function in calls]
+    return tuple(
+        Frame(frame.file, frame.line, frame.function, _line(frame)) for frame in of_job(frames)
+    )
+
+
+def _line(frame: Frame) -> str:
+    path = Path(frame.file)
+    try:
+        if path.suffix != ".py" or not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as source:
+            return next(islice(source, frame.line - 1, None), "").strip()
+    except (OSError, ValueError):
+        return ""
