@@ -21,7 +21,7 @@ LEFT_OUT = ("pip install ", "python3 -m venv ", "git clone ", "make ", "export "
 SETTINGS = {"TENURE_LEASE": "6s", "TENURE_BEAT": "1s", "TENURE_RECOVER_EVERY": "500ms"}
 # A job of these says nothing on its way.
 SILENT = ("jobs.stubborn",)
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 _VARIES = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),

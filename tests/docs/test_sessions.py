@@ -9,7 +9,7 @@ from tests.docs.reading import README, TUTORIAL, blocks, code
 from tests.docs.sessions import LEFT_OUT, Sessions, agrees, commands
 from tests.workers import ROOT
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.mark.parametrize("page", [README, TUTORIAL], ids=lambda page: page.stem)
