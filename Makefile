@@ -32,13 +32,10 @@ format: $(READY)  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# More of them at once than there are processors: many wait, and those come first (tests/conftest.py).
 .PHONY: test
-test: $(READY)  ## All tests but those of the examples, on the embedded PostgreSQL 18
-	$(BIN)/pytest --numprocesses 4 --dist loadfile --ignore tests/examples
-
-.PHONY: test-examples
-test-examples: $(READY)  ## The examples, from end to end
-	$(BIN)/pytest --numprocesses 4 --dist load tests/examples
+test: $(READY)  ## All tests, on the embedded PostgreSQL 18
+	$(BIN)/pytest --numprocesses 8 --dist loadfile
 
 # What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.
 TELLING := tests/store/test_schema.py tests/store/test_lifecycle_matrix.py tests/store/test_plans.py tests/store/races \

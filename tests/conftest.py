@@ -25,6 +25,14 @@ _numbers = count(1)
 Connect = Callable[[], psycopg.Connection]
 
 
+_SLOW = ("tests/examples/", "tests/system/", "tests/web/page/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """First what takes long, so that in the end nobody waits for one file alone."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_SLOW))
+
+
 def chosen_binaries() -> Binaries | None:
     if os.environ.get("TENURE_TEST_BINARIES") != "system":
         return None

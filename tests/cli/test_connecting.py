@@ -129,12 +129,15 @@ def test_a_token_is_of_one_tenant_and_sees_no_other(cli: Cli, database: str) -> 
 
 
 @pytest.mark.fresh_database
-def test_an_admin_of_the_default_tenant_makes_tokens_of_others(cli: Cli, database: str) -> None:
+def test_an_admin_of_the_default_tenant_makes_tokens_of_others_and_pauses_them(
+    cli: Cli, database: str
+) -> None:
     cli("tenant", "create", "acme")
     root = cli.json("token", "create", "root", "--role", "admin")["secret"]
     made = cli.json("token", "create", "ada", "--role", "admin", "--of", "acme", "--token", root)
     assert made["token"]["tenant"] == "acme"
     assert made["token"]["created_by"] == "root"
+    assert cli("tenant", "pause", "acme", "--token", root).out == "Tenant acme is paused.\n"
     acme = Cli(database, TENURE_TOKEN=made["secret"])
     assert acme("token", "create", "vic").code == 0
     refused = acme("token", "create", "vic", "--of", "default").sentence(12)

@@ -5,6 +5,7 @@ The four options are said once, here; ``connected`` gives them to a command.
 
 import inspect
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
@@ -94,13 +95,15 @@ class Connection:
         return known
 
     def of_tenant(self, name: str) -> Behalf:
-        """On behalf of the same one, in another tenant: that is for the database user alone."""
+        """On behalf of the same one, in another tenant: for admins of the default one alone."""
         tenant, who = as_tenant(name), self.principal
         if tenant == who.tenant:
             return self.behalf
-        if self.has_token:
+        if not self.has_token:
+            return Behalf(self.client, self._database_user(tenant))
+        if who.tenant != DEFAULT or who.role is not Role.ADMIN:
             raise NotAllowed(f"this token is for the tenant {who.tenant.name}, and for no other")
-        return Behalf(self.client, self._database_user(tenant))
+        return Behalf(self.client, replace(who, tenant=tenant))
 
     @cached_property
     def behalf(self) -> Behalf:
