@@ -1,0 +1,62 @@
+"""Guards of looks: of the attempt that runs, by whoever may stop it, and not for ever."""
+
+from tests.mutants.mutant import Mutant, mutant
+
+LOOKS: tuple[Mutant, ...] = (
+    mutant(
+        "an old token answers a look",
+        "answer_look",
+        "AND j.worker_id = answer_look.worker AND j.token = answer_look.token FOR SHARE",
+        "FOR SHARE",
+        "looks::test_only_the_attempt_that_runs_can_be_looked_into",
+    ).and_also("AND l.token = answer_look.token", ""),
+    mutant(
+        "the dead answer looks",
+        "answer_look",
+        "w.dead_at IS NULL",
+        "true",
+        "looks::test_a_worker_that_was_declared_dead_answers_nothing",
+    ),
+    mutant(
+        "an answer says who asked",
+        "looked",
+        "'answered_at', l.answered_at))::json",
+        "'answered_at', l.answered_at) || coalesce(l.answer, '{}'))::json",
+        "looks::test_an_answer_is_an_object_of_a_limited_size",
+    ),
+    mutant(
+        "what was seen is for everybody",
+        "looked",
+        "IF refusal IS NOT NULL THEN",
+        "IF false THEN",
+        "looks::test_a_look_is_for_whoever_may_stop_the_job_and_is_on_record",
+    ),
+    mutant(
+        "everybody may look",
+        "look_into",
+        "IF refusal IS NOT NULL THEN",
+        "IF false THEN",
+        "looks::test_a_look_is_for_whoever_may_stop_the_job_and_is_on_record",
+    ),
+    mutant(
+        "a look outlives the attempt",
+        "conclude",
+        "IF EXISTS (SELECT FROM tenant.look) THEN",
+        "IF false THEN",
+        "looks::test_with_the_attempt_goes_all_that_was_seen",
+    ),
+    mutant(
+        "a look takes the orders of a stop away",
+        "answer_look",
+        "AND s.orders -> 'look' = to_jsonb(look)",
+        "",
+        "looks::test_the_signal_of_a_stop_outlives_the_look",
+    ),
+    mutant(
+        "what was seen is kept",
+        "prune",
+        "l.asked_at < moment - interval '1 hour'",
+        "false",
+        "looks::test_what_was_seen_is_forgotten_after_an_hour",
+    ),
+)
