@@ -104,6 +104,25 @@ def test_jobs_are_counted_by_status(cli: Cli, store: Store) -> None:
     assert cli.json("stats")["by_status"] == {"completed": 1, "queued": 1}
 
 
+def test_what_ended_lately_is_counted_by_queue(cli: Cli, store: Store) -> None:
+    assert cli("stats", "--last", "24h").out == "nothing ended\n"
+    make_job_in(store, State.COMPLETED, queue="crawl")
+    for state in (State.COMPLETED, State.FAILED):
+        make_job_in(store, state, queue="mail", max_attempts=1)
+    told = cli("stats", "--last", "6h")
+    assert [row[:4] for row in told.rows[:3]] == [
+        ["crawl", "1", "0", "0"],
+        ["mail", "1", "1", "0"],
+        ["all", "2", "1", "0"],
+    ]
+    assert told.lines[-1].endswith("each sign is 5m")
+    assert "█" in told.lines[-1]
+    seen = cli.json("stats", "--last", "1h", "--queue", "mail")
+    assert (seen["total"]["failed"], [one["queue"] for one in seen["queues"]]) == (1, ["mail"])
+    assert "--last" in cli("stats", "--queue", "mail").sentence(1)
+    assert "15 minutes to 24 hours" in cli("stats", "--last", "9d").sentence(1)
+
+
 def test_a_strategy_is_made_changed_and_dropped(cli: Cli, store: Store) -> None:
     assert [row[0] for row in cli("strategy", "list").rows] == ["graceful", "immediate", "patient"]
     words = ["strategy", "set", "gentle", "grace=120", "last_rung=interrupted"]

@@ -251,6 +251,7 @@ CASES: Mapping[str, Case] = {
         lambda s: (f"/api/tokens/{_token(s)}/revoke", {})
     ),
     "GET /api/statistics": _reads("/api/statistics"),
+    "GET /api/history": _reads("/api/history"),
     "GET /api/audit": _reads("/api/audit"),
     "GET /metrics": _reads("/metrics"),
     "GET /openapi.json": _reads("/openapi.json"),

@@ -9,7 +9,7 @@ from tenure.domain.lifecycle import Intent, State
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.store import Store
-from tests.factories import make_job, make_jobs, make_worker, promote
+from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
 from tests.web.asking import Http, problem
 from tests.web.conftest import Bearer
 
@@ -218,6 +218,21 @@ def test_statistics_and_audit(admin: Http, viewer: Http, store: Store) -> None:
     assert "below=" in first.headers["link"]
     following = viewer.get(first.headers["link"][1:].partition(">")[0]).json()
     assert following[0]["id"] < first.json()[0]["id"]
+
+
+def test_history_is_told_of_all_and_of_one_queue(viewer: Http, store: Store) -> None:
+    for queue in ("crawl", "mail", "mail"):
+        make_job_in(store, State.COMPLETED, queue=queue)
+    told = viewer.get("/api/history").json()
+    assert (told["total"]["completed"], len(told["buckets"]), told["step_seconds"]) == (3, 96, 900)
+    assert [(one["queue"], one["completed"]) for one in told["queues"]] == [
+        ("crawl", 1),
+        ("mail", 2),
+    ]
+    mail = viewer.get("/api/history?queue=mail&span=6h&step=30m").json()
+    assert (mail["total"]["completed"], len(mail["buckets"])) == (2, 12)
+    for query in ("span=2d", "span=90", "span=soon", "step=7m", "queue=mail&step=5m"):
+        assert problem(viewer.get(f"/api/history?{query}"))[0] == 422, query
 
 
 def test_metrics_are_those_of_the_tenant_that_asks(

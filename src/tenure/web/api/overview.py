@@ -1,9 +1,14 @@
-"""The whole at a glance: statistics and the audit trail."""
+"""The whole at a glance: statistics, what ended in the last hours, and the audit trail."""
 
+from typing import Annotated
+
+from fastapi import Query
 from starlette.requests import Request
 
+from tenure.domain.duration import duration
 from tenure.store.calls import looking
 from tenure.store.results import AuditRow, Statistics
+from tenure.store.rollups import History
 from tenure.web import examples
 from tenure.web.answers import Answer, page
 from tenure.web.asking import Below, Limit
@@ -17,6 +22,22 @@ routes = router("overview", "/api")
 async def statistics(request: Request) -> Answer:
     """Counts by status and by queue, refused writes and recoveries."""
     return Answer(await behalf_of(request).asend(looking.statistics()))
+
+
+@routes.get("/history", **says(History, example=examples.HISTORY))
+async def history(
+    request: Request,
+    span: Annotated[str, Query(description="How far back: 15m to 24h.")] = "24h",
+    step: Annotated[
+        str | None,
+        Query(description="The length of a bucket: 5m, 15m, 30m or 1h; of one queue at least 15m."),
+    ] = None,
+    queue: Annotated[str | None, Query(description="Only jobs of this queue.")] = None,
+) -> Answer:
+    """What ended lately: how many jobs and how, and p50 and p95 of how long they waited and ran."""
+    length = None if step is None else duration(step)
+    call = looking.history(duration(span), step=length, queue=queue)
+    return Answer(await behalf_of(request).asend(call))
 
 
 @routes.get("/audit", **says(tuple[AuditRow, ...], example=[examples.AUDIT]))

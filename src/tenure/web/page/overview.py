@@ -15,6 +15,7 @@ from tenure.store.calls import examining, looking
 from tenure.store.examined import OpenStop
 from tenure.store.totals import Tally, Totals
 from tenure.web.entrance import behalf_of
+from tenure.web.page.history import history
 from tenure.web.page.rendering import page
 
 _MOST_STOPS = 200
@@ -67,6 +68,7 @@ async def overview(request: Request) -> Response:
         overdue=sum(stop.is_overdue for stop in stops),
         events={tally.labels[0]: tally.n for tally in totals.tally if tally.kind == "event"},
         stop_times=_stop_times(totals),
+        history=await history(request),
         live="/live",
         every=5,
     )

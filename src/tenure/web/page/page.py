@@ -14,6 +14,7 @@ from tenure.errors import NotRecognized, TenureError
 from tenure.web.entrance import BEHALF, path_of
 from tenure.web.page import rendering, routes
 from tenure.web.page.forms import FORM, read_form
+from tenure.web.page.history import HISTORIES, Histories
 from tenure.web.page.rendering import go_to
 from tenure.web.page.sessions import SESSIONS, Sessions, end, refuse_forged
 
@@ -37,6 +38,7 @@ class Page:
     def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
         self._app = app
         self._sessions = sessions
+        self._histories = Histories()
         self._router = Router(routes.ROUTES, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,6 +56,7 @@ class Page:
 
         request = Request(scope, receive)
         scope[SESSIONS] = self._sessions
+        scope[HISTORIES] = self._histories
         try:
             answer = await self._refused(request)
             await (answer or self._router)(scope, receive, sent)

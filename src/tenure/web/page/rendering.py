@@ -68,6 +68,12 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> R
     return response
 
 
+def part(request: Request, template: str, **values: Any) -> str:
+    """A part that is the same for everybody who sees it at all."""
+    known = {"url": lambda path, **query: url(request, path, query)}
+    return _environment.get_template(template).render(known | values)
+
+
 def url(request: Request, path: str, query: Mapping[str, Any] | None = None) -> str:
     """A path of the page as browsers see it, wherever the app is mounted."""
     root: str = request.scope.get("root_path", "").rstrip("/")

@@ -3,8 +3,8 @@
 -- Counts that can be added up: over buckets, over queues, and to what came later. Times are counted by their
 -- length, so that percentiles can be told of any sum; see rollup_bin.
 CREATE TABLE tenant.rollup (
-    at    timestamptz NOT NULL,        -- a bucket: five minutes from here
-    queue text NOT NULL,
+    at    timestamptz NOT NULL,        -- a bucket: five minutes from here, of one queue fifteen
+    queue text NOT NULL,               -- '': all of them
     kind  text NOT NULL,
     bin   smallint NOT NULL,
     n     bigint NOT NULL,

@@ -1,4 +1,5 @@
--- Count what ended lately, each end once, in buckets of five minutes; forget what is older than a day.
+-- Count what ended lately, each end once: in buckets of five minutes, and for each queue in buckets of
+-- fifteen. Forget what is older than a day.
 --
 -- Any number of callers may run it at once: one of them counts, and nobody again before "every" has passed.
 -- One call counts a "slice" of time at the most and answers "more" while there is another.
@@ -11,7 +12,7 @@ CREATE OR REPLACE FUNCTION tenant.roll_up(every interval DEFAULT '0', slice inte
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     began  CONSTANT timestamptz := tenure.now() - (clock_timestamp() - transaction_timestamp());
-    oldest CONSTANT timestamptz := date_bin('5 minutes', began - interval '25 hours', 'epoch');
+    oldest CONSTANT timestamptz := date_bin('15 minutes', began - interval '25 hours', 'epoch');
     ours   tenant.rolled_up;
     mine   xid8;
     open   xid8;  -- every transaction before it is over
@@ -50,7 +51,7 @@ BEGIN
         INSERT INTO tenant.rollup AS r SELECT * FROM ended
         ON CONFLICT (at, queue, kind, bin) DO UPDATE SET n = r.n + excluded.n
     )
-    SELECT coalesce(sum(e.n), 0) INTO jobs FROM ended AS e WHERE e.kind NOT IN ('wait', 'run');
+    SELECT coalesce(sum(e.n), 0) INTO jobs FROM ended AS e WHERE e.queue = '' AND e.kind NOT IN ('wait', 'run');
     UPDATE tenant.rolled_up AS r SET until = ours.until, settled = ours.settled, looked_at = began,
         marked_at = ours.marked_at, marked_by = ours.marked_by;
     DELETE FROM tenant.rollup AS r WHERE r.at < oldest;

@@ -1,7 +1,8 @@
 // Keeps a page current: an event stream says when to look, the page itself is what is looked at.
 //
 // <main data-live="stream" data-every="seconds"> is fetched anew and merged into what is there, so
-// that focus, scrolling, open details and half-filled forms stay as they are.
+// that focus, scrolling, open details and half-filled forms stay as they are. A part with a mark is
+// not sent again while it is the same.
 
 const PAUSE = 250; // ms between two looks
 const AGAIN = 2000; // ms before a stream that was refused is tried once more
@@ -37,7 +38,7 @@ async function look() {
   wanted = false;
   try {
     const answer = await fetch(location.href, {
-      headers: { "X-Fragment": "main" },
+      headers: { "X-Fragment": "main", "X-Have": marks() },
       credentials: "same-origin",
       cache: "no-store",
     });
@@ -59,6 +60,10 @@ async function look() {
   }
   begin();
   if (wanted) soon();
+}
+
+function marks() {
+  return [...document.querySelectorAll("[data-mark]")].map((one) => one.dataset.mark).join(" ");
 }
 
 function soon() {
@@ -115,7 +120,7 @@ function merge(old, fresh) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
     return;
   }
-  if (old.isEqualNode(fresh)) return;
+  if (old.isEqualNode(fresh) || "same" in fresh.dataset) return;
   attributes(old, fresh);
   if (old.matches("input, textarea, select")) return; // what somebody is filling in is theirs
   const atEnd = old.scrollTop + old.clientHeight >= old.scrollHeight - 4;
