@@ -75,8 +75,12 @@ bench-worker: $(READY)  ## The speed of a worker: jobs, stops, deaths, memory
 bench-api: $(READY)  ## The speed of the REST API, beside a bare endpoint; a stop of 1,000 tasks
 	$(BIN)/python -m bench.api
 
+.PHONY: bench-page
+bench-page: $(READY)  ## The speed of the page: a list of a million jobs, 200 live viewers
+	$(BIN)/python -m bench.page
+
 .PHONY: bench
-bench: bench-store bench-worker bench-api  ## All benchmarks
+bench: bench-store bench-worker bench-api bench-page  ## All benchmarks
 
 .PHONY: docs
 docs: $(READY)  ## Write the pages that are made from the code, and look at all links

@@ -73,6 +73,8 @@ def main(which: str, url: str, number: int) -> None:
 def served(which: str, url: str) -> Iterator[tuple[str, int]]:
     """Where it listens, in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        # A socket that was handed over is not known to be TCP, and nobody else sets it.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", __name__, which, url, str(listening.fileno())],
             cwd=ROOT,

@@ -5,7 +5,7 @@ first job's start to the last one's end.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -31,8 +31,10 @@ _LONGEST = 600.0  # seconds for one round
 
 _IS_DONE = "SELECT state >= 'completed' FROM tenure.job WHERE id = %s"
 _ALL_ENDED = """
-    SELECT NOT EXISTS (SELECT FROM tenure.job WHERE ready)
-       AND NOT EXISTS (SELECT FROM tenure.job WHERE state = 'running')
+    SELECT NOT EXISTS (SELECT FROM tenure.job JOIN tenure.lane ON lane.id = job.lane
+                       WHERE ready AND lane.queue = %(queue)s)
+       AND NOT EXISTS (SELECT FROM tenure.job JOIN tenure.lane ON lane.id = job.lane
+                       WHERE state = 'running' AND lane.queue = %(queue)s)
 """
 _SPAN = """
     SELECT count(*) FILTER (WHERE job.state = 'completed'),
@@ -69,7 +71,7 @@ def run_coroutines(bench: Bench) -> Iterator[Figure]:
     for number in range(rounds):
         console.print(f"no-op coroutines, round {number + 1} of {rounds}")
         bare.append(_bare_round(bench))
-        ours.append(_round(bench, bench.server.database(), jobs, "noop"))
+        ours.append(drain_round(bench, bench.server.database(), jobs, "noop"))
     rates = [one.rate for one in ours]
     reference = figure(f"bare loop: {jobs:,} jobs on a bare table", bare, "jobs/s")
     yield reference
@@ -85,7 +87,7 @@ def sustain(bench: Bench) -> Iterator[Figure]:
     jobs = bench.server.sizes.million
     database = bench.server.database(bench.server.with_a_million)
     console.print(f"{jobs:,} no-op coroutines")
-    long = _round(bench, database, jobs, None)
+    long = drain_round(bench, database, jobs, None)
     yield figure(f"no-op coroutines: {jobs:,} jobs", long.rate, "jobs/s", at_least=20_000)
     first = figure("sustained: first tenth of the jobs", long.tenths[0], "jobs/s")
     yield first
@@ -98,7 +100,7 @@ def run_functions(bench: Bench) -> Iterator[Figure]:
     ours: list[Round] = []
     for number in range(rounds):
         console.print(f"no-op functions in processes, round {number + 1} of {rounds}")
-        ours.append(_round(bench, bench.server.database(), jobs, "noop_in_process"))
+        ours.append(drain_round(bench, bench.server.database(), jobs, "noop_in_process"))
     name = f"no-op functions in {PROCESSES} processes"
     yield figure(f"{name}: {jobs:,} jobs", [one.rate for one in ours], "jobs/s")
     yield from costs(name, ours)
@@ -111,10 +113,18 @@ def costs(name: str, rounds: list[Round]) -> Iterator[Figure]:
         yield figure(f"{name}: CPU of {who}", median(each), "us/job")
 
 
-def _round(
-    bench: Bench, database: AbstractContextManager[str], jobs: int, task: str | None
+def _nobody(_: str) -> AbstractContextManager[object]:
+    return nullcontext()
+
+
+def drain_round(
+    bench: Bench,
+    database: AbstractContextManager[str],
+    jobs: int,
+    task: str | None,
+    beside: Callable[[str], AbstractContextManager[object]] = _nobody,
 ) -> Round:
-    """Without a task, the jobs are in the database already."""
+    """Without a task, the jobs are in the database already. ``beside`` goes on meanwhile."""
     with (
         database as url,
         Store(url) as store,
@@ -129,14 +139,17 @@ def _round(
         with worker(bench, url, *options) as at_work:
             watched = _warm_up(at_work, store, task)
             watched["PostgreSQL"] = partial(family_cpu, postmaster(connection))
-            before = {who: used() for who, used in watched.items()}
-            store.unpause("queue", QUEUE)
-            # Asking costs as little as can be as long as there is much to do.
-            at_work.until(
-                lambda: _one(connection, _IS_DONE, last), "the last job ended", _LONGEST, every=0.1
-            )
-            at_work.until(lambda: _one(connection, _ALL_ENDED), "all jobs ended")
-            used = spent(before, {who: used() for who, used in watched.items()}, jobs)
+            with beside(url):
+                before = {who: used() for who, used in watched.items()}
+                store.unpause("queue", QUEUE)
+                # Asking costs as little as can be as long as there is much to do.
+                at_work.until(
+                    lambda: _one(connection, _IS_DONE, (last,)), "the last job ended", _LONGEST, 0.1
+                )
+                at_work.until(
+                    lambda: _one(connection, _ALL_ENDED, {"queue": QUEUE}), "all jobs ended"
+                )
+                used = spent(before, {who: used() for who, used in watched.items()}, jobs)
         return _told(connection, jobs, used)
 
 
@@ -163,7 +176,7 @@ def _warm_up(at_work: Worker, store: Store, task: str | None) -> dict[str, Calla
     }
 
 
-def _one(connection: psycopg.Connection, statement: LiteralString, *values: object) -> Any:
+def _one(connection: psycopg.Connection, statement: LiteralString, values: Any = None) -> Any:
     row = connection.execute(statement, values, prepare=True).fetchone()
     assert row is not None
     return row[0]

@@ -89,6 +89,10 @@ class Places:
         self._most = most
         self._taken: Counter[Principal] = Counter()
 
+    @property
+    def taken(self) -> int:
+        return self._taken.total()
+
     @contextmanager
     def place(self, principal: Principal) -> Iterator[None]:
         if self._taken[principal] >= self._most:

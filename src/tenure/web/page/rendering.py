@@ -14,6 +14,7 @@ from tenure.control.behalf import Behalf
 from tenure.domain.amount import amount
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
+from tenure.web.asking import shared
 from tenure.web.entrance import BEHALF, path_of
 from tenure.web.page import words
 from tenure.web.page.sessions import COOKIE, form_token, remember_form_key
@@ -36,6 +37,9 @@ PLACES = (
 )
 ADMINS_PLACES = (*PLACES, ("/tokens", "Tokens"))
 SHARED_PLACES = (*ADMINS_PLACES, ("/tenants", "Tenants"))
+LOOKS = 20  # in a second, by all who have a page open that may change
+SHORTEST = 250  # ms between two looks of one of them
+_VERSION = version("tenure")  # read once: it stands in a file
 
 _environment = Environment(
     loader=PackageLoader("tenure.web.page"),
@@ -48,7 +52,7 @@ _environment.filters |= {
     name: getattr(words, name)
     for name in (
         *("shape", "tone", "plain", "exact", "clock", "machine", "age", "ago", "lasting", "since"),
-        *("size", "number", "pretty", "compact"),
+        *("size", "number", "pretty", "compact", "status_mark", "when"),
     )
 }
 _environment.globals |= {"amount": amount, "mark": mark, "infinity": float("inf")}
@@ -102,10 +106,16 @@ def _common(request: Request) -> dict[str, Any]:
         "form_token": form_token(request) if principal is not None else "",
         "url": lambda path, **query: url(request, path, query),
         "now": datetime.now(UTC),
-        "version": version("tenure"),
+        "version": _VERSION,
+        "pause": lambda: _pause(shared(request).places.taken),
         "live": None,
         "every": None,
     }
+
+
+def _pause(viewers: int) -> int:
+    """The most milliseconds that a page waits before it looks again."""
+    return max(round(viewers / LOOKS * 1000), SHORTEST)
 
 
 def _is_here(here: str, path: str) -> bool:

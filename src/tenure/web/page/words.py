@@ -2,7 +2,10 @@
 
 import json
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
+
+from markupsafe import Markup
 
 from tenure.domain import duration
 
@@ -71,6 +74,24 @@ def tone(status: str) -> str:
 
 def plain(status: str) -> str:
     return status.replace("_", " ")
+
+
+# Lists have many of these two: they are written here, which takes a fifth of the time of a macro.
+@lru_cache(maxsize=100)
+def status_mark(status: str) -> Markup:
+    """A status with its shape and its tone."""
+    return Markup('<span class="status {}"><span aria-hidden="true">{}</span> {}</span>').format(
+        tone(status), shape(status), plain(status)
+    )
+
+
+def when(value: datetime | str | None) -> Markup:
+    """How long ago something was, with the exact moment behind it."""
+    at = moment(value)
+    if at is None:
+        return Markup()
+    said = f'datetime="{machine(at)}" title="{exact(at)}"'
+    return Markup(f"<time {said}>{ago(at)}</time>")  # noqa: S704  made of digits
 
 
 def moment(value: datetime | str | None) -> datetime | None:

@@ -4,7 +4,7 @@
 // that focus, scrolling, open details and half-filled forms stay as they are. A part with a mark is
 // not sent again while it is the same.
 
-const PAUSE = 250; // ms between two looks
+const PAUSE = 250; // ms between two looks, at least; up to data-pause when many look
 const AGAIN = 2000; // ms before a stream that was refused is tried once more
 
 const page = () => document.querySelector("main");
@@ -71,7 +71,7 @@ function soon() {
     waiting = setTimeout(() => {
       waiting = null;
       look();
-    }, PAUSE);
+    }, PAUSE + Math.random() * Math.max((page()?.dataset.pause ?? 0) - PAUSE, 0));
   }
 }
 

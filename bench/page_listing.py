@@ -1,0 +1,92 @@
+"""How long the list of jobs takes out of a million, beside the query behind it."""
+
+import http.client
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from statistics import median
+from time import perf_counter
+from urllib.parse import urlencode
+
+import psycopg
+
+from bench.api_served import served
+from bench.figures import Figure, console, figure
+from bench.page_filling import fill
+from bench.working import Bench
+from tenure.control.client import Client
+from tenure.control.tokens import make_token
+from tenure.domain.principal import Role
+from tenure.web.page.jobs import ON_A_PAGE
+
+ASKED = 20  # times in one round, of each
+AT_MOST = 3.0  # times as long as the query
+
+_QUERY = b"SELECT tenure.list_jobs(%s::jsonb, %s::int8, %s::int4)::text"
+
+
+def _wanted(jobs: int) -> Mapping[str, dict[str, str]]:
+    """What people look for; ``below`` is where a page of old jobs begins."""
+    return {
+        "newest": {},
+        "far below": {"below": str(jobs // 2)},
+        "by queue": {"queue": "queue-3"},
+        "by a rare queue": {"queue": "rare"},
+        "by status": {"status": "failed"},
+        "by owner": {"owner": "owner-4"},
+        "by tag": {"tag": "eu"},
+        "by target": {"target": "site:5"},
+    }
+
+
+def list_jobs(bench: Bench) -> Iterator[Figure]:
+    """The page and the query take turns, each over one connection that is kept."""
+    jobs, rounds = bench.server.sizes.million, bench.amounts.rounds
+    with bench.server.database() as url:
+        console.print(f"a list of {jobs:,} jobs")
+        with psycopg.connect(url, autocommit=True) as connection, Client(url) as client:
+            fill(connection, jobs)
+            secret, _ = make_token(client, "bench", Role.VIEWER)
+            with served("ours", url) as place:
+                for name, asked in _wanted(jobs).items():
+                    times: dict[str, list[float]] = {"query": [], "page": []}
+                    for _ in range(rounds):
+                        times["query"].append(_median(partial(_query, connection, asked)))
+                        page = _Page(place, secret)
+                        times["page"].append(_median(partial(page.get, asked)))
+                    about = f"{ON_A_PAGE} of {jobs:,} jobs, {name}"
+                    bare = figure(f"{about}: the query", times["query"], "ms")
+                    yield bare
+                    yield figure(
+                        f"{about}: the page", times["page"], "ms", against=bare, at_most=AT_MOST
+                    )
+
+
+class _Page:
+    def __init__(self, place: tuple[str, int], secret: str) -> None:
+        self._connection = http.client.HTTPConnection(*place, timeout=60)
+        self._headers = {"cookie": f"tenure_session={secret}"}
+
+    def get(self, asked: Mapping[str, str]) -> None:
+        query = f"?{urlencode(asked)}" if asked else ""
+        self._connection.request("GET", f"/jobs{query}", headers=self._headers)
+        answer = self._connection.getresponse()
+        text = answer.read()
+        if answer.status != 200 or b"<tbody>" not in text:
+            raise RuntimeError(f"the page was not answered as it should be: {answer.status}")
+
+
+def _query(connection: psycopg.Connection, asked: Mapping[str, str]) -> None:
+    filters = {name: value for name, value in asked.items() if name != "below"}
+    values = (json.dumps(filters), asked.get("below"), ON_A_PAGE + 1)
+    connection.execute(_QUERY, values, prepare=True).fetchone()
+
+
+def _median(ask: Callable[[], None]) -> float:
+    """Milliseconds that one of them takes; the first two are for warming up."""
+    taken = []
+    for _ in range(ASKED + 2):
+        began = perf_counter()
+        ask()
+        taken.append((perf_counter() - began) * 1000)
+    return median(taken[2:])
