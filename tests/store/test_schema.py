@@ -692,4 +692,5 @@ def test_every_index_on_jobs_is_partial_but_the_primary_key_and_those_that_cost_
         ("job_ended", "brin"),
         ("job_lanes", "brin"),
         ("job_pkey", "btree"),
+        ("job_targets", "brin"),
     ]
