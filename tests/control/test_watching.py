@@ -59,6 +59,24 @@ def test_a_job_that_has_ended_is_seen_once(database: str, store: Store) -> None:
     assert run(story()) == ["cancelled"]
 
 
+def test_a_job_that_goes_on_after_its_end_is_seen(database: str, store: Store) -> None:
+    async def story() -> None:
+        job = make_job(store, max_attempts=1)
+        worker = make_worker(store)
+        worker.finish(worker.claim_one(), "failed", error={"message": "no"})
+        async with watched(database) as (watching, ada):
+            events = watching.job_and_stops(ada, job)
+            reader = Reader(events, lambda event: str(event.value.status))
+            await reader.has("failed")
+            store.resume(job)
+            await reader.has("failed", "queued")
+            worker.claim_one()
+            await reader.has("failed", "queued", "running")
+            await reader.stop()
+
+    run(story())
+
+
 def test_a_job_may_be_named_by_its_key(database: str, store: Store) -> None:
     async def story() -> list[int]:
         job = make_job(store, key="report")

@@ -113,6 +113,9 @@ class Hub:
             seen = await send(looking.show(which))
             return [job_event(seen, seen.state in ENDED)]
 
+        async def life() -> list[Event[Any]]:
+            return [job_event(await send(looking.show(which)), is_last=False)]
+
         async def cancellation() -> list[Event[Any]]:
             return [record_event(await send(looking.cancellation(which)))]
 
@@ -125,6 +128,8 @@ class Hub:
         match kind:
             case "job":
                 return Look(job, EVERY, ends=True)
+            case "life":  # also after its end: what has failed may be resumed
+                return Look(life, EVERY, ends=False)
             case "cancellation":
                 return Look(cancellation, EVERY, ends=True)
             case "statistics":
@@ -157,7 +162,7 @@ def _concerns(about: Mapping[str, object], key: Key) -> bool:
     match kind:
         case "movements":
             return True
-        case "job":
+        case "job" | "life":
             return bool(about.get("job_id") == which)
         case "cancellation":
             return bool(about.get("cancellation_id") == which)

@@ -81,8 +81,8 @@ class Watching:
     async def job_and_stops(
         self, whose: Whose, job: int, *, after: str | None = None
     ) -> AsyncGenerator[Event[Any]]:
-        """A job, and all stops of its tenant, as they move; it goes on when the job has ended."""
-        wanted = [("job", job), ("movements", None)]
+        """A job, and all stops of its tenant, as they move; also after its end: it may go on."""
+        wanted = [("life", job), ("movements", None)]
         async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
             async for event in events:
                 yield event
