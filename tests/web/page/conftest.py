@@ -1,13 +1,18 @@
 """People who look at the page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
+from tests.conftest import _database
 from tests.web.asking import Http
+from tests.web.page.browsing import ARGUMENTS, CHROMIUM, serving
+from tests.web.page.staging import Stage
 from tests.web.page.visiting import Visitor
 
 Visits = Callable[..., Visitor]
@@ -21,6 +26,34 @@ def visits(http: Http, client: Client) -> Visits:
         return Visitor(http, make_token(client, name, role, tenant=tenant)[0])
 
     return made
+
+
+# Not longer: its event loop would be in the way of the tests that have their own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def staged(
+    server: str, template: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
+    """What the scenes of one file share."""
+    with (
+        contextmanager(_database)(server, template) as url,
+        Client(url) as client,
+        serving(url, tmp_path_factory.mktemp("serve")) as served,
+    ):
+        yield Stage(url, served, browser, client)
+
+
+@pytest.fixture
+def stage(staged: Stage) -> Iterator[Stage]:
+    yield staged
+    staged.clear()
 
 
 @pytest.fixture

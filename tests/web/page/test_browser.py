@@ -1,161 +1,114 @@
-"""The page in a real browser, before a real server and a real worker."""
+"""The page in a real browser, before a real server and a real worker.
+
+All scenes share them, and the database: each has jobs, people and queues of its own.
+"""
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
-from tenure.control.client import Client
-from tenure.control.tokens import make_token
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
-from tenure.store.store import Store
+from tenure.domain.tenant import Tenant
 from tests.factories import make_job
-from tests.web.page.browsing import ARGUMENTS, CHROMIUM, PATIENCE, Server, needs_chromium, serving
+from tests.web.page.browsing import PATIENCE, needs_chromium
+from tests.web.page.staging import APP, Stage, is_look, looks, stop
 from tests.workers import Watcher, running_worker
 
 pytestmark = needs_chromium
 
-APP = "tests.apps.paged:app"
 expect.set_options(timeout=PATIENCE)
 
-Opens = Callable[..., Page]
+
+@pytest.fixture(scope="module", autouse=True)
+def worker(staged: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with running_worker(
+        staged.url, tmp_path_factory.mktemp("worker"), "--queues", "default", app=APP
+    ):
+        yield
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def server(database: str, tmp_path: Path) -> Iterator[Server]:
-    with serving(database, tmp_path) as server:
-        yield server
-
-
-@pytest.fixture
-def opens(browser: Browser, server: Server, client: Client) -> Iterator[Opens]:
-    """A browser of somebody who has logged in."""
-    problems: list[str] = []
-    contexts = []
-
-    def opened(name: str, role: Role = Role.OPERATOR, path: str = "/", **how: object) -> Page:
-        secret, _ = make_token(client, name, role)
-        context = browser.new_context(base_url=server.address, **how)  # type: ignore[arg-type]
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda told: problems.append(told.text) if _is_ours(told.text) else None)
-        page.goto(path)
-        page.get_by_label("Token").fill(secret)
-        page.get_by_role("button", name="Log in").click()
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert not problems
-
-
-def _is_ours(text: str) -> bool:
-    """What the policy forbids is our fault; that a server is away is the test's."""
-    return "Content Security Policy" in text
-
-
-def stop(page: Page, what: str, reason: str) -> None:
-    page.locator("summary", has_text=what).click()
-    form = page.locator("details.act[open] form")
-    form.get_by_label("Reason").fill(reason)
-    form.get_by_role("button", name=what).click()
-
-
-def test_watch_a_job_cancel_it_and_see_the_proof(
-    opens: Opens, store: Store, database: str, tmp_path: Path
-) -> None:
+def test_watch_a_job_cancel_it_and_see_the_proof(stage: Stage) -> None:
+    store = stage.store
     job = make_job(store, "tests.apps.paged.walk", owner="ann", max_attempts=1)
-    with running_worker(database, tmp_path, app=APP):
-        page = opens("ann", path=f"/jobs/{job}")
-        message = page.locator(".progress-line")
-        expect(message).to_contain_text("step")
-        first = message.inner_text()
-        expect(message).not_to_have_text(first)  # it moves without anybody's doing
+    page = stage.opens("ann", path=f"/jobs/{job}")
+    message = page.locator(".progress-line")
+    expect(message).to_contain_text("step")
+    first = message.inner_text()
+    expect(message).not_to_have_text(first)  # it moves without anybody's doing
 
-        page.locator("summary", has_text="Pause").click()
-        box = page.locator("details.act[open]").get_by_label("Reason")
-        box.fill("half writ")
-        moved = message.inner_text()
-        expect(message).not_to_have_text(moved)
-        assert box.input_value() == "half writ", "what one is filling in stays"
-        expect(box).to_be_focused()
-        page.locator("summary", has_text="Pause").click()
+    page.locator("summary", has_text="Pause").click()
+    box = page.locator("details.act[open]").get_by_label("Reason")
+    box.fill("half writ")
+    moved = message.inner_text()
+    expect(message).not_to_have_text(moved)
+    assert box.input_value() == "half writ", "what one is filling in stays"
+    expect(box).to_be_focused()
+    page.locator("summary", has_text="Pause").click()
 
-        stop(page, "Cancel", "customer <b>left</b>")
-        proof = page.locator(".strip .proof")
-        expect(proof).to_contain_text("Proven: cancelled means gone")
-        for name in ("Requested", "Delivered", "Interrupted", "Gone", "Record closed"):
-            expect(page.locator(".strip li.done .name", has_text=name)).to_be_visible()
-        expect(page.locator(".strip")).to_contain_text(
-            "ann asked to cancel it: customer <b>left</b>"
-        )
-        expect(page.locator(".strip")).to_contain_text("bank session was closed")
-        expect(page.locator(".head .status")).to_have_text("⊘ cancelled")
+    stop(page, "Cancel", "customer <b>left</b>")
+    proof = page.locator(".strip .proof")
+    expect(proof).to_contain_text("Proven: cancelled means gone")
+    for name in ("Requested", "Delivered", "Interrupted", "Gone", "Record closed"):
+        expect(page.locator(".strip li.done .name", has_text=name)).to_be_visible()
+    expect(page.locator(".strip")).to_contain_text("ann asked to cancel it: customer <b>left</b>")
+    expect(page.locator(".strip")).to_contain_text("bank session was closed")
+    expect(page.locator(".head .status")).to_have_text("⊘ cancelled")
     assert store.show(job).state is State.CANCELLED
     [row] = [row for row in store.trail("job", str(job)) if row.verb == "cancel"]
     assert (row.actor, row.via, row.reason) == ("ann", "page", "customer <b>left</b>")
 
 
-def test_force_what_clings_pause_and_resume_what_walks(
-    opens: Opens, store: Store, database: str, tmp_path: Path
-) -> None:
-    clings = make_job(store, "tests.apps.paged.clings", max_attempts=1)
-    walks = make_job(store, "tests.apps.paged.walk")
-    with running_worker(database, tmp_path, app=APP):
-        Watcher(store).becomes(clings, State.RUNNING)
-        page = opens("root", Role.ADMIN, path=f"/jobs/{clings}")
-        stop(page, "Cancel", "too loud")
-        expect(page.locator(".strip .next")).to_contain_text("SIGTERM to what it has started, in")
-        stop(page, "Force the cancel now", "at once")
-        expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
-        expect(page.locator(".strip li.done .name", has_text="SIGKILL")).to_be_visible()
+def test_force_what_clings(stage: Stage) -> None:
+    clings = make_job(stage.store, "tests.apps.paged.clings", max_attempts=1)
+    Watcher(stage.store).becomes(clings, State.RUNNING)
+    page = stage.opens("root", Role.ADMIN, path=f"/jobs/{clings}")
+    stop(page, "Cancel", "too loud")
+    expect(page.locator(".strip .next")).to_contain_text("SIGTERM to what it has started, in")
+    stop(page, "Force the cancel now", "at once")
+    expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
+    expect(page.locator(".strip li.done .name", has_text="SIGKILL")).to_be_visible()
 
-        page.goto(f"/jobs/{walks}")
-        stop(page, "Pause", "lunch")
-        expect(page.locator(".head .status")).to_have_text("‖ paused")
-        page.locator("summary", has_text="Resume").click()
-        page.locator("details.act[open] button").click()
-        expect(page.locator(".head .status")).to_have_text("▶ running")
+
+def test_pause_and_resume_what_walks(stage: Stage) -> None:
+    walks = make_job(stage.store, "tests.apps.paged.walk")
+    Watcher(stage.store).becomes(walks, State.RUNNING)
+    page = stage.opens("root", Role.ADMIN, path=f"/jobs/{walks}")
+    stop(page, "Pause", "lunch")
+    expect(page.locator(".head .status")).to_have_text("‖ paused")
+    expect(page.locator(".strip .proof")).to_contain_text("Proven: paused means gone")
+    page.locator("summary", has_text="Resume").click()
+    page.locator("details.act[open] button").click()
+    expect(page.locator(".head .status")).to_have_text("▶ running")
+    expect(page.locator(".strip h2")).to_contain_text("Earlier pause")
+    expect(page.locator(".strip .went-on")).to_contain_text("resumed by root")
+    stage.store.stop(walks, force=True)
 
 
 def test_the_page_outlives_its_server_and_tells_of_a_worker_that_was_killed(
-    opens: Opens, server: Server, store: Store, database: str, tmp_path: Path
+    stage: Stage, tmp_path: Path
 ) -> None:
-    job = make_job(store, "tests.apps.paged.walk", owner="ann", orphan="fail")
-    with (
-        running_worker(database, tmp_path, app=APP) as worker,
-        running_worker(database, tmp_path, "--queues", "none", app=APP),
-    ):
-        page = opens("ann", path=f"/jobs/{job}")
+    job = make_job(stage.store, "tests.apps.paged.walk", owner="ann", queue="doomed", orphan="fail")
+    with running_worker(stage.url, tmp_path, "--queues", "doomed", app=APP) as doomed:
+        page = stage.opens("ann", path=f"/jobs/{job}")
         message = page.locator(".progress-line")
         expect(message).to_contain_text("step")
         cut = page.locator(".cut")
         expect(cut).to_be_hidden()
-        server.stop()
+        stage.server.stop()
         expect(cut).to_be_visible()
-        server.start()
+        stage.server.start()
         expect(cut).to_be_hidden()
         seen = message.inner_text()
         expect(message).not_to_have_text(seen)  # the same page, logged in as before
 
-        for process in worker.tree:
+        for process in doomed.tree:
             with suppress(psutil.NoSuchProcess):
                 os.kill(process.pid, signal.SIGKILL)
         expect(page.locator(".head .status")).to_have_text("✗ failed")
@@ -163,39 +116,90 @@ def test_the_page_outlives_its_server_and_tells_of_a_worker_that_was_killed(
 
 
 @pytest.mark.parametrize("name", ["blocks", "holds"])
-def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(
-    opens: Opens, store: Store, database: str, tmp_path: Path, name: str
-) -> None:
-    job = make_job(store, f"tests.apps.paged.{name}", owner="ann", max_attempts=1)
-    with running_worker(database, tmp_path, app=APP):
-        page = opens("ann", path=f"/jobs/{job}")
-        expect(page.locator("pre.log")).to_contain_text("about to block")
-        page.get_by_role("button", name="Look inside").click()
-        stack = page.locator(".inside pre.stack").first
-        expect(stack).to_contain_text(f"in {name}")
-        expect(stack).to_contain_text("time.sleep(NEVER)")
-        process = page.locator(".inside tbody tr").first
-        expect(process).to_contain_text("sleeping")
-        pid = process.locator("th").inner_text()
-        stop(page, "Cancel", "stuck")
-        expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
-        # An event loop goes on for others; a process whose function was interrupted does not.
-        tree = f"its process tree is gone: pid {pid}" if name == "blocks" else "runs any more"
-        expect(page.locator(".strip")).to_contain_text(tree)
-        expect(page.locator(".inside")).to_have_count(0)
-    [row] = [row for row in store.trail("job", str(job)) if row.verb == "look_into"]
+def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(stage: Stage, name: str) -> None:
+    job = make_job(stage.store, f"tests.apps.paged.{name}", owner="ann", max_attempts=1)
+    page = stage.opens("ann", path=f"/jobs/{job}")
+    expect(page.locator("pre.log")).to_contain_text("about to block")
+    page.get_by_role("button", name="Look inside").click()
+    stack = page.locator(".inside pre.stack").first
+    expect(stack).to_contain_text(f"in {name}")
+    expect(stack).to_contain_text("time.sleep(NEVER)")
+    process = page.locator(".inside tbody tr").first
+    expect(process).to_contain_text("sleeping")
+    pid = process.locator("th").inner_text()
+    stop(page, "Cancel", "stuck")
+    expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
+    # An event loop goes on for others; a process whose function was interrupted does not.
+    tree = f"its process tree is gone: pid {pid}" if name == "blocks" else "runs any more"
+    expect(page.locator(".strip")).to_contain_text(tree)
+    expect(page.locator(".inside")).to_have_count(0)
+    [row] = [row for row in stage.store.trail("job", str(job)) if row.verb == "look_into"]
     assert (row.actor, row.via) == ("ann", "page")
 
 
-def test_the_list_is_live_and_the_page_works_without_script(
-    opens: Opens, store: Store, browser: Browser
-) -> None:
-    page = opens("root", Role.ADMIN, path="/jobs")
+def test_the_list_is_live_and_the_page_works_without_script(stage: Stage) -> None:
+    page = stage.opens("root", Role.ADMIN, path="/jobs?queue=nobody-serves-it")
     expect(page.locator("main")).to_contain_text("No jobs")
-    job = make_job(store, "tests.apps.paged.walk")
+    job = make_job(stage.store, "tests.apps.paged.walk", queue="nobody-serves-it")
     expect(page.locator("tbody tr")).to_have_count(1)
 
-    plain = opens("root", Role.ADMIN, path=f"/jobs/{job}", java_script_enabled=False)
+    plain = stage.opens("root", Role.ADMIN, path=f"/jobs/{job}", java_script_enabled=False)
     stop(plain, "Cancel", "no script")
     expect(plain.locator(".strip .proof")).to_contain_text("cancelled means gone")
     expect(page.locator("tbody .status")).to_have_text("⊘ cancelled")
+
+
+def test_two_people_see_what_is_theirs_and_nothing_else(stage: Stage) -> None:
+    """An operator and a viewer of one tenant, an admin of another, all at once."""
+    stage.client.migrate(Tenant("acme"))
+    listed = "/jobs?queue=shop"
+    ann, vic = stage.opens("ann", path=listed), stage.opens("vic", Role.VIEWER, path=listed)
+    boss = stage.opens("boss", Role.ADMIN, tenant="acme", path=listed)
+    for page in (ann, vic, boss):
+        expect(page.locator("main")).to_contain_text("No jobs")
+    looked = looks(boss)
+    with boss.expect_request(is_look):
+        boss.reload()  # a stream begins with what there is, and the page looks once
+    looked.clear()
+    mine = make_job(stage.store, "tests.apps.paged.walk", queue="shop", owner="ann")
+    for page in (ann, vic):
+        expect(page.locator("tbody tr")).to_have_count(1)
+    assert not looked, "what moves in one tenant is no event in another"
+    with stage.store_of("acme") as acme:
+        theirs = make_job(acme, "tests.apps.paged.walk", queue="shop", owner="eve", key="of-acme")
+        expect(boss.locator("tbody tr")).to_have_count(1)
+        expect(boss.locator("tbody")).to_contain_text("of-acme")
+        for page in (ann, vic):
+            expect(page.locator("tbody")).not_to_contain_text("of-acme")
+
+        for page in (ann, vic):
+            page.goto(f"/jobs/{mine}")
+            expect(page.locator("h1")).to_contain_text(f"Job {mine}")
+        expect(ann.locator("summary", has_text="Cancel")).to_be_visible()
+        expect(vic.locator("main form[method=post]")).to_have_count(0)
+        expect(boss.get_by_role("link", name="Tokens")).to_be_visible()
+        expect(ann.get_by_role("link", name="Tokens")).to_have_count(0)
+        boss.goto("/jobs/of-acme")
+        stop(boss, "Cancel", "ours to stop")
+        expect(boss.locator(".strip .proof")).to_contain_text("cancelled means gone")
+        assert acme.show(theirs).cancelled_by == "boss"
+    assert stage.store.show(mine).state is State.PENDING
+    ann.goto("/jobs/of-acme")
+    expect(ann.locator("h1")).to_have_text("Not Found")
+    expect(ann.locator("main")).not_to_contain_text("eve")
+
+
+def test_the_secret_of_a_token_stays_until_one_leaves(stage: Stage) -> None:
+    page = stage.opens("root", Role.ADMIN, path="/tokens")
+    page.get_by_label("Whose").fill("deploy")
+    page.get_by_label("Role").select_option("operator")
+    page.get_by_role("button", name="Create").click()
+    secret = page.locator("pre.secret").inner_text()
+    looked = looks(page)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.evaluate("async () => (await fetch('/login')).text()")  # asked for later than a look
+    assert not looked
+    assert page.locator("pre.secret").inner_text() == secret
+    assert stage.logs_in(secret)
+    page.goto("/tokens")
+    expect(page.locator("pre.secret")).to_have_count(0)

@@ -171,6 +171,8 @@ function tick() {
 if (page()?.dataset.now) ahead = Date.parse(page().dataset.now) - Date.now();
 for (const tail of document.querySelectorAll("[data-tail]")) tail.scrollTop = tail.scrollHeight;
 setInterval(tick, 500);
+// On a narrow screen the pages stand in a row that one scrolls.
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     open(null);
