@@ -18,9 +18,7 @@ class Migrator:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def migrate(
-        self, tenant: Tenant, *, by: str | None = None, via: str = "python"
-    ) -> list[Plan]:
+    def migrate(self, tenant: Tenant, *, by: str | None = None, via: str = "python") -> list[Plan]:
         """What was done, by scope. A tenant that is new is on record in the default one."""
         with self._connection() as connection:
             return schema.migrate(connection, tenant, by=by, via=via)
