@@ -35,7 +35,7 @@ format: $(READY)  ## Format and fix what can be fixed
 # More of them at once than there are processors: many wait, and those come first (tests/conftest.py).
 .PHONY: test
 test: $(READY)  ## All tests, on the embedded PostgreSQL 18
-	$(BIN)/pytest --numprocesses 8 --dist loadfile
+	$(BIN)/pytest --numprocesses 6 --dist loadfile
 
 # What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.
 TELLING := tests/store/test_schema.py tests/store/test_lifecycle_matrix.py tests/store/test_plans.py tests/store/races \
