@@ -71,14 +71,10 @@ def prune_records(
     )
 
 
-def roll_up(
-    *,
-    every: timedelta = timedelta(0),
-    slice: timedelta = timedelta(minutes=1),  # noqa: A002
-) -> Call[RolledUp]:
+def roll_up(n: int = 10_000, *, every: timedelta = timedelta(0)) -> Call[RolledUp]:
     return Call(
         "roll_up",
-        {"every": Argument(every, "interval"), "slice": Argument(slice, "interval")},
+        {"every": Argument(every, "interval"), "n": Argument(n, "int4")},
         answer(RolledUp),
         safe=True,
     )

@@ -2,13 +2,14 @@
 -- fifteen. Forget what is older than a day.
 --
 -- Any number of callers may run it at once: one of them counts, and nobody again before "every" has passed.
--- One call counts a "slice" of time at the most and answers "more" while there is another.
+-- It goes on a minute at a time, more where little ended, and after n jobs it answers "more" and goes on when
+-- it is called again.
 --
 -- An end has its moment before it is committed, so a moment is counted only when it is settled: when every
 -- transaction that was under way then is over. Who finds one of them marks the moment, with its own
 -- transaction, and leaves it to a later call. Five seconds more, for a transaction that has taken the moment
 -- but written nothing yet, and so is not known.
-CREATE OR REPLACE FUNCTION tenant.roll_up(every interval DEFAULT '0', slice interval DEFAULT '1 minute') RETURNS json
+CREATE OR REPLACE FUNCTION tenant.roll_up(every interval DEFAULT '0', n integer DEFAULT 10000) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     began  CONSTANT timestamptz := tenure.now() - (clock_timestamp() - transaction_timestamp());
@@ -17,10 +18,12 @@ DECLARE
     mine   xid8;
     open   xid8;  -- every transaction before it is over
     since  timestamptz;
+    slice  interval := '1 minute';
+    got    bigint;
     jobs   bigint := 0;
 BEGIN
-    IF slice IS NULL OR slice <= interval '0' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slice of time is longer than nothing';
+    IF n IS NULL OR n < 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s jobs cannot be counted; 1 and more can', coalesce(n::text, 'no'));
     END IF;
     IF NOT EXISTS (SELECT FROM tenant.rolled_up) THEN
         INSERT INTO tenant.rolled_up (until, settled) VALUES (oldest, oldest) ON CONFLICT DO NOTHING;
@@ -43,15 +46,20 @@ BEGIN
         ours.marked_by := mine;
     END IF;
 
-    since := greatest(ours.until, least(oldest, ours.settled));
-    ours.until := least(since + slice, ours.settled);
-    WITH ended AS MATERIALIZED (
-        SELECT e.* FROM tenant.ends_between(since, ours.until) AS e
-    ), added AS (
-        INSERT INTO tenant.rollup AS r SELECT * FROM ended
-        ON CONFLICT (at, queue, kind, bin) DO UPDATE SET n = r.n + excluded.n
-    )
-    SELECT coalesce(sum(e.n), 0) INTO jobs FROM ended AS e WHERE e.queue = '' AND e.kind NOT IN ('wait', 'run');
+    ours.until := greatest(ours.until, least(oldest, ours.settled));
+    WHILE ours.until < ours.settled AND jobs < n LOOP
+        since := ours.until;
+        ours.until := least(since + slice, ours.settled);
+        slice := least(slice * 2, interval '15 minutes');
+        WITH ended AS MATERIALIZED (
+            SELECT e.* FROM tenant.ends_between(since, ours.until) AS e
+        ), added AS (
+            INSERT INTO tenant.rollup AS r SELECT * FROM ended
+            ON CONFLICT (at, queue, kind, bin) DO UPDATE SET n = r.n + excluded.n
+        )
+        SELECT coalesce(sum(e.n), 0) INTO got FROM ended AS e WHERE e.queue = '' AND e.kind NOT IN ('wait', 'run');
+        jobs := jobs + got;
+    END LOOP;
     UPDATE tenant.rolled_up AS r SET until = ours.until, settled = ours.settled, looked_at = began,
         marked_at = ours.marked_at, marked_by = ours.marked_by;
     DELETE FROM tenant.rollup AS r WHERE r.at < oldest;
