@@ -32,10 +32,16 @@ format: $(READY)  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# More of them at once than there are processors: many wait, and those come first (tests/conftest.py).
+# More at once than there are processors: many wait. What takes long comes first (tests/conftest.py).
+TOGETHER := --numprocesses 5 --dist loadfile --no-loadscope-reorder
+
 .PHONY: test
-test: $(READY)  ## All tests, on the embedded PostgreSQL 18
-	$(BIN)/pytest --numprocesses 6 --dist loadfile
+test: $(READY)  ## All tests but those of the examples, on the embedded PostgreSQL 18
+	$(BIN)/pytest $(TOGETHER) --ignore tests/examples
+
+.PHONY: test-examples
+test-examples: $(READY)  ## The examples, from end to end
+	$(BIN)/pytest $(TOGETHER) tests/examples
 
 # What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.
 TELLING := tests/store/test_schema.py tests/store/test_lifecycle_matrix.py tests/store/test_plans.py tests/store/races \
@@ -45,7 +51,7 @@ TESTS ?= tests/store tests/model tests/system/test_embedded.py
 
 .PHONY: test-system
 test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (apt install postgresql)
-	TENURE_TEST_BINARIES=system $(BIN)/pytest --numprocesses 4 --dist loadfile $(TESTS)
+	TENURE_TEST_BINARIES=system $(BIN)/pytest $(TOGETHER) $(TESTS)
 
 .PHONY: test-system-quick
 test-system-quick:  ## Those of them that tell one PostgreSQL from another
@@ -87,8 +93,9 @@ docs: $(READY)  ## Write the pages that are made from the code, and look at all 
 	$(BIN)/python -m tools.docs
 
 .PHONY: pictures
-pictures: $(READY)  ## Take the pictures of the README anew (needs Chromium)
+pictures: $(READY)  ## Take the pictures of the README anew (needs Chromium and tmux)
 	$(BIN)/python -m tools.pictures
+	$(BIN)/python -m tools.demo_picture
 
 .PHONY: clean
 clean:  ## Remove what was made here

@@ -33,6 +33,11 @@ class Terminal:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
+    @property
+    def coloured(self) -> str:
+        """The screen with its escapes."""
+        return self._tmux("capture-pane", "-e", "-p")
+
     def shows(self, pattern: str, within: float = 60.0) -> str:
         """The screen, as soon as this is on it."""
         wanted = re.compile(pattern, re.MULTILINE)

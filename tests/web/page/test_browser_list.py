@@ -33,9 +33,10 @@ def test_pages_of_a_long_list_stay_where_they_are_while_jobs_arrive(stage: Stage
     expect(page.locator("tbody tr")).to_have_count(ON_A_PAGE)
     seen = listed(page)
     for _ in range(3):
-        made = stage.store.enqueue([NewJob(task="work", queue="new")] * 30)
         page.get_by_role("link", name="Older").click()
         expect(page.locator("tbody tr th").first).to_have_text(str(seen[-1] - 1))
+        # Only now: the newest page is live, and would move on.
+        made = stage.store.enqueue([NewJob(task="work", queue="new")] * 30)
         seen += listed(page)
     assert seen == list(range(MANY, MANY - 4 * ON_A_PAGE, -1))
     expect(newest.locator("tbody tr th").first).to_have_text(str(made[-1].id))
