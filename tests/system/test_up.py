@@ -113,14 +113,14 @@ def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
         there.shows(r"^[0-9a-f]{8} alive")
         there.presses("q")
         there.resizes(80, 40)
-        there.types("clear; tenure job cancel nap --reason 'I changed my mind'; echo code $?")
-        screen = there.shows(r"^code 0$")
+        there.types("clear; tenure job cancel nap --reason 'I changed my mind'; echo cancel $?")
+        screen = there.shows(r"^cancel 0$")
         assert re.search(r"Reason: +I changed my mind", screen)
         assert "Status: COMPLETED" in screen
         here.shows(r"^worker │ .*stop of job 1 asked by local: I changed my mind")
 
-        there.types("clear; tenure doctor; echo code $?")
-        assert "✓ workers      1 alive\n" in there.shows(r"^code 0$")
+        there.types("clear; tenure doctor; echo doctor $?")
+        assert "✓ workers      1 alive\n" in there.shows(r"^doctor 0$")
         there.types("clear; tenure job enqueue tests.apps.jobs.counts_runs seconds=4")
         has_run(folder, "ran-2")
         here.presses("C-c")
