@@ -28,7 +28,7 @@ class Viewers:
     def __init__(self, place: tuple[str, int], path: str, secrets: list[str], number: int) -> None:
         self._place, self._path = place, path
         cookies = [f"cookie: tenure_session={secret}\r\n" for secret in secrets]
-        self._viewers = [_Viewer(path, cookies[n % len(cookies)]) for n in range(number)]
+        self._viewers = [_Viewer(place, path, cookies[n % len(cookies)]) for n in range(number)]
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = Thread(target=lambda: uvloop.run(self._run()))
 
@@ -51,7 +51,6 @@ class Viewers:
         self._over = asyncio.Event()
         for viewer in self._viewers:
             await self._loop.create_connection(partial(_Streamed, viewer), *self._place)
-            await self._loop.create_connection(partial(_Looked, viewer), *self._place)
         await self._over.wait()
         for viewer in self._viewers:
             viewer.close()
@@ -78,7 +77,10 @@ class Viewers:
 
 
 class _Viewer:
-    def __init__(self, path: str, cookie: str) -> None:
+    """Looks as a browser does: by one connection, and by another when the server closed that."""
+
+    def __init__(self, place: tuple[str, int], path: str, cookie: str) -> None:
+        self._place = place
         self.stream = get(f"{path}/live", cookie)
         self.page = get(path, f"{cookie}x-fragment: main\r\n")
         self.told: dict[str, float] = {}
@@ -88,7 +90,10 @@ class _Viewer:
         self._is_waiting = False
         self._is_looking = False
         self._is_wanted = False
-        self.transports: list[Any] = []
+        self.streaming: Any = None
+        self.looking: Any = None
+        self._connecting: asyncio.Future[Any] | None = None
+        self._is_closed = False
 
     def hear(self, event: str) -> None:
         self.told.setdefault(event, time.monotonic())
@@ -106,7 +111,11 @@ class _Viewer:
             self._is_wanted = True
             return
         self._is_looking = True
-        self.transports[1].write(self.page)
+        if self.looking is not None and not self.looking.is_closing():
+            self.looking.write(self.page)
+            return
+        make = asyncio.get_running_loop().create_connection
+        self._connecting = asyncio.ensure_future(make(partial(_Looked, self), *self._place))
 
     def looked(self, answer: bytes) -> None:
         self._is_looking = False
@@ -117,9 +126,17 @@ class _Viewer:
             self._is_wanted = False
             self.soon()
 
+    def lost(self) -> None:
+        """The server has closed an idle connection, perhaps just when it was to be used again."""
+        if self._is_looking and not self._is_closed:
+            self._is_looking = False
+            self.soon()
+
     def close(self) -> None:
-        for transport in self.transports:
-            transport.abort()
+        self._is_closed = True
+        for transport in (self.streaming, self.looking):
+            if transport is not None:
+                transport.abort()
 
 
 class _Streamed(asyncio.Protocol):
@@ -128,7 +145,7 @@ class _Streamed(asyncio.Protocol):
         self._heard = b""
 
     def connection_made(self, transport: Any) -> None:
-        self._viewer.transports.insert(0, transport)
+        self._viewer.streaming = transport
         transport.write(self._viewer.stream)
 
     def data_received(self, data: bytes) -> None:
@@ -148,7 +165,11 @@ class _Looked(asyncio.Protocol):
         self._heard = b""
 
     def connection_made(self, transport: Any) -> None:
-        self._viewer.transports.append(transport)
+        self._viewer.looking = transport
+        transport.write(self._viewer.page)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._viewer.lost()
 
     def data_received(self, data: bytes) -> None:
         self._heard += data
