@@ -1,18 +1,17 @@
 """Measure the REST API: ``python -m bench.api [--only NAME] [--quick]``."""
 
-import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from bench import server, working
 from bench.api_asking import CONNECTIONS, get, numbered, post, rate
 from bench.api_cancelling import cancel_running
 from bench.api_served import served
-from bench.figures import Figure, console, figure, summary, tell
+from bench.figures import Figure, console, figure
+from bench.measuring import measure, worked
 from bench.working import Bench
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
@@ -78,23 +77,13 @@ PARTS: Mapping[str, Callable[[Bench], Iterator[Figure]]] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.api", description=__doc__)
-    parser.add_argument("--only", choices=PARTS, action="append", help="measure just this part")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try it out")
-    chosen = parser.parse_args()
-    amounts = replace(working.QUICK, sleeping=100) if chosen.quick else working.Amounts()
-    told: list[Figure] = []
-    with (
-        tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder,
-        server.serve(server.QUICK if chosen.quick else server.Sizes()) as database,
-    ):
-        bench = Bench(database, amounts, Path(folder))
-        for name in chosen.only or PARTS:
-            for one in PARTS[name](bench):
-                tell(one)
-                told.append(one)
-    summary(told)
-    return 1 if any(one.met is False for one in told) else 0
+    return measure("api", __doc__, PARTS, _surroundings)
+
+
+def _surroundings(quick: bool) -> AbstractContextManager[Bench]:
+    if quick:
+        return worked(server.QUICK, replace(working.QUICK, sleeping=100))
+    return worked(server.Sizes(), working.Amounts())
 
 
 if __name__ == "__main__":

@@ -1,18 +1,17 @@
 """Measure a worker: ``python -m bench.worker [--only NAME] [--quick]``."""
 
-import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from pathlib import Path
 
 from bench import server
 from bench.closing import force_close
-from bench.figures import Figure, summary, tell
+from bench.figures import Figure
 from bench.idling import count_queries
 from bench.interrupting import interrupt, interrupt_deaf
 from bench.killing import force, kill_runners
+from bench.measuring import measure, worked
 from bench.picking_up import pick_up
 from bench.running import run_coroutines, run_functions, sustain
 from bench.weighing import weigh
@@ -36,24 +35,13 @@ _FEW = replace(server.QUICK, million=20_000)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.worker", description=__doc__)
-    parser.add_argument("--only", choices=PARTS, action="append", help="measure just this part")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try it out")
-    chosen = parser.parse_args()
-    amounts = QUICK if chosen.quick else Amounts()
+    return measure("worker", __doc__, PARTS, _surroundings)
+
+
+def _surroundings(quick: bool) -> AbstractContextManager[Bench]:
+    amounts = QUICK if quick else Amounts()
     sys.stderr.write(f"{duration(amounts.seconds)}\n")
-    told: list[Figure] = []
-    with (
-        tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder,
-        server.serve(_FEW if chosen.quick else server.Sizes()) as database,
-    ):
-        bench = Bench(database, amounts, Path(folder))
-        for name in chosen.only or PARTS:
-            for one in PARTS[name](bench):
-                tell(one)
-                told.append(one)
-    summary(told)
-    return 1 if any(one.met is False for one in told) else 0
+    return worked(_FEW if quick else server.Sizes(), amounts)
 
 
 def duration(seconds: int) -> str:

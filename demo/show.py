@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
+from demo.surroundings import eventually
 from tenure.domain.job import Job
 from tenure.store.store import Store
-
-PATIENCE = 60.0  # seconds, for whatever must happen
 
 COLOURS = {
     "completed": "green",
@@ -51,22 +50,20 @@ class Show:
         self, store: Store, jobs: Sequence[int], until: Callable[[list[Job]], bool]
     ) -> list[Job]:
         """Their progress as bars, where there is a terminal, until something is true of them."""
-        deadline = time.monotonic() + PATIENCE
         columns = (TextColumn("{task.description:>20}"), BarColumn(40), MofNCompleteColumn())
         with Progress(*columns, console=self.console, transient=False) as bars:
             rows: list[Any] = [bars.add_task("", total=None) for _ in jobs]
-            while True:
+
+            def look() -> list[Job]:
                 seen = [store.show(job) for job in jobs]
                 for row, job in zip(rows, seen, strict=True):
                     told: Any = job.progress or {}
                     words = f"{job.task} {job.id} {job.status}"
                     done, total = told.get("done", 0), told.get("total")
                     bars.update(row, description=words, completed=done, total=total)
-                if until(seen):
-                    return seen
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"this did not happen within {PATIENCE:g} s")
-                time.sleep(0.05)
+                return seen if until(seen) else []
+
+            return eventually(look)
 
 
 def timeline(show: Show, jobs: Iterable[Job], width: int = 56) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tenure.control import hub, looks
 from tenure.store.call import Call
 from tenure.store.store import AsyncStore
-from tests.control.watched import soon
+from tests.waiting import soon
 
 Answered = Callable[[int], Awaitable[None]]
 

@@ -8,8 +8,8 @@ from tenure.config import Settings
 from tenure.control import CancellationService, Client
 from tenure.store.results import Claimed
 from tenure.store.store import Store
-from tests.control.watched import soon
 from tests.factories import Worker, end_as_stopped, make_job, make_worker, promote
+from tests.waiting import soon
 from tests.workers import eventually
 
 T = TypeVar("T")

@@ -32,11 +32,12 @@ from tenure.errors import (
 )
 from tenure.store.store import Store
 from tests.control.serviced import end, run, start
-from tests.control.watched import cut, cuttable, soon
+from tests.control.watched import cut, cuttable
 from tests.factories import (
     make_job,
     make_jobs,
 )
+from tests.waiting import soon
 
 ADA = Principal("ada", Role.OPERATOR)
 EVE = Principal("eve", Role.OPERATOR)

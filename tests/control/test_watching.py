@@ -22,11 +22,12 @@ from tenure.errors import (
     StoreUnavailable,
 )
 from tenure.store.store import Store
-from tests.control.watched import Reader, cut, cuttable, listeners, run, soon, status, watched
+from tests.control.watched import Reader, cut, cuttable, listeners, run, status, watched
 from tests.factories import (
     make_job,
     make_worker,
 )
+from tests.waiting import soon
 
 # One job.
 

@@ -16,7 +16,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.tenant import Tenant
 from tenure.store.results import Statistics
 from tenure.store.store import Store
-from tests.control.watched import Reader, run, soon, status, watched
+from tests.control.watched import Reader, run, status, watched
 from tests.factories import (
     end_as_stopped,
     make_job,
@@ -24,6 +24,7 @@ from tests.factories import (
     make_worker,
     promote,
 )
+from tests.waiting import soon
 
 # Cancellations.
 

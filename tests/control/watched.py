@@ -1,7 +1,6 @@
 """What the tests of watching share."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ import psycopg
 from tenure.config import Settings
 from tenure.control import Behalf, Client, Principal, Role, Watching
 from tenure.domain.job import Job
+from tests.waiting import soon
 
 T = TypeVar("T")
 
@@ -29,13 +29,6 @@ def run(story: Coroutine[Any, Any, T]) -> T:
             return await story
 
     return asyncio.run(bounded())
-
-
-async def soon(claim: Callable[[], object], what: str = "it") -> None:
-    deadline = time.monotonic() + 20
-    while not claim():
-        assert time.monotonic() < deadline, f"{what} never came true"
-        await asyncio.sleep(0.005)
 
 
 def cuttable(url: str) -> str:

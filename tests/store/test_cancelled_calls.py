@@ -9,8 +9,8 @@ import pytest
 
 from tenure.store.store import AsyncStore, Store
 from tests.conftest import Connect
-from tests.control.watched import soon
 from tests.factories import make_job
+from tests.waiting import soon
 
 _WAITING = b"""
 SELECT pid FROM pg_stat_activity

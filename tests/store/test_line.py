@@ -22,6 +22,7 @@ from tenure.store.line import Line
 from tenure.store.store import Store
 from tests.conftest import Connect
 from tests.factories import make_job
+from tests.waiting import soon
 
 T = TypeVar("T")
 
@@ -43,13 +44,6 @@ def backends(sql: psycopg.Connection) -> list[int]:
         " WHERE datname = current_database() AND application_name = 'tenure keeper'"
     )
     return [pid for (pid,) in rows]
-
-
-async def soon(claim: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
-    while not claim():
-        assert time.monotonic() < deadline, "it never came true"
-        await asyncio.sleep(0.005)
 
 
 def waits_for_a_lock(sql: psycopg.Connection) -> bool:

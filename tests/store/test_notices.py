@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -20,6 +19,7 @@ from tenure.store.notices import Notices
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker
 from tests.system.test_pgbouncer import PGBOUNCER, pooled
+from tests.waiting import soon
 
 __all__ = ["pooled"]
 
@@ -48,13 +48,6 @@ class Ear:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-
-
-async def soon(claim: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
-    while not claim():
-        assert time.monotonic() < deadline, "it never came true"
-        await asyncio.sleep(0.005)
 
 
 def with_ear(ear: Ear, act: Callable[[Ear], Awaitable[None]]) -> None:

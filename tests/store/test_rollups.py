@@ -1,10 +1,7 @@
-"""roll_up and history: what became of the jobs of the last day."""
+"""roll_up: every end is counted, once."""
 
-import random
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-from statistics import median_low, quantiles
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -16,67 +13,12 @@ from tenure.errors import InputRefused
 from tenure.store.calls import controlling, keeping, working
 from tenure.store.connections import send_on
 from tenure.store.migrating import Migrator
-from tenure.store.rollups import Ends, History
+from tenure.store.rollups import Ends
 from tenure.store.store import Store
 from tenure.testing import Clock
 from tests.conftest import Connect
 from tests.factories import ending, make_job, make_job_in, make_jobs, make_worker, promote
-
-SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-OFF = 0.1  # by which a time may be told wrong, of itself
-
-JOBS = """
-INSERT INTO tenure.job (
-    root_id, created_at, run_at, started_at, ended_at, lane, state, max_attempts)
-SELECT 0, ended - (wait + run) * interval '1 s', ended - (wait + run) * interval '1 s',
-    ended - run * interval '1 s', ended,
-    (SELECT id FROM tenure.lane WHERE queue = %(queue)s LIMIT 1), state::tenure.state, 1
-FROM unnest(%(ended)s::timestamptz[], %(wait)s::float8[], %(run)s::float8[], %(state)s::text[])
-    AS j(ended, wait, run, state)
-"""
-
-
-def counts(ends: Ends) -> tuple[int, int, int]:
-    return ends.completed, ends.failed, ends.cancelled
-
-
-def ended_jobs(
-    sql: psycopg.Connection,
-    n: int,
-    *,
-    queue: str = "default",
-    ago: tuple[timedelta, timedelta] = (5 * MINUTE, 23 * HOUR),
-    seed: int = 1,
-) -> list[tuple[str, float, float]]:
-    """That many jobs of a day gone by: how each ended, and how long it waited and ran."""
-    draw = random.Random(seed)
-    sql.execute(
-        "INSERT INTO tenure.lane (queue, task) SELECT %(queue)s, 'work' WHERE NOT EXISTS ("
-        " SELECT FROM tenure.lane WHERE queue = %(queue)s)",
-        {"queue": queue},
-    )
-    now = datetime.now(UTC)
-    at = [now - ago[0] - draw.random() * (ago[1] - ago[0]) for _ in range(n)]
-    wait = [draw.lognormvariate(-2, 2) for _ in range(n)]
-    run = [draw.lognormvariate(0, 1.5) for _ in range(n)]
-    state = draw.choices(["completed", "failed", "cancelled"], [90, 8, 2], k=n)
-    given = {"queue": queue, "ended": at, "wait": wait, "run": run, "state": state}
-    sql.execute(JOBS.encode(), given)
-    return list(zip(state, wait, run, strict=True))
-
-
-def roll_up(store: Store) -> int:
-    """All that can be counted now; how many jobs that were."""
-    jobs = 0
-    while True:
-        rolled = store.roll_up()
-        jobs += rolled.jobs
-        if not rolled.more:
-            return jobs
-
-
-def end_one(store: Store, **fields: object) -> int:
-    return make_job_in(store, State.COMPLETED, **fields)
+from tests.store.rolling import HOUR, MINUTE, SECOND, counts, end_one, ended_jobs, roll_up
 
 
 def test_of_nothing_there_is_nothing(store: Store) -> None:
@@ -102,95 +44,6 @@ def test_an_end_is_told_at_once_and_the_same_when_it_was_rolled_up(
     after = store.history()
     assert (after.total, after.queues) == (before.total, before.queues)
     assert after.counted_until is not None
-
-
-def test_counts_are_exact_and_percentiles_within_a_tenth(
-    store: Store, sql: psycopg.Connection
-) -> None:
-    jobs = {
-        "mail": ended_jobs(sql, 3000, queue="mail", seed=1),
-        "crawl": ended_jobs(sql, 1000, queue="crawl", seed=2),
-    }
-    everything = [*jobs["mail"], *jobs["crawl"]]
-    assert roll_up(store) == 4000
-    assert roll_up(store) == 0
-    history = store.history()
-    told: list[tuple[Ends, list[tuple[str, float, float]]]] = [
-        (history.total, everything),
-        *((queue, jobs[queue.queue]) for queue in history.queues),
-        (store.history(queue="mail").total, jobs["mail"]),
-    ]
-    assert len(told) == 4
-    for ends, made in told:
-        states = [state for state, _, _ in made]
-        assert counts(ends) == tuple(
-            states.count(state) for state in ("completed", "failed", "cancelled")
-        )
-        ran = [(wait, run) for state, wait, run in made if state != "cancelled"]
-        for place, name in enumerate(("wait", "run")):
-            times = sorted(job[place] for job in ran)
-            assert getattr(ends, f"{name}_p50") == pytest.approx(median_low(times), rel=OFF)
-            assert getattr(ends, f"{name}_p95") == pytest.approx(
-                times[-(-len(times) * 95 // 100) - 1], rel=OFF
-            )
-            # By another definition it is another job, but not far from it.
-            p95 = quantiles(times, n=20, method="inclusive")[-1]
-            assert getattr(ends, f"{name}_p95") == pytest.approx(p95, rel=2 * OFF)
-
-
-@pytest.mark.parametrize("queue", [None, "default"])
-def test_buckets_of_any_step_add_up_to_the_whole(
-    store: Store, sql: psycopg.Connection, queue: str | None
-) -> None:
-    ended_jobs(sql, 500, ago=(5 * MINUTE, 20 * HOUR))
-    roll_up(store)
-    ended_jobs(sql, 50, ago=(SECOND, 2 * SECOND), seed=2)
-    for step in (5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR):
-        if queue is not None and step == 5 * MINUTE:
-            continue
-        history = store.history(step=step, queue=queue)
-        whole = timedelta(hours=24)
-        assert whole - 15 * MINUTE <= len(history.buckets) * step <= whole
-        assert {b.at - a.at for a, b in pairwise(history.buckets)} == {step}
-        summed = [sum(row) for row in zip(*map(counts, history.buckets), strict=True)]
-        assert tuple(summed) == counts(history.total) == counts(history.queues[0])
-        assert sum(summed) == 550
-        assert history.buckets[0].at == history.since < history.until
-        assert history.buckets[-1].at <= history.until < history.buckets[-1].at + step
-
-
-def test_a_span_tells_of_its_own_time_alone(store: Store, sql: psycopg.Connection) -> None:
-    ended_jobs(sql, 10, ago=(8 * HOUR, 9 * HOUR))
-    ended_jobs(sql, 20, ago=(2 * MINUTE, 3 * MINUTE), seed=2)
-    roll_up(store)
-    hour = store.history(HOUR)
-    assert sum(counts(hour.total)) == 20
-    assert (hour.step_seconds, len(hour.buckets)) in ((300, 10), (300, 11), (300, 12))
-    assert sum(counts(store.history(12 * HOUR).total)) == 30
-    assert sum(counts(store.history(queue="other").total)) == 0
-
-
-@pytest.mark.parametrize(
-    ("span", "step"),
-    [
-        (25 * HOUR, None),
-        (timedelta(0), None),
-        (HOUR, 2 * HOUR),
-        (HOUR, MINUTE),
-        (HOUR, 20 * MINUTE),
-    ],
-)
-def test_a_span_or_step_that_is_not_kept_is_refused(
-    store: Store, span: timedelta, step: timedelta | None
-) -> None:
-    with pytest.raises(InputRefused, match="history"):
-        store.history(span, step=step)
-
-
-def test_a_step_that_is_not_kept_of_a_queue_is_refused(store: Store) -> None:
-    assert store.history(HOUR, queue="mail").step_seconds == 900
-    with pytest.raises(InputRefused, match="history"):
-        store.history(HOUR, step=5 * MINUTE, queue="mail")
 
 
 def test_to_count_nothing_is_refused(store: Store) -> None:
@@ -451,15 +304,3 @@ def test_each_tenant_has_its_own(store: Store, database: str) -> None:
         end_one(acme, queue="secret")
         assert [queue.queue for queue in acme.history().queues] == ["secret"]
     assert [queue.queue for queue in store.history().queues] == ["default"]
-
-
-def test_a_history_is_read_in_one_moment(store: Store, clock: Clock, connect: Connect) -> None:
-    """What is being rolled up meanwhile is neither missing nor there twice."""
-    end_one(store)
-    clock.advance(MINUTE)
-    one = connect()
-    assert send_on(one, keeping.roll_up()).jobs == 1
-    seen: History = store.history()
-    assert counts(seen.total) == (1, 0, 0)
-    one.commit()
-    assert counts(store.history().total) == (1, 0, 0)

@@ -19,8 +19,8 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung, State
 from tenure.errors import InputRefused, JobNotEnded
 from tests.apps import cancelling
-from tests.control.watched import soon
 from tests.system.stage import Stage, staged
+from tests.waiting import soon
 from tests.workers import eventually
 
 T = TypeVar("T")

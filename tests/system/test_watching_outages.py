@@ -15,9 +15,10 @@ from tenure.store import schema
 from tenure.store.embedded import Embedded
 from tenure.store.store import Store
 from tests.conftest import chosen_binaries
-from tests.control.watched import Reader, listeners, soon, status
+from tests.control.watched import Reader, listeners, status
 from tests.factories import make_job, make_worker
 from tests.system.test_outages import stop_at_once
+from tests.waiting import soon
 
 IMPATIENT = Settings(connect_timeout="1s")  # type: ignore[arg-type]
 

@@ -101,7 +101,7 @@ class Connection:
             return self.behalf
         if not self.has_token:
             return Behalf(self.client, self._database_user(tenant))
-        if who.tenant != DEFAULT or who.role is not Role.ADMIN:
+        if not who.controls_tenants:
             raise NotAllowed(f"this token is for the tenant {who.tenant.name}, and for no other")
         return Behalf(self.client, replace(who, tenant=tenant))
 

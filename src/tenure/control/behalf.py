@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from tenure.control.client import Client
 from tenure.control.steps import Steps, atake, take
 from tenure.domain.principal import NEEDS, SHARED, Principal, Role
-from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.domain.tenant import Tenant
 from tenure.errors import NotAllowed
 from tenure.store.call import Call
 from tenure.store.calls import controlling
@@ -58,8 +58,8 @@ class Behalf:
 
     def _forbids(self, verb: str) -> str | None:
         """Why the role does not allow this, as a sentence; none: it does."""
-        who, role, tenant = self.principal.name, self.principal.role, self.principal.tenant
-        if verb in SHARED and (role is not Role.ADMIN or tenant != DEFAULT):
+        who, role = self.principal.name, self.principal.role
+        if verb in SHARED and not self.principal.controls_tenants:
             return f"{who} may not {in_words(verb)}; an admin of the default tenant may"
         needed = NEEDS.get(verb, Role.VIEWER)
         if not role.includes(needed):

@@ -31,6 +31,11 @@ class Principal:
     tenant: Tenant = DEFAULT
     via: str = "python"  # through what it asks: python, cli, rest, page
 
+    @property
+    def controls_tenants(self) -> bool:
+        """Whether it is an admin of the default tenant, in whose hands the others are."""
+        return self.role is Role.ADMIN and self.tenant == DEFAULT
+
 
 # What a verb needs at least; what is not listed is looking, and open to all. An operator's verbs
 # reach only jobs of its own: the database knows whose they are, and has the last word.

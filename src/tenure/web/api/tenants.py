@@ -7,8 +7,7 @@ from typing import Literal
 from starlette.requests import Request
 
 from tenure.control.behalf import Behalf
-from tenure.domain.principal import Role
-from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.domain.tenant import Tenant
 from tenure.errors import NotAllowed, NotFound
 from tenure.store.calls import controlling, looking
 from tenure.store.results import TenantSeen
@@ -82,7 +81,7 @@ async def _within(behalf: Behalf, tenant: Tenant, verb: str) -> Behalf:
     who = behalf.principal
     if who.tenant == tenant:
         return behalf
-    if who.tenant != DEFAULT or who.role is not Role.ADMIN:
+    if not who.controls_tenants:
         why = f"{who.name} may not {verb} tenant {tenant.name}; an admin of the default tenant may"
         await behalf.asend(controlling.refuse(verb, why))
         raise NotAllowed(why)
