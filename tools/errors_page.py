@@ -6,7 +6,7 @@ from typing import TypeGuard
 from tenure import errors
 from tenure.cli.stops import NOT_CONFIRMED
 from tenure.errors import TenureError
-from tenure.runtime.keeper.life import ExitCode
+from tenure.runtime.exit_code import ExitCode
 from tools.blocks import filled, table
 from tools.source import fields_of
 

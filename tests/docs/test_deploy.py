@@ -13,7 +13,7 @@ import yaml
 from tenure.cli.main import app
 from tenure.config import Settings
 from tenure.domain.duration import duration
-from tenure.runtime.keeper.life import ExitCode
+from tenure.runtime.exit_code import ExitCode
 from tests.workers import ROOT
 
 DEPLOY = ROOT / "deploy"

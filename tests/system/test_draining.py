@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tenure.domain.lifecycle import State
-from tenure.runtime.keeper.life import ExitCode
+from tenure.runtime.exit_code import ExitCode
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.system.scene import SHORT, Scene

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tenure.runtime.keeper.life import ExitCode
+from tenure.runtime.exit_code import ExitCode
 from tenure.store.store import Store
 from tests.system.scene import Scene
 from tests.workers import RunningWorker, eventually, is_gone

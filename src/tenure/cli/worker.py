@@ -80,7 +80,7 @@ def run(
     not finished within drain_grace was handed over; 5 likewise, after a second signal.
     """
     # Here and not above: no other command needs a keeper, and it takes a while to import.
-    from tenure.runtime.keeper.life import ExitCode
+    from tenure.runtime.exit_code import ExitCode
     from tenure.runtime.keeper.program import make_plan, on_signals
     from tenure.runtime.keeper.program import run as live
     from tenure.runtime.keeper.staff import ImportFailed

@@ -17,15 +17,14 @@ from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import StoreUnavailable
 from tenure.store.call import Call
-from tenure.store.connections import asend_on, send_on
-from tenure.store.embedded import Embedded
-from tenure.store.migrating import Migrator
-from tenure.store.store import AsyncStore, Store
 
 if TYPE_CHECKING:
     from tenure.control.behalf import Behalf
     from tenure.control.schedule import Schedule
     from tenure.control.task import Task
+    from tenure.store.embedded import Embedded
+    from tenure.store.migrating import Migrator
+    from tenure.store.store import AsyncStore, Store
 
 T = TypeVar("T")
 
@@ -39,6 +38,9 @@ class Client:
     nor in TENURE_DATABASE_URL, the first use also starts an embedded PostgreSQL under ``./.tenure``
     (shared by every process that uses that folder) and brings it up to date. What is closed is
     opened again by the next use.
+
+    What opens connections is imported where it is needed: the driver takes longer to load than all
+    the rest, and most runners never connect.
     """
 
     tasks: "Mapping[str, Task[..., Any]]" = MappingProxyType({})  # an app has some
@@ -59,6 +61,8 @@ class Client:
             return self._url
         with self._opening:
             if self._embedded is None:
+                from tenure.store.embedded import Embedded
+
                 self._embedded = _migrated(Embedded.open(Path(self.settings.folder)))
             return self._embedded.url
 
@@ -68,23 +72,27 @@ class Client:
         return self._url
 
     @property
-    def store(self) -> Store:
+    def store(self) -> "Store":
         """The verbs for the default tenant."""
         return self.store_of(DEFAULT)
 
-    def store_of(self, tenant: Tenant | str) -> Store:
+    def store_of(self, tenant: Tenant | str) -> "Store":
         """The verbs for a tenant."""
+        from tenure.store.store import Store
+
         tenant = as_tenant(tenant)
         with self._opening:
             if tenant not in self._stores:
                 self._stores[tenant] = Store(self.url, tenant, self.settings)
             return self._stores[tenant]
 
-    def async_store(self, tenant: Tenant | str = DEFAULT) -> AsyncStore:
+    def async_store(self, tenant: Tenant | str = DEFAULT) -> "AsyncStore":
         """A store of your own for async code; open it with ``async with``."""
+        from tenure.store.store import AsyncStore
+
         return AsyncStore(self.url, as_tenant(tenant), self.settings)
 
-    async def astore_of(self, tenant: Tenant | str = DEFAULT) -> AsyncStore:
+    async def astore_of(self, tenant: Tenant | str = DEFAULT) -> "AsyncStore":
         """The store of this event loop, already open; ``aclose`` closes it."""
         loop = asyncio.get_running_loop()
         with self._opening:
@@ -99,13 +107,13 @@ class Client:
 
     def migrate(self, tenant: Tenant | str = DEFAULT) -> None:
         """Bring the database to what this version needs."""
-        Migrator(self.url).migrate(as_tenant(tenant))
+        _migrator(self.url).migrate(as_tenant(tenant))
 
     def create_tenant(
         self, tenant: Tenant | str, *, by: str | None = None, via: str = "python"
     ) -> bool:
         """Make a tenant; false when it is there already. Only the owner of the schema can."""
-        made = Migrator(self.url).migrate(as_tenant(tenant), by=by, via=via)
+        made = _migrator(self.url).migrate(as_tenant(tenant), by=by, via=via)
         return made[-1].is_new
 
     def drop_tenant(
@@ -120,13 +128,15 @@ class Client:
 
         Refused while workers hold jobs of it, unless by force.
         """
-        Migrator(self.url).drop(as_tenant(tenant), force=force, by=by, via=via)
+        _migrator(self.url).drop(as_tenant(tenant), force=force, by=by, via=via)
 
     def take(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
         """Take these steps as a tenant, inside the caller's own transaction if there is one."""
 
         def send(call: Call[Any]) -> Any:
             if connection is not None:
+                from tenure.store.connections import send_on
+
                 return send_on(connection, call.of(tenant))
             return self.store_of(tenant).send(call)
 
@@ -135,6 +145,8 @@ class Client:
     async def atake(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
         async def send(call: Call[Any]) -> Any:
             if connection is not None:
+                from tenure.store.connections import asend_on
+
                 return await asend_on(connection, call.of(tenant))
             return await (await self.astore_of(tenant)).send(call)
 
@@ -210,7 +222,7 @@ class _LoopStores:
         self._opening = asyncio.Lock()
         self._stores: dict[Tenant, AsyncStore] = {}
 
-    async def opened(self, client: Client, tenant: Tenant) -> AsyncStore:
+    async def opened(self, client: Client, tenant: Tenant) -> "AsyncStore":
         if tenant not in self._stores:
             async with self._opening:
                 if tenant not in self._stores:
@@ -231,9 +243,15 @@ def as_tenant(tenant: Tenant | str) -> Tenant:
     return Tenant(tenant) if isinstance(tenant, str) else tenant
 
 
-def _migrated(embedded: Embedded) -> Embedded:
+def _migrator(url: str) -> "Migrator":
+    from tenure.store.migrating import Migrator
+
+    return Migrator(url)
+
+
+def _migrated(embedded: "Embedded") -> "Embedded":
     try:
-        Migrator(embedded.url).migrate(DEFAULT)
+        _migrator(embedded.url).migrate(DEFAULT)
     except BaseException:
         embedded.close()
         raise

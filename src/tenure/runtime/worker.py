@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tenure.domain.duration import duration
 from tenure.errors import SettingInvalid, TenureError
-from tenure.runtime.keeper.life import ExitCode
+from tenure.runtime.exit_code import ExitCode
 
 if TYPE_CHECKING:
     from tenure.control.client import Client

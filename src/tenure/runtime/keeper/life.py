@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from tenure.domain.tenant import Tenant
 from tenure.errors import LeaseLost, SettingInvalid, StoreUnavailable, TenureError
 from tenure.observe import logs
 from tenure.observe.counting import Counting, counting
+from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
@@ -38,16 +38,6 @@ from tenure.store.notices import Notices
 _log = logging.getLogger("tenure.worker")
 
 _PROVE_EVERY = 8.0  # seconds; so a listener that has fallen deaf is missed within 15
-
-
-class ExitCode(IntEnum):
-    """How a worker ended, as its exit code."""
-
-    DRAINED = 0  # everything it had was finished
-    ERROR = 1
-    NOT_IMPORTED = 3  # the module with the task functions cannot be imported
-    HANDED_OVER = 4  # drain_grace was over; what was left was released or paused
-    HURRIED = 5  # a second signal came; likewise
 
 
 def _nowhere(_settings: Settings) -> str:

@@ -18,7 +18,8 @@ from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import TenureError
 from tenure.observe import logs
-from tenure.runtime.keeper.life import ExitCode, Life, Plan
+from tenure.runtime.exit_code import ExitCode
+from tenure.runtime.keeper.life import Life, Plan
 from tenure.runtime.keeper.staff import ImportFailed
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
