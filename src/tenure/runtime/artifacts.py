@@ -53,6 +53,7 @@ class Artifacts:
         self._is_local = "file" in protocols
         self._writes_whole = bool(protocols & _WHOLE)
         self._root = f"{base.rstrip('/')}/{name}/{int(job_id)}"
+        self._gone = Path(f"{base.rstrip('/')}/{name}/{PART}gone-{int(job_id)}")
         self._limits = [limit for limit in (one_limit_bytes, limit_bytes) if limit is not None]
         self._ledger = Ledger(self.list, limit_bytes)
 
@@ -101,10 +102,30 @@ class Artifacts:
         """Delete all there is, and say which of these are gone.
 
         A folder may be another host's: what was not in it counts as gone only at the ``last`` look.
+        What was in it is noted beside it until ``forget``, for whoever looks again after a process
+        that was killed before it could say what it had deleted.
         """
-        found = {artifact.url for artifact in self.list()}
+        gone = {artifact.url for artifact in self.list()}
+        if self._is_local:
+            gone |= self._noted()
+            if gone:
+                self._gone.write_text(json.dumps(sorted(gone)))
         self.delete_all()
-        return [url for url in urls if url in found or last or not self._is_local]
+        return [url for url in urls if url in gone or last or not self._is_local]
+
+    def forget(self) -> None:
+        """What was discarded is on record."""
+        if self._is_local:
+            self._gone.unlink(missing_ok=True)
+
+    def _noted(self) -> set[str]:
+        try:
+            return set(json.loads(self._gone.read_text()))
+        except (
+            FileNotFoundError,
+            ValueError,
+        ):  # a note that is cut off was written before deleting
+            return set()
 
     def _path(self, name: str) -> str:
         path = f"{self._root}/{checked(name)}"

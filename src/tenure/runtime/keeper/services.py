@@ -162,16 +162,18 @@ class Discards:
         where = artifacts_url(self._keeper.settings)
         last = discard.tries >= LOOKS
 
-        def delete() -> Sequence[str]:
-            return Artifacts(where, store.tenant, discard.job_id).discard(discard.urls, last=last)
+        def delete() -> tuple[Artifacts, Sequence[str]]:
+            kept = Artifacts(where, store.tenant, discard.job_id)
+            return kept, kept.discard(discard.urls, last=last)
 
         try:
-            gone = await asyncio.to_thread(delete)
+            kept, gone = await asyncio.to_thread(delete)
         except Exception as problem:  # noqa: BLE001 - of any store
             _log.warning("artifacts of job %d are not deleted: %r", discard.job_id, problem)
             await store.discarded(discard.job_id, (), error=repr(problem))
         else:
             await store.discarded(discard.job_id, gone)
+            await asyncio.to_thread(kept.forget)
 
 
 def chores(keeper: "Keeper") -> Iterator[tuple[str, timedelta, Callable[[], Awaitable[object]]]]:

@@ -117,11 +117,12 @@ def _remove_files(attempt: Attempt, how: Mapping[str, Any]) -> None:
         from tenure.runtime.artifacts import artifacts_of
 
         try:
-            artifacts_of(attempt).delete_all()
+            artifacts_of(attempt).discard((), last=False)
         except Exception as problem:  # noqa: BLE001 - of any store; a keeper tries again
             _log.warning("its artifacts are not deleted yet: %r", problem)
         else:
             attempt.say(forget_artifacts=True)
+            artifacts_of(attempt).forget()
 
 
 def _is_discarded(attempt: Attempt, how: Mapping[str, Any]) -> bool:
