@@ -11,8 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import cast
@@ -26,6 +25,7 @@ import sqlalchemy
 import tenure
 from tenure.errors import EmbeddedUnavailable
 from tenure.store.embedded import Binaries, Embedded, account, binaries, find_binaries
+from tests.workers import eventually
 
 WITHOUT_WHEEL = os.environ.get("TENURE_TEST_BINARIES") == "system"
 STRANGER = 54321  # a user id that nobody has
@@ -145,13 +145,6 @@ def python_for(uid: int | None) -> str:
 def import_path() -> str:
     modules = (tenure, psycopg)
     return os.pathsep.join(str(Path(cast(str, it.__file__)).parent.parent) for it in modules)
-
-
-def eventually(claim: Callable[[], object], within: float = 20) -> None:
-    deadline = time.monotonic() + within
-    while not claim():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
 
 
 def processes_of(folder: Path) -> list[psutil.Process]:
