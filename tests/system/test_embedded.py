@@ -152,7 +152,7 @@ def processes_of(folder: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
-        names_it = any(Path(word).is_relative_to(folder) for word in command)
+        names_it = any(f"{word}/".startswith(f"{folder}/") for word in command)
         if names_it and process.pid != os.getpid() and is_living(process):
             found.append(process)
     return found
