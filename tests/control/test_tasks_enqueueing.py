@@ -149,6 +149,26 @@ def test_many_jobs_at_once(crawl: Task[..., int]) -> None:
     assert crawl.enqueue_many([]) == []
 
 
+def test_of_many_too_no_number_is_stored_that_json_does_not_have(app: Tenure) -> None:
+    @app.task(name="measure")
+    def measure(value: float, note: str = "") -> None: ...
+
+    for bad in (float("nan"), float("-inf")):
+        with pytest.raises(InputRefused, match="arguments number 2: .* is not a JSON number"):
+            measure.enqueue_many([(1.0,), (bad,)])
+    assert app.store.statistics().by_status == {}
+    handles = measure.enqueue_many([(1.0, "NaN"), (2.0, "Infinity")])
+    assert [handle.job().args for handle in handles] == [
+        {"value": 1.0, "note": "NaN"},
+        {"value": 2.0, "note": "Infinity"},
+    ]
+
+
+def test_of_many_too_a_text_with_nul_is_refused(crawl: Task[..., int]) -> None:
+    with pytest.raises(InputRefused, match="NUL"):
+        crawl.enqueue_many([("a",), ("b\0",)])
+
+
 def test_each_of_many_jobs_has_its_own_target_and_key(app: Tenure) -> None:
     @app.task(target="site:{site}", unique="{site}")
     def visit(site: str) -> None: ...

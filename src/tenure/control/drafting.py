@@ -1,9 +1,11 @@
 """A job of a task, from the arguments of a call to what is enqueued."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
+
+import msgspec
 
 from tenure.control.client import Client
 from tenure.control.placing import Placing
@@ -12,6 +14,9 @@ from tenure.control.template import Template
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.task import JobOptions
 from tenure.errors import InputRefused
+from tenure.store.new_jobs import refuse_not_json
+
+T = TypeVar("T")
 
 
 class Draftable(Protocol):
@@ -28,8 +33,12 @@ class Draftable(Protocol):
 
 def drafted(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> NewJob:
     """The job of one call."""
+    return draft_with(task, json.loads(_written(task, args, kwargs)))
+
+
+def draft_with(task: Draftable, arguments: Mapping[str, JSON]) -> NewJob:
+    """The job with these arguments, which are known to fit."""
     settings, options, placing = task.client.settings, task.options, task.placing
-    arguments = _arguments(task, args, kwargs)
     told = options.for_the_worker()
     if options.deadline is not None:
         told["deadline"] = (datetime.now(UTC) + options.deadline).isoformat()
@@ -69,24 +78,42 @@ def drafted_many(
             f"task {task.name!r}: a unique or idempotency key stands for one job, and these are "
             f"{len(calls)}"
         )
-    jobs = []
+    return _each(calls, lambda args, kwargs: drafted(task, args, kwargs))
+
+
+def written_many(
+    task: Draftable, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
+) -> list[msgspec.Raw]:
+    """The arguments of each call as JSON, for jobs that differ in nothing else."""
+
+    def write(args: Sequence[Any], kwargs: Mapping[str, Any]) -> msgspec.Raw:
+        text = _written(task, args, kwargs)
+        if b"NaN" in text or b"Infinity" in text:  # a number that JSON does not have, or a text
+            refuse_not_json(json.loads(text))
+        return msgspec.Raw(text)
+
+    return _each(calls, write)
+
+
+def _each(
+    calls: Sequence[Mapping[str, Any] | Sequence[Any]],
+    make: Callable[[Sequence[Any], Mapping[str, Any]], T],
+) -> list[T]:
+    made = []
     for place, given in enumerate(calls, 1):
         try:
-            match given:
-                case Mapping():
-                    jobs.append(drafted(task, (), given))
-                case list() | tuple():
-                    jobs.append(drafted(task, given, {}))
-                case _:
-                    raise InputRefused("they are neither a dict nor a tuple or a list")  # noqa: TRY301
+            if isinstance(given, Mapping):
+                made.append(make((), given))
+            elif isinstance(given, list | tuple):
+                made.append(make(given, {}))
+            else:
+                raise InputRefused("they are neither a dict nor a tuple or a list")  # noqa: TRY301
         except InputRefused as why:
             raise InputRefused(f"arguments number {place}: {why}") from None
-    return jobs
+    return made
 
 
-def _arguments(
-    task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Mapping[str, JSON]:
+def _written(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
     try:
         text = task.signature.write_arguments(args, kwargs)
     except InputRefused as why:
@@ -97,7 +124,7 @@ def _arguments(
             f"the arguments of task {task.name!r} are {len(text)} bytes and {most} are the most; "
             f"store large things elsewhere and pass their name"
         )
-    return cast("Mapping[str, JSON]", json.loads(text))
+    return text
 
 
 def _filled(

@@ -22,6 +22,7 @@ from pydantic_core import PydanticSerializationError
 from tenure.domain.job import JSON
 from tenure.errors import SettingInvalid
 
+_COMING_BACK: tuple[Any, ...] = (str, int, float, bool)  # whatever is written of these is read
 _MASK = b"**********"  # what pydantic writes in the place of a secret
 
 
@@ -43,6 +44,9 @@ class Shape:
     ) -> None:
         self.names = tuple(types)
         self._secrets = secrets
+        self._comes_back = all(
+            any(kind is sure for sure in _COMING_BACK) for kind in types.values()
+        )
         self._fields = {f"value_{place}": name for place, name in enumerate(types)}
         made: dict[str, Any] = {
             field: (types[name], Field(None if name in optional else ..., alias=name))
@@ -61,14 +65,14 @@ class Shape:
             checked = self._model.model_validate(dict(values))
         except ValidationError as error:
             raise Mistakes(self._mistakes(error)) from None
-        left_out = self._fields.keys() - checked.model_fields_set
+        left_out = self._fields.keys() - checked.model_fields_set or None
         try:
             text = checked.model_dump_json(**_DUMP, exclude=left_out).encode()
             if _MASK in text:
                 plain = checked.model_dump(**_DUMP, exclude=left_out)
                 text = msgspec.json.encode(_unmasked(plain, pydantic_core.from_json(text)))
                 self._refuse_other_secrets(checked, text)
-            else:
+            elif not self._comes_back:
                 self._model.model_validate_json(text)
         except ValidationError as error:
             written = [f"{mistake} (when read back)" for mistake in self._mistakes(error)]

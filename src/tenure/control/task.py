@@ -8,7 +8,7 @@ import msgspec
 
 from tenure.control.client import Client, as_tenant
 from tenure.control.declaring import digest, hooked
-from tenure.control.drafting import drafted, drafted_many
+from tenure.control.drafting import draft_with, drafted, drafted_many, written_many
 from tenure.control.handle import Handle
 from tenure.control.placing import READERS, Placing, WrittenPlacing
 from tenure.control.signature import Signature
@@ -96,12 +96,12 @@ class Task(Generic[P, R]):
         self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> list[Handle[R]]:
         """A job for each of these: ``{"site": "a"}`` by name, or ``("a",)`` by position."""
-        return self._take(self._enqueued(drafted_many(self, arguments)))
+        return self._take(self._enqueued_many(arguments))
 
     async def aenqueue_many(
         self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> list[Handle[R]]:
-        return await self._atake(self._enqueued(drafted_many(self, arguments)))
+        return await self._atake(self._enqueued_many(arguments))
 
     def new_job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """The job as it would be enqueued; keys that stand for other jobs are still keys."""
@@ -189,26 +189,28 @@ class Task(Generic[P, R]):
         except SettingInvalid as why:
             raise SettingInvalid(f"task {self.name!r}: {why}") from None
 
+    def _enqueued_many(
+        self, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
+    ) -> Steps[list[Handle[R]]]:
+        said = self.placing
+        differ = (self.target, self.unique, said.target, said.unique, said.idempotency)
+        if len(calls) < 2 or any(differ):
+            return (yield from self._enqueued(drafted_many(self, calls)))
+        arguments = written_many(self, calls)
+        placing = yield from said.found()
+        job = draft_with(self, {})
+        with tracing.enqueueing([job] * len(calls), placing.tenant.name) as span:
+            shared = _placed(job, placing, span)
+            ids: tuple[int, ...] = yield enqueueing.enqueue_many(shared, arguments)
+            return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
+
     def _enqueued(self, jobs: Sequence[NewJob]) -> Steps[list[Handle[R]]]:
         if not jobs:
             return []
         placing = yield from self.placing.found()
         with tracing.enqueueing(jobs, placing.tenant.name) as span:
-            jobs = [
-                msgspec.structs.replace(
-                    job,
-                    parent=placing.parent,
-                    after=placing.after,
-                    options=span.carried(job.options),
-                )
-                for job in jobs
-            ]
-            first = jobs[0]
-            if len(jobs) > 1 and all((job.target, job.unique) == (None, None) for job in jobs):
-                shared = msgspec.structs.replace(first, args={})
-                ids: tuple[int, ...] = yield enqueueing.enqueue_many(shared, [j.args for j in jobs])
-                return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
-            answers: tuple[Enqueued, ...] = yield enqueueing.enqueue(jobs)
+            placed = [_placed(job, placing, span) for job in jobs]
+            answers: tuple[Enqueued, ...] = yield enqueueing.enqueue(placed)
             span.tell(job=answers[0].id)
             return [Handle(self.client, a.id, placing.tenant, created=a.created) for a in answers]
 
@@ -220,3 +222,10 @@ class Task(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
+
+
+def _placed(job: NewJob, placing: Placing, span: tracing.Span) -> NewJob:
+    """With ids where there were keys, and the context in which it is enqueued."""
+    return msgspec.structs.replace(
+        job, parent=placing.parent, after=placing.after, options=span.carried(job.options)
+    )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import msgspec
+
 from tenure.domain.job import JSON, Job, NewJob
 from tenure.errors import InputRefused
 from tenure.store.call import Argument, Call, answer
@@ -36,7 +38,7 @@ def enqueue(
 
 def enqueue_many(
     job: NewJob,
-    arguments: Sequence[Mapping[str, JSON]],
+    arguments: Sequence[Mapping[str, JSON] | msgspec.Raw],
     *,
     by: str | None = None,
     via: str = "python",
