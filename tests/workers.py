@@ -96,17 +96,23 @@ def running_worker(
     *options: str,
     app: str = APP,
     settings: Mapping[str, str] | None = None,
+    host: str = "host",
 ) -> Iterator[RunningWorker]:
-    """A worker at work; whatever the test did to it, nothing of it is left afterwards."""
+    """A worker at work; whatever the test did to it, nothing of it is left afterwards.
+
+    Those of one folder and host see what is left of one another, and of nobody else.
+    """
     number = len(list(folder.glob("worker-*.log")))
     log = folder / f"worker-{number}.log"
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("TENURE_")},
         "TENURE_FOLDER": str(folder / "tenure"),
         "TENURE_TEST_FOLDER": str(folder),
+        "TMPDIR": str(folder / host),
         **FAST,
         **(settings or {}),
     }
+    (folder / host).mkdir(exist_ok=True)
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "tenure", "worker", app, "--url", url, "-v", *options],

@@ -154,7 +154,7 @@ def test_of_many_too_no_number_is_stored_that_json_does_not_have(app: Tenure) ->
     def measure(value: float, note: str = "") -> None: ...
 
     for bad in (float("nan"), float("-inf")):
-        with pytest.raises(InputRefused, match="arguments number 2: .* is not a JSON number"):
+        with pytest.raises(InputRefused, match=r"arguments number 2: .* is not a JSON number"):
             measure.enqueue_many([(1.0,), (bad,)])
     assert app.store.statistics().by_status == {}
     handles = measure.enqueue_many([(1.0, "NaN"), (2.0, "Infinity")])

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -262,3 +262,60 @@ def test_without_a_root_it_is_the_users_own_below_the_temporary_directory(
     with Place.claim("mine") as place:
         assert place.folder == tmp_path / f"tenure-{os.getuid()}" / "mine"
         assert leftovers.reap() == []
+
+
+DATABASE = "a database"
+
+
+def dead_place(root: Path, *, note: bytes | None = None) -> tuple[str, UUID]:
+    """The folder of a worker that is dead, and which worker it was."""
+    marker, worker = f"dead-{uuid4()}", uuid4()
+    place = Place.claim(marker, root)
+    place.belongs_to(worker, DATABASE)
+    if note is not None:
+        (place.folder / "worker").write_bytes(note)
+    os.close(place._lock)
+    return marker, worker
+
+
+def test_whose_place_it_was_is_known_when_nothing_is_left(tmp_path: Path) -> None:
+    marker, worker = dead_place(tmp_path)
+    assert [(one.marker, one.worker) for one in reap(tmp_path)] == [(marker, worker)]
+
+
+def test_a_note_that_cannot_be_read_names_nobody(tmp_path: Path) -> None:
+    for note in (b"", b'{"worker": "', b'{"worker": "no id", "database": "", "namespace": ""}'):
+        dead_place(tmp_path, note=note)
+    assert [one.worker for one in reap(tmp_path)] == [None, None, None]
+
+
+def test_who_was_seen_from_elsewhere_alone_is_not_known_to_be_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead_place(tmp_path)
+    monkeypatch.setattr(leftovers, "_namespace", lambda: "pid:[1]")
+    assert [one.worker for one in reap(tmp_path)] == [None]
+
+
+def test_who_left_a_process_that_cannot_be_killed_is_not_known_to_be_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead_place(tmp_path)
+    left = leftovers.Survivor(1, "stuck", "in the kernel")
+    monkeypatch.setattr(leftovers, "kill_marked", lambda _marker: leftovers.Swept((), (left,)))
+    assert [one.worker for one in reap(tmp_path)] == [None]
+
+
+def test_of_one_database_only_its_own_dead_are_reaped(tmp_path: Path) -> None:
+    marker, _ = dead_place(tmp_path)
+    dead_place(tmp_path, note=b"")
+    assert reap(tmp_path, of="another") == []
+    assert [one.marker for one in reap(tmp_path, of=DATABASE)] == [marker]
+    assert len(reap(tmp_path)) == 1
+
+
+def test_a_living_worker_is_never_reaped_by_itself(tmp_path: Path) -> None:
+    with Place.claim("mine", tmp_path) as place:
+        place.belongs_to(uuid4(), DATABASE)
+        assert reap(tmp_path, of=DATABASE) == []
+        assert place.folder.exists()

@@ -32,10 +32,15 @@ class Scene:
 
     @contextmanager
     def worker(
-        self, *options: str, app: str = APP, url: str | None = None, **settings: str
+        self,
+        *options: str,
+        app: str = APP,
+        url: str | None = None,
+        host: str = "host",
+        **settings: str,
     ) -> Iterator[RunningWorker]:
         with running_worker(
-            url or self.url, self.folder, *options, app=app, settings=settings
+            url or self.url, self.folder, *options, app=app, settings=settings, host=host
         ) as worker:
             yield worker
 

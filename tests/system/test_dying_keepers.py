@@ -37,7 +37,7 @@ def test_a_killed_keeper_takes_everything_with_it_and_its_jobs_come_back_after_t
         worker.ends()
         eventually(lambda: all(map(is_gone, everything)), "all of it is gone", 5)
         assert scene.store.show(coroutine).worker_id == dead, "no lease is over yet"
-        with scene.worker() as second:
+        with scene.worker(host="another") as second:
             done = scene.completes(family, coroutine)
             assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
             assert f"worker {dead}" in second.says(" is dead: its last beat was at ")
@@ -67,8 +67,7 @@ def test_a_killed_guard_takes_the_runners_and_the_jobs_run_again_at_once_unspent
 def test_what_a_worker_killed_as_a_whole_leaves_is_reaped_by_the_next_one_on_its_host(
     scene: Scene,
 ) -> None:
-    own = {"TMPDIR": str(scene.folder)}  # so that no other worker of this machine comes first
-    with scene.worker(**own) as worker:
+    with scene.worker(**LONG) as worker:
         family = scene.start(dying.has_a_family.new_job())
         coroutine = scene.start(dying.sleeps_first.new_job())
         grandchild = scene.grandchild(family)
@@ -79,7 +78,7 @@ def test_what_a_worker_killed_as_a_whole_leaves_is_reaped_by_the_next_one_on_its
         worker.ends()
         assert not is_gone(grandchild), "nobody was there to see to it"
         assert temporary.exists()
-        with scene.worker(**own) as second:
+        with scene.worker(**LONG) as second:
             assert "1 processes" in second.says("a worker that was killed on this host left")
             eventually(lambda: is_gone(grandchild), "the grandchild is gone", 5)
             assert not temporary.exists()
@@ -87,4 +86,37 @@ def test_what_a_worker_killed_as_a_whole_leaves_is_reaped_by_the_next_one_on_its
             done = scene.completes(family, coroutine)
             assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
             assert second.drain() == 0
-    assert list((scene.folder / f"tenure-{os.getuid()}").glob("*-*")) == []
+    assert list((scene.folder / "host" / f"tenure-{os.getuid()}").glob("*-*")) == []
+
+
+def test_a_worker_killed_beside_another_on_its_host_is_missed_long_before_its_lease_ends(
+    scene: Scene,
+) -> None:
+    with scene.worker(**LONG) as worker:
+        family = scene.start(dying.has_a_family.new_job())
+        coroutine = scene.start(dying.sleeps_first.new_job())
+        everything = [*worker.tree, scene.grandchild(family)]
+        dead = scene.only_worker()
+        with scene.worker(**LONG) as second:
+            worker.signal(signal.SIGKILL)
+            worker.ends()
+            done = scene.completes(family, coroutine)
+            assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
+            assert all(map(is_gone, everything))
+            assert f"worker {dead} was killed on this host" in second.log
+            assert f"recovered job {family}" in second.log
+            assert scene.store.statistics().recovered == 2
+            assert second.drain() == 0
+
+
+def test_a_worker_that_is_only_frozen_is_not_taken_for_dead_by_its_neighbour(scene: Scene) -> None:
+    with scene.worker(**LONG) as worker, scene.worker("--queues", "none", **LONG):
+        job = scene.start(dying.sleeps_first.new_job())
+        before = scene.store.show(job).worker_id
+        worker.signal(signal.SIGSTOP)
+        third = ("--queues", "none")
+        with scene.worker(*third, **LONG) as newcomer:  # it looks when it starts, and then again
+            newcomer.drain()
+        assert scene.store.show(job).worker_id == before
+        worker.signal(signal.SIGCONT)
+        assert len(scene.runs(job)) == 1

@@ -2,7 +2,8 @@
 
 Every worker run has a folder of its own below `/tmp/tenure-<uid>`, named by its marker, with a
 lock in it that it holds for as long as it lives. A folder whose lock can be taken belonged to a
-worker that is dead: what carries its marker is killed, then the folder is removed.
+worker that is dead: what carries its marker is killed, then the folder is removed. A note in the
+folder says which worker of which database it was.
 """
 
 import fcntl
@@ -17,6 +18,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from uuid import UUID
+
+import msgspec
 
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime.guard import cgroups, processes
@@ -26,6 +30,7 @@ PATIENCE = 5.0
 
 _MARKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _LOCK = "lock"
+_NOTE = "worker"
 _TURN = ".turn"
 
 
@@ -54,6 +59,7 @@ class Reaped:
     folder: Path
     processes: Swept
     files: Removed
+    worker: UUID | None = None  # if nothing of it can be left, on this host or elsewhere
 
 
 def check_marker(marker: str) -> None:
@@ -140,6 +146,11 @@ class Place:
         place.temp.mkdir(mode=0o700)
         return place
 
+    def belongs_to(self, worker: UUID, database: str) -> None:
+        """Whoever finds it after our death is to know whose death that was."""
+        note = _Note(worker, database, _namespace())
+        (self.folder / _NOTE).write_bytes(msgspec.json.encode(note))
+
     def temp_dir(self, sensitive: bool = False) -> Path:
         """A new directory for a job, removed with the place at the latest."""
         return temp_dir(self.temp, sensitive)
@@ -160,23 +171,48 @@ class Place:
         self.release()
 
 
-def reap(root: Path | None = None) -> list[Reaped]:
-    """Clear away what dead workers left on this host; any number may do so at once."""
+class _Note(msgspec.Struct, frozen=True):
+    worker: UUID
+    database: str
+    namespace: str  # in which its processes are seen
+
+
+def reap(root: Path | None = None, *, of: str | None = None) -> list[Reaped]:
+    """Clear away what dead workers left on this host; any number may do so at once.
+
+    With ``of``, only those who worked for this database: others have friends of their own.
+    """
     root = _open_root(root)
     with _turn(root):
         dead = [
             (folder, lock)
             for folder in sorted(root.iterdir())
             if _MARKER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink()
+            if of is None or ((note := _note_in(folder)) is not None and note.database == of)
             if (lock := _try_lock(folder)) is not None
         ]
     return [_reap_one(folder, lock) for folder, lock in dead]
 
 
 def _reap_one(folder: Path, lock: int) -> Reaped:
+    note = _note_in(folder)
     swept = kill_marked(folder.name)
     cgroups.clear(folder.name)
-    return Reaped(folder.name, folder, swept, _clear_folder(folder, lock))
+    # In another namespace its processes cannot be seen from here, and may be alive.
+    is_certain = note is not None and note.namespace == _namespace() and not swept.left
+    worker = note.worker if note is not None and is_certain else None
+    return Reaped(folder.name, folder, swept, _clear_folder(folder, lock), worker)
+
+
+def _note_in(folder: Path) -> _Note | None:
+    try:
+        return msgspec.json.decode((folder / _NOTE).read_bytes(), type=_Note)
+    except (OSError, msgspec.MsgspecError):  # it died before, or in the middle of writing it
+        return None
+
+
+def _namespace() -> str:
+    return str(Path("/proc/self/ns/pid").readlink())
 
 
 def _clear_folder(folder: Path, lock: int) -> Removed:

@@ -6,6 +6,7 @@ A worker that is declared dead never comes back as the same: it ends here, and a
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -50,6 +51,7 @@ class Keeper:
         staff: Staff,
     ) -> None:
         self.id: UUID = uuid4()
+        self.database = sha256(url.encode()).hexdigest()  # to know it from others, and no more
         self.settings = settings
         self.queues = queues
         self.guard = guard

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,11 +27,12 @@ from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.drain import Drain, Drained
 from tenure.runtime.keeper.exchange import DESKS
 from tenure.runtime.keeper.keeper import Keeper
+from tenure.runtime.keeper.neighbours import LOOK_EVERY, Neighbours, say_reaped
 from tenure.runtime.keeper.schedules import Schedules
 from tenure.runtime.keeper.services import PRUNE_EVERY, Pruning, Recovery, chores, every
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.watch import Watch
-from tenure.runtime.leftovers import Place, reap
+from tenure.runtime.leftovers import Place, Reaped, reap
 from tenure.store.line import Line
 from tenure.store.notices import Notices
 
@@ -68,7 +69,7 @@ class Life:
         self._plan = plan
         self._drain: Drain | None = None
         self._asked: list[str] = []  # to leave, and why
-        self._reaped = 0  # processes of workers that were killed on this host
+        self._reaped: list[Reaped] = []  # what workers left that were killed on this host
         self._counts: Counting | None = None  # of all its identities
         self._beginning: asyncio.Task[Begun] | None = None
         self.on_ready: Callable[[str], object] = lambda _worker: None
@@ -83,13 +84,8 @@ class Life:
             self._beginning.cancel()
 
     async def run(self) -> ExitCode:
-        for found in await asyncio.to_thread(reap):
-            _log.warning(
-                "a worker that was killed on this host left %d processes and files in %s: removed",
-                len(found.processes.killed),
-                found.folder,
-            )
-            self._reaped += len(found.processes.killed)
+        self._reaped = await asyncio.to_thread(reap)
+        say_reaped(self._reaped)
         try:
             return await self._live_on()
         finally:
@@ -125,7 +121,8 @@ class Life:
                 self._drain.ask(reason)
             self.on_ready(str(keeper.id))
             try:
-                return await _serve(keeper, announced, self._drain, url)
+                found, self._reaped = self._reaped, []
+                return await _serve(keeper, announced, self._drain, url, found)
             finally:
                 self._drain = None
                 if keeper.draining is not None and not self._asked:
@@ -146,6 +143,7 @@ class Life:
         url = plan.url or hello.url or plan.embedded(settings)
         keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
         keeper.counts = self._counting(settings)
+        place.belongs_to(keeper.id, keeper.database)
         logs.every_line_is_about(worker=str(keeper.id))
         for store in keeper.stores:
             await stack.enter_async_context(store)
@@ -156,7 +154,7 @@ class Life:
     def _counting(self, settings: Settings) -> Counting:
         if self._counts is None:
             self._counts = counting(settings)
-            self._counts.reaped(self._reaped)
+            self._counts.reaped(sum(len(found.processes.killed) for found in self._reaped))
         return self._counts
 
 
@@ -190,7 +188,9 @@ async def _register(keeper: Keeper) -> None:
             return
 
 
-async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -> ExitCode:
+async def _serve(
+    keeper: Keeper, announced: Announced, drain: Drain, url: str, reaped: Sequence[Reaped]
+) -> ExitCode:
     settings = keeper.settings
     sizes = {
         "async": settings.concurrency,
@@ -206,6 +206,8 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
     keeper.counts.listens(lambda: notices.live)
     _log.info("worker %s runs %s", keeper.id, ", ".join(announced.names) or "nothing")
     ends: list[Drained] = []
+    recovery = Recovery(keeper)
+    neighbours = Neighbours(keeper, recovery, reaped)
     try:
         async with asyncio.TaskGroup() as services:
             services.create_task(keeper.lease.serve(), name="lease")
@@ -216,9 +218,8 @@ async def _serve(keeper: Keeper, announced: Announced, drain: Drain, url: str) -
                 services.create_task(
                     keeper.reports[name].serve(Line(url, settings)), name="reports"
                 )
-            services.create_task(
-                every(settings.recover_every, Recovery(keeper).run_once), name="recovery"
-            )
+            services.create_task(every(settings.recover_every, recovery.run_once), name="recovery")
+            services.create_task(every(LOOK_EVERY, neighbours.run_once), name="neighbours")
             services.create_task(every(PRUNE_EVERY, Pruning(keeper).run_once), name="pruning")
             for name, pause, run_once in chores(keeper):
                 services.create_task(every(pause, run_once), name=name)
