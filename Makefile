@@ -87,6 +87,10 @@ bench-api: $(READY)  ## The speed of the REST API, beside a bare endpoint; a sto
 bench-page: $(READY)  ## The speed of the page: a list of a million jobs, 200 live viewers
 	$(BIN)/python -m bench.page
 
+.PHONY: bench-peers
+bench-peers: $(READY)  ## Tenure beside its peers; writes docs/benchmarks.md (an hour; apt install redis-server nodejs npm)
+	$(BIN)/python -m bench.peers --write docs
+
 .PHONY: bench
 bench: bench-store bench-worker bench-api bench-page  ## All benchmarks
 

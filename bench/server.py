@@ -61,6 +61,10 @@ class Server:
     sizes: Sizes
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
+    @property
+    def settings(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in _SETTINGS.items())
+
     def at(self, database: str) -> str:
         return self.url.replace("/tenure?", f"/{database}?")
 

@@ -1,0 +1,1 @@
+"""Tenure beside its peers: the same work, the same machine, one run."""

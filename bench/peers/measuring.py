@@ -1,0 +1,176 @@
+"""What is measured of each peer, and how."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+import msgspec
+
+from bench.peers.driving import Driver
+from bench.peers.listing import Kind
+from bench.peers.programs.notes import now
+from bench.quantiles import quantile
+
+_DRAIN = 180.0  # seconds, at most
+
+_SINGLY, _MANY = "enqueue one by one", "enqueue in bulk"
+_DRAIN_BY_ONE, _DRAIN_BY_TWO = "drain, one worker", "drain, two workers"
+_PICK_UP, _PICK_UP_LATE = "pick-up, p50", "pick-up, p99"
+_STOPS: Mapping[Kind, str] = {
+    Kind.WAIT: "stop a coroutine",
+    Kind.BLOCK: "stop a sleeping function",
+    Kind.COMPUTE: "stop a computing function",
+}
+_IDLE, _NAPPING = "memory, idle", "memory, 1,000 sleeping"
+_RECOVERY = "recovery after kill -9"
+
+
+@dataclass(frozen=True)
+class Amounts:
+    rounds: int = 3
+    singly: int = 1_000
+    many: int = 20_000
+    share: float = 1.0  # of the jobs of a drain
+    picked_up: int = 60
+    stopped: int = 5
+    patience: float = 10.0  # seconds for a stop
+    recovery: float = 60.0  # seconds to wait for
+    naps: int = 1_000
+
+
+QUICK = Amounts(
+    rounds=1, singly=100, many=1_000, share=0.1, picked_up=10, stopped=2, patience=5, recovery=30
+)
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """One number of one round. None: it did not come about, and why is said."""
+
+    line: str
+    value: float | None
+    why: str | None = None
+
+
+def enqueue_singly(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    yield Figure(_SINGLY, driver.call("enqueue-singly", amounts.singly))
+
+
+def enqueue_many(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    yield Figure(_MANY, driver.call("enqueue-many", "noop", amounts.many))
+
+
+def drain(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    yield Figure(_DRAIN_BY_ONE, _drained(driver, amounts, 1))
+
+
+def drain_by_two(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    yield Figure(_DRAIN_BY_TWO, _drained(driver, amounts, 2))
+
+
+def _drained(driver: Driver, amounts: Amounts, workers: int) -> float:
+    """Jobs per second from the moment at which each worker has run one."""
+    n = int(driver.peer.jobs * amounts.share) * workers
+    driver.fill(n)
+    watching = driver.launch("drained", n, _DRAIN)
+    driver.until(lambda: driver.notes.first("watching", n), "somebody watched")
+    with driver.workers(workers):
+        driver.until(
+            lambda: len(driver.notes.counted()) == workers,
+            "each worker ran a job",
+        )
+        before, began = sum(driver.notes.counted().values()), now()
+        ended: float | None = driver.finish(watching)
+    if ended is None:
+        raise RuntimeError(f"not drained within {_DRAIN:g} s")
+    return (n - before) / (ended - began)
+
+
+def pick_up(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    with driver.workers():
+        driver.warm()
+        taken: list[float] = driver.call("pick-up", amounts.picked_up)
+    yield Figure(_PICK_UP, median(taken) * 1e3)
+    yield Figure(_PICK_UP_LATE, quantile(taken, 0.99) * 1e3)
+
+
+def stop(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    for kind in Kind:
+        line = _STOPS[kind]
+        if kind not in driver.peer.stops:
+            yield Figure(line, None, "cannot")
+            continue
+        with driver.workers():
+            driver.warm()
+            taken: list[float | None]
+            taken = driver.call("stop", kind, amounts.stopped, amounts.patience)
+        if None in taken:
+            yield Figure(line, None, f"went on for {amounts.patience:g} s")
+        else:
+            yield Figure(line, median(one for one in taken if one is not None) * 1e3)
+
+
+def recover(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    """A worker is killed with all its processes; another one is there."""
+    with driver.workers(1) as first:
+        driver.warm()
+        driver.call("enqueue", "wait", "lost")
+        driver.until(lambda: driver.notes.first("entered", "lost"), "it was started")
+        with driver.workers(1, after=1):
+            time.sleep(5)  # until it is up, and both have said that they live
+            killed = now()
+            first[0].kill()
+            end = killed + amounts.recovery
+            while now() < end:
+                later = [
+                    event.at for event in driver.notes.noted("entered", "lost") if event.at > killed
+                ]
+                if later:
+                    yield Figure(_RECOVERY, later[0] - killed)
+                    return
+                time.sleep(0.02)
+    yield Figure(_RECOVERY, None, f"> {amounts.recovery:g} s")
+
+
+def weigh(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    with driver.workers() as [worker]:
+        driver.warm()
+        time.sleep(2)
+        yield Figure(_IDLE, worker.memory)
+        if not driver.peer.naps:
+            yield Figure(_NAPPING, None, "a process or thread each")
+            return
+        driver.call("enqueue-many", "nap", amounts.naps)
+        driver.until(
+            lambda: sum(driver.notes.counted().values()) >= amounts.naps, "all of them slept"
+        )
+        time.sleep(1)
+        yield Figure(_NAPPING, worker.memory)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Of the table."""
+
+    name: str
+    unit: str
+    more_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class Work:
+    measure: Callable[[Driver, Amounts], Iterator[Figure]]
+    lines: tuple[Line, ...]
+    once: bool = False  # it takes a minute where nothing comes back
+
+
+WORKS: Mapping[str, Work] = {
+    "singly": Work(enqueue_singly, (Line(_SINGLY, "jobs/s", more_is_better=True),)),
+    "many": Work(enqueue_many, (Line(_MANY, "jobs/s", more_is_better=True),)),
+    "drain": Work(drain, (Line(_DRAIN_BY_ONE, "jobs/s", more_is_better=True),)),
+    "drain-by-two": Work(drain_by_two, (Line(_DRAIN_BY_TWO, "jobs/s", more_is_better=True),)),
+    "pick-up": Work(pick_up, (Line(_PICK_UP, "ms"), Line(_PICK_UP_LATE, "ms"))),
+    "stop": Work(stop, tuple(Line(line, "ms") for line in _STOPS.values())),
+    "memory": Work(weigh, (Line(_IDLE, "MB"), Line(_NAPPING, "MB"))),
+    "recovery": Work(recover, (Line(_RECOVERY, "s"),), once=True),
+}

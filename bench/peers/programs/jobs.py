@@ -1,0 +1,68 @@
+"""The functions that every peer runs; only how they are registered differs."""
+
+import asyncio
+import time
+
+from bench.peers.programs.notes import now, ours
+
+LONG = 60.0  # seconds; nobody waits for the end of these
+NAP = 40.0
+_STEP = 0.05
+
+
+async def noop(key: str) -> None:
+    ours.count()
+
+
+def plain_noop(key: str) -> None:
+    ours.count()
+
+
+async def enter(key: str) -> None:
+    ours.note("entered", key)
+
+
+def plain_enter(key: str) -> None:
+    ours.note("entered", key)
+
+
+async def wait(key: str) -> None:
+    """A coroutine that waits for something that does not come."""
+    ours.note("entered", key)
+    try:
+        await asyncio.sleep(LONG)
+    except BaseException:
+        ours.note("stopped", key)
+        raise
+
+
+async def nap(key: str) -> None:
+    """One of a thousand that sleep."""
+    ours.count()
+    await asyncio.sleep(NAP)
+
+
+def block(key: str) -> None:
+    """A plain function that sleeps in one system call after the other."""
+    ours.note("entered", key)
+    end = now() + LONG
+    try:
+        while now() < end:
+            time.sleep(_STEP)
+    except BaseException:
+        ours.note("stopped", key)
+        raise
+
+
+def compute(key: str) -> None:
+    """A plain function that never lets go of the processor."""
+    ours.note("entered", key)
+    end = now() + LONG
+    number = 0
+    try:
+        while now() < end:
+            for step in range(20_000):
+                number += step
+    except BaseException:
+        ours.note("stopped", key)
+        raise

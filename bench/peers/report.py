@@ -1,0 +1,189 @@
+"""What was found: told while it is measured, kept as JSON, shown as a table, a plot and a page."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from bench.peers.environments import Environment
+from bench.peers.listing import Peer
+from bench.peers.measuring import WORKS, Figure, Line
+from bench.peers.plot import Bar, plot
+
+LINES = tuple(line for work in WORKS.values() for line in work.lines)
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A peer as it was measured."""
+
+    title: str
+    version: str
+    server: str
+    settings: str
+
+    @classmethod
+    def of(cls, peer: Peer, made: Environment) -> "Told":
+        said = f"concurrency {peer.concurrency:,}; {peer.settings}"
+        return cls(peer.title, made.version, peer.server.value, said)
+
+
+class Found(msgspec.Struct, frozen=True):
+    peer: str
+    figure: Figure
+
+
+class Run(msgspec.Struct):
+    date: str
+    machine: str
+    servers: dict[str, str]
+    peers: list[Told]
+    figures: list[Found] = msgspec.field(default_factory=list)
+
+    def cell(self, peer: str, line: Line) -> "float | str | None":
+        """The median of the rounds; a word where there is no number; nothing if not measured."""
+        rounds = [
+            it.figure for it in self.figures if it.peer == peer and it.figure.line == line.name
+        ]
+        values = [it.value for it in rounds if it.value is not None]
+        if values:
+            return median(values)
+        return next((it.why for it in rounds if it.why), None)
+
+    def best(self, line: Line) -> float | None:
+        cells = [self.cell(peer.title, line) for peer in self.peers]
+        numbers = [cell for cell in cells if isinstance(cell, float)]
+        if not numbers:
+            return None
+        return max(numbers) if line.more_is_better else min(numbers)
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """Those of which something was measured."""
+        measured = {found.figure.line for found in self.figures}
+        return (line for line in LINES if line.name in measured)
+
+
+def machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.release()}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+def tell(peer: Peer, figure: Figure) -> None:
+    sys.stdout.write(msgspec.json.encode({"peer": peer.title, "figure": figure}).decode() + "\n")
+    sys.stdout.flush()
+
+
+def keep(run: Run, file: Path) -> None:
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(run)))
+
+
+def show(run: Run) -> None:
+    lines = list(run.lines)
+    table = Table("", *(f"{line.name} ({line.unit})" for line in lines))
+    for peer in run.peers:
+        table.add_row(
+            peer.title, *(_written(run, peer.title, line, "bold green") for line in lines)
+        )
+    Console(stderr=True).print(table)
+
+
+def _written(run: Run, peer: str, line: Line, best: str) -> str:
+    cell = run.cell(peer, line)
+    if not isinstance(cell, float):
+        return (cell or "").partition(":")[0]
+    text = _number(cell)
+    return f"[{best}]{text}[/{best}]" if cell == run.best(line) else text
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def write(run: Run, folder: Path) -> None:
+    """``benchmarks.md`` and the plots that it shows."""
+    pictures = folder / "pictures"
+    for line in run.lines:
+        bars = [Bar(peer.title, run.cell(peer.title, line)) for peer in run.peers]
+        name = f"{line.name} ({line.unit}, {'more' if line.more_is_better else 'less'} is better)"
+        (pictures / _picture(line)).write_text(plot(name, bars, more=line.more_is_better))
+    (folder / "benchmarks.md").write_text(_page(run))
+
+
+def _picture(line: Line) -> str:
+    words = "".join(sign if sign.isalnum() else " " for sign in line.name).split()
+    return f"bench-{'-'.join(words)}.svg"
+
+
+def _page(run: Run) -> str:
+    lines = list(run.lines)
+    head = ["", *(f"{line.name}, {line.unit}" for line in lines)]
+    rows = [[peer.title, *(_cell(run, peer.title, line) for line in lines)] for peer in run.peers]
+    settings = [[peer.title, peer.version, peer.server, peer.settings] for peer in run.peers]
+    servers = "; ".join(f"{name} {told}" for name, told in run.servers.items())
+    pictures = "\n\n".join(f"![{line.name}](pictures/{_picture(line)})" for line in lines)
+    return _PAGE.format(
+        date=run.date,
+        machine=run.machine,
+        servers=servers,
+        table=_table(head, rows),
+        settings=_table(["peer", "version", "server", "settings"], settings),
+        pictures=pictures,
+    )
+
+
+def _cell(run: Run, peer: str, line: Line) -> str:
+    cell = run.cell(peer, line)
+    if not isinstance(cell, float):
+        return (cell or "").partition(":")[0]
+    return f"**{_number(cell)}**" if cell == run.best(line) else _number(cell)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    ruler = ["---"] * len(head)
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ruler, *rows])
+
+
+_PAGE = """\
+# Beside the peers
+
+Made by `make bench-peers` from one run, on {date}.
+
+Every peer did the same work on the same machine, in turns, each time in a fresh database; the
+figures are medians of the rounds. Worker and server share the machine, which has {machine}.
+{servers}.
+
+{table}
+
+The best of each column is bold. *cannot*: the peer has no means for it. *failed*: it was tried, and
+the peer gave an error. Redis keeps nothing on disk here, PostgreSQL everything: their rows are not
+equal in what they promise.
+
+## What is measured
+
+- **enqueue**: one call after the other, awaited; in bulk by the fastest documented way.
+- **drain**: jobs that do nothing, per second, from the moment at which each worker has run one
+  until all are done and on record.
+- **pick-up**: an idle worker; from the call of enqueue to the first line of the function.
+- **stop**: from the call to the end of the code: a coroutine that sleeps, a function that sleeps, a
+  function that computes.
+- **memory**: of all processes of one worker, shared pages divided among those who share them.
+- **recovery**: a worker is killed with all its processes, another one is there; until the job runs
+  again, with settings as they come.
+
+## Settings
+
+{settings}
+
+## Drawn
+
+{pictures}
+"""
