@@ -176,7 +176,7 @@ def test_a_worker_that_starts_while_others_reap_keeps_its_place(root: Path) -> N
         for number in range(200):
             with Place.claim(f"w{number}", root) as place:
                 place.temp_dir()
-                assert (place.folder / "lock").exists()
+                assert place.temp.exists()
         assert one.poll() is two.poll() is None
         for each in (one, two):
             each.kill()
@@ -312,6 +312,16 @@ def test_of_one_database_only_its_own_dead_are_reaped(tmp_path: Path) -> None:
     assert reap(tmp_path, of="another") == []
     assert [one.marker for one in reap(tmp_path, of=DATABASE)] == [marker]
     assert len(reap(tmp_path)) == 1
+
+
+def test_who_clears_old_files_out_of_the_folder_takes_no_lock_away(tmp_path: Path) -> None:
+    with Place.claim("mine", tmp_path) as place:
+        place.belongs_to(uuid4(), DATABASE)
+        for old in (tmp_path, place.folder):
+            for file in old.iterdir():
+                file.unlink() if file.is_file() else None
+        assert reap(tmp_path) == []
+        assert place.folder.exists()
 
 
 def test_a_living_worker_is_never_reaped_by_itself(tmp_path: Path) -> None:

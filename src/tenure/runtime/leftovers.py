@@ -1,9 +1,12 @@
 """What a killed worker leaves on its host, and how the next one clears it away.
 
-Every worker run has a folder of its own below `/tmp/tenure-<uid>`, named by its marker, with a
-lock in it that it holds for as long as it lives. A folder whose lock can be taken belonged to a
-worker that is dead: what carries its marker is killed, then the folder is removed. A note in the
-folder says which worker of which database it was.
+Every worker run has a folder of its own below `/tmp/tenure-<uid>`, named by its marker, and holds a
+lock on it for as long as it lives. A folder whose lock can be taken belonged to a worker that is
+dead: what carries its marker is killed, then the folder is removed. A note in the folder says which
+worker of which database it was.
+
+The lock is on the folder itself, not on a file in it: whoever clears old files out of /tmp takes no
+lock away, and systemd leaves a locked folder alone.
 """
 
 import fcntl
@@ -28,10 +31,9 @@ from tenure.runtime.temporary import Removed, remove, temp_dir
 
 PATIENCE = 5.0
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MARKER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_LOCK = "lock"
 _NOTE = "worker"
-_TURN = ".turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +218,11 @@ def _namespace() -> str:
 
 
 def _clear_folder(folder: Path, lock: int) -> Removed:
-    """Remove what is in it, then the lock: a folder half cleared is still seen as one."""
+    """Under its lock to the end: a folder half cleared is found again."""
     try:
-        removed = remove(folder, keep={_LOCK})
-        with _turn(folder.parent), suppress(OSError):
-            (folder / _LOCK).unlink()
-            folder.rmdir()
+        return remove(folder)
     finally:
         os.close(lock)
-    return removed
 
 
 def _open_root(root: Path | None) -> Path:
@@ -245,7 +243,7 @@ def _open_root(root: Path | None) -> Path:
 @contextmanager
 def _turn(root: Path) -> Iterator[None]:
     """Nobody else claims or chooses folders meanwhile."""
-    fd = os.open(root / _TURN, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = os.open(root, _FOLDER)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
@@ -255,14 +253,15 @@ def _turn(root: Path) -> Iterator[None]:
 
 def _try_lock(folder: Path) -> int | None:
     """Take the lock of a folder if nobody holds it. Needs the turn."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        fd = os.open(folder / _LOCK, flags, 0o600)
+        fd = os.open(folder, _FOLDER)
     except OSError:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
-    return fd
+        if folder.lstat().st_ino == os.fstat(fd).st_ino:
+            return fd
+    except OSError:  # it is held, or was removed by who held it
+        pass
+    os.close(fd)
+    return None

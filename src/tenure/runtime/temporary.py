@@ -8,7 +8,6 @@ pipes are not opened.
 import os
 import stat
 import tempfile
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,11 +33,10 @@ def temp_dir(base: Path, sensitive: bool = False) -> Path:
     return Path(tempfile.mkdtemp(prefix="job-", suffix=suffix, dir=base))
 
 
-def remove(path: Path, keep: Collection[str] = ()) -> Removed:
+def remove(path: Path) -> Removed:
     """Remove a directory with all that is in it, sensitive files after overwriting them.
 
-    It goes as far as it can and says what failed. With `keep`, the directory itself and these
-    names in it stay.
+    It goes as far as it can and says what failed.
     """
     removal = _Removal()
     try:
@@ -53,14 +51,13 @@ def remove(path: Path, keep: Collection[str] = ()) -> Removed:
             return Removed(1, 0, ())
         return Removed(0, 0, (f"{path}: {error.strerror}",))
     try:
-        removal.empty(top, str(path), keep)
+        removal.empty(top, str(path))
     finally:
         os.close(top)
-    if not keep:
-        try:
-            path.rmdir()
-        except OSError as error:
-            removal.fail(str(path), error)
+    try:
+        path.rmdir()
+    except OSError as error:
+        removal.fail(str(path), error)
     return removal.result()
 
 
@@ -77,13 +74,13 @@ class _Removal:
     def fail(self, where: str, error: OSError) -> None:
         self.failed.append(f"{where}: {error.strerror}")
 
-    def empty(self, top: int, where: str, keep: Collection[str]) -> None:
+    def empty(self, top: int, where: str) -> None:
         """Empty a directory that is open.
 
         Directories further down are first moved up to the top, so that no depth of nesting
         costs more than two descriptors.
         """
-        given_up = set(keep)
+        given_up: set[str] = set()
         while ahead := [name for name in os.listdir(top) if name not in given_up]:
             for name in ahead:
                 before = len(self.failed)
