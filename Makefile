@@ -38,11 +38,11 @@ format: $(READY)  ## Format and fix what can be fixed
 TOGETHER := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
-test: $(READY)  ## All tests but those of the examples, on the embedded PostgreSQL 18
-	$(BIN)/pytest $(TOGETHER) --ignore tests/examples
+test: $(READY)  ## All tests, on the embedded PostgreSQL 18
+	$(BIN)/pytest $(TOGETHER)
 
 .PHONY: test-examples
-test-examples: $(READY)  ## The examples, from end to end
+test-examples: $(READY)  ## Those of the examples alone, from end to end
 	$(BIN)/pytest $(TOGETHER) tests/examples
 
 # What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.

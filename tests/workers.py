@@ -82,11 +82,19 @@ class RunningWorker:
 
 
 def _is_guard(process: psutil.Process) -> bool:
-    return any(part.endswith("tenure/runtime/guard") for part in process.cmdline())
+    return any(part.endswith("tenure/runtime/guard") for part in command_of(process))
 
 
 def _is_runner(process: psutil.Process) -> bool:
-    return "tenure.runtime.runner" in process.cmdline()
+    return "tenure.runtime.runner" in command_of(process)
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """The words it was started with; none of one that has ended since it was seen."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 @contextmanager

@@ -25,7 +25,7 @@ import sqlalchemy
 import tenure
 from tenure.errors import EmbeddedUnavailable
 from tenure.store.embedded import Binaries, Embedded, account, binaries, find_binaries
-from tests.workers import eventually
+from tests.workers import command_of, eventually, is_gone
 
 WITHOUT_WHEEL = os.environ.get("TENURE_TEST_BINARIES") == "system"
 STRANGER = 54321  # a user id that nobody has
@@ -163,7 +163,11 @@ def postmaster_of(folder: Path) -> int:
 
 
 def watchers_of(folder: Path) -> list[psutil.Process]:
-    return [it for it in processes_of(folder) if any("watcher.py" in word for word in it.cmdline())]
+    return [
+        process
+        for process in processes_of(folder)
+        if any("watcher.py" in word for word in command_of(process))
+    ]
 
 
 def sockets_of(user: Embedded) -> Path:
@@ -177,7 +181,7 @@ def crash(*processes: psutil.Process) -> None:
 
 
 def is_living(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return not is_gone(process)
 
 
 def starts_of(folder: Path) -> int:

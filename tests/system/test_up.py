@@ -17,7 +17,7 @@ from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import jobs
 from tests.terminal import TMUX, terminal
-from tests.workers import ROOT, RunningWorker, Watcher, eventually, is_gone
+from tests.workers import ROOT, RunningWorker, Watcher, command_of, eventually, is_gone
 
 TENURE = Path(sys.executable).with_name("tenure")
 APP = "tests.apps.jobs:app"
@@ -46,7 +46,8 @@ class Up(RunningWorker):
     """The supervisor, watched by what it says."""
 
     def child(self, name: str) -> psutil.Process:
-        [found] = [one for one in psutil.Process(self.pid).children() if name in one.cmdline()]
+        children = psutil.Process(self.pid).children()
+        [found] = [child for child in children if name in command_of(child)]
         return found
 
     def says_again(self, text: str, times: int) -> None:
