@@ -1,5 +1,6 @@
 """The crawler: what it finds, what it keeps when it is stopped, and what it closes."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,8 @@ def test_a_crawl_that_is_paused_goes_on_with_the_next_page(
 def test_a_real_browser_reads_a_page_and_is_closed(
     worker_of: Any, site: Site, store: Store
 ) -> None:
-    with worker_of(APP) as worker:
+    short = {"TMPDIR": tempfile.gettempdir()}  # the browser has a socket there, with a short name
+    with worker_of(APP, **short) as worker:
         job = crawler.read_page.enqueue(f"{site.url}script.html")
         assert job.result("60s") == "after 2"
         assert _browsers(worker) == []
