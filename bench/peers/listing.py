@@ -76,7 +76,7 @@ PEERS = (
         ("awa-pg", _PSYCOPG),
         concurrency=500,
         jobs=15_000,
-        settings="queue storage, poll of 20 ms",
+        settings="queue storage, poll of 20 ms; the job asks every 10 ms whether it is to stop",
         stops=_COROUTINES,
     ),
     Peer(
@@ -164,7 +164,7 @@ PEERS = (
         ("rq",),
         server=Server.REDIS,
         concurrency=1,
-        jobs=600,
+        jobs=200,
         settings="results are not kept",
         stops=_FUNCTIONS,
         naps=False,

@@ -57,7 +57,8 @@ def enqueue_singly(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 
 def enqueue_many(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    yield Figure(_MANY, driver.call("enqueue-many", "noop", amounts.many))
+    n = min(amounts.many, driver.peer.jobs)
+    yield Figure(_MANY, driver.call("enqueue-many", "noop", n))
 
 
 def drain(driver: Driver, amounts: Amounts) -> Iterator[Figure]:

@@ -12,6 +12,8 @@ from bench.peers.programs import jobs
 from bench.peers.programs.program import URL, Peer, main
 
 _BATCH = 20_000
+# It takes no user in front of an empty host.
+_ADDRESS = URL.replace("://postgres@/", ":///") + "&user=postgres"
 
 
 @dataclass
@@ -39,12 +41,12 @@ KINDS: dict[str, Any] = {"noop": Noop, "enter": Enter, "wait": Wait, "nap": Nap}
 
 class OfAwa(Peer):
     async def prepare(self) -> None:
-        client = AsyncClient(URL)
+        client = AsyncClient(_ADDRESS)
         await client.migrate()
         await client.install_queue_storage()
 
     async def open(self) -> None:
-        self._client = AsyncClient(URL)
+        self._client = AsyncClient(_ADDRESS)
         self._connection = await psycopg.AsyncConnection.connect(URL, autocommit=True)
 
     async def close(self) -> None:
@@ -66,9 +68,10 @@ class OfAwa(Peer):
         return True  # it completes in batches, and its tables are its own: what ran is counted
 
     async def work(self, concurrency: int) -> None:
-        client = AsyncClient(URL)
-        for name, kind in KINDS.items():
-            _register(client, kind, getattr(jobs, name))
+        client = AsyncClient(_ADDRESS)
+        for name in ("noop", "enter", "nap"):
+            _register(client, KINDS[name], getattr(jobs, name))
+        _register_waiting(client)
         await client.start([("default", concurrency)], poll_interval_ms=20)
         await asyncio.Event().wait()
 
@@ -77,6 +80,12 @@ def _register(client: AsyncClient, kind: Any, function: Callable[[str], Awaitabl
     @client.task(kind, queue="default")
     async def run(job: Any) -> None:
         await function(job.args.key)
+
+
+def _register_waiting(client: AsyncClient) -> None:
+    @client.task(Wait, queue="default")
+    async def run(job: Any) -> None:
+        await jobs.wait_asking(job.args.key, job.is_cancelled)
 
 
 if __name__ == "__main__":

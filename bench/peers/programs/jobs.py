@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from bench.peers.programs.notes import now, ours
 
 LONG = 60.0  # seconds; nobody waits for the end of these
 NAP = 40.0
 _STEP = 0.05
+_ASK = 0.01
 
 
 async def noop(key: str) -> None:
@@ -34,6 +36,18 @@ async def wait(key: str) -> None:
     except BaseException:
         ours.note("stopped", key)
         raise
+
+
+async def wait_asking(key: str, is_to_stop: Callable[[], bool]) -> bool:
+    """The same, where code has to ask by itself whether it is to stop; says whether it was."""
+    ours.note("entered", key)
+    end = now() + LONG
+    while now() < end:
+        if is_to_stop():
+            ours.note("stopped", key)
+            return True
+        await asyncio.sleep(_ASK)
+    return False
 
 
 async def nap(key: str) -> None:

@@ -8,7 +8,6 @@ from oban import Cancel, Oban, worker
 from oban.schema import install
 
 from bench.peers.programs import jobs
-from bench.peers.programs.notes import now, ours
 from bench.peers.programs.program import URL, Peer, main
 
 _BATCH = 1_000
@@ -35,18 +34,9 @@ class Nap:
 
 @worker(queue="default")
 class Wait:
-    """It has to ask by itself whether it is to stop: every 10 ms here."""
-
     async def process(self, job: Any) -> Any:
-        key = job.args["key"]
-        ours.note("entered", key)
-        end = now() + jobs.LONG
-        while now() < end:
-            if job.cancelled():
-                ours.note("stopped", key)
-                return Cancel("asked to")
-            await asyncio.sleep(0.01)
-        return None
+        stopped = await jobs.wait_asking(job.args["key"], job.cancelled)
+        return Cancel("asked to") if stopped else None
 
 
 WORKERS: dict[str, Any] = {"noop": Noop, "enter": Enter, "nap": Nap, "wait": Wait}

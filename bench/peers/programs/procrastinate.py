@@ -11,7 +11,9 @@ from bench.peers.programs.program import URL, Peer, main
 _BATCH = 5_000
 _OPEN = "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status IN ('todo', 'doing'))"
 
-app = procrastinate.App(procrastinate.PsycopgConnector(conninfo=URL, min_size=4, max_size=20))
+app = procrastinate.App(
+    connector=procrastinate.PsycopgConnector(conninfo=URL, min_size=4, max_size=20)
+)
 for _name in ("noop", "enter", "wait", "nap", "block", "compute"):
     app.task(name=_name)(getattr(jobs, _name))
 

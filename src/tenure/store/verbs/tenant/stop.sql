@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION tenant.stop(
     ask_for interval DEFAULT NULL, rollback boolean DEFAULT NULL, rollback_tasks bigint[] DEFAULT NULL,
     preserve boolean DEFAULT NULL, strategy text DEFAULT NULL, role text DEFAULT NULL
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     actor   CONSTANT text := tenure.actor(by);
     refusal CONSTANT json := tenant.forbidden(coalesce(intent, 'stop'), 'operator', 'job', job::text, by, via, role);
