@@ -4,6 +4,55 @@ from tests.mutants.mutant import Mutant, mutant
 
 FENCES: tuple[Mutant, ...] = (
     mutant(
+        "the short way asks for no token",
+        "complete_plainly",
+        " AND h.token = t.token",
+        "",
+        "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
+    ),
+    mutant(
+        "the short way asks for no worker",
+        "complete_plainly",
+        " AND h.worker_id = complete_plainly.worker",
+        "",
+        "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
+    ),
+    mutant(
+        "the dead may finish the short way",
+        "complete_plainly",
+        " AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED",
+        " FOR KEY SHARE SKIP LOCKED",
+        "finish::test_an_expired_worker_may_finish_and_a_dead_one_may_not",
+    ),
+    mutant(
+        "a worker may be declared dead while it finishes the short way",
+        "complete_plainly",
+        " FOR KEY SHARE SKIP LOCKED",
+        "",
+        "races/endings::test_a_sweep_passes_over_a_worker_whose_ending_is_in_flight",
+    ),
+    mutant(
+        "the short way ends what is to stop",
+        "complete_plainly",
+        "h.stop_id IS NULL AND h.attempt = 1",
+        "h.attempt = 1",
+        "finish::test_a_job_that_heard_of_the_stop_ends_as_the_stop_wants_and_keeps_its_value",
+    ),
+    mutant(
+        "the short way is taken by later attempts",
+        "complete_plainly",
+        "h.stop_id IS NULL AND h.attempt = 1",
+        "h.stop_id IS NULL",
+        "finish::test_completing_at_the_second_attempt_forgets_the_error_and_keeps_both_attempts",
+    ),
+    mutant(
+        "the short way waits for a locked job",
+        "complete_plainly",
+        "LIMIT 1 FOR UPDATE SKIP LOCKED",
+        "LIMIT 1",
+        "finish::test_what_is_locked_is_busy_and_not_refused",
+    ),
+    mutant(
         "nobody has to say who they are",
         "conclude",
         "IF recovering = (worker IS NOT NULL) THEN",

@@ -40,7 +40,7 @@ LOOKS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a look outlives the attempt",
-        "conclude",
+        "close_looks",
         "IF EXISTS (SELECT FROM tenant.look) THEN",
         "IF false THEN",
         "looks::test_with_the_attempt_goes_all_that_was_seen",

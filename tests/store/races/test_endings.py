@@ -1,13 +1,16 @@
 """The end of an attempt against a stop, a sweep and a report, in every order."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition
+from tenure.store.call import Call
 from tenure.store.calls import controlling, keeping, working
 from tenure.store.outcomes import Ending, Report
+from tenure.store.results import Finished
 from tenure.store.store import Store
 from tests.factories import ending, make_job, make_worker, promote
 from tests.store.races.stage import Stage
@@ -162,20 +165,25 @@ def test_an_ending_is_accepted_when_the_sweep_is_rolled_back(store: Store, stage
     assert worker.finish(job).accepted == {job.id: State.COMPLETED}
 
 
-def test_a_sweep_passes_over_a_worker_whose_ending_is_in_flight(store: Store, stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("say", "becomes"), [(working.finish, "completed"), (working.release, "pending")]
+)
+def test_a_sweep_passes_over_a_worker_whose_ending_is_in_flight(
+    store: Store, stage: Stage, say: Callable[..., Call[Finished]], becomes: str
+) -> None:
     make_job(store)
     worker = make_worker(store)
     job = worker.claim_one()
     stage.expire(worker.id)
     a = stage.session()
 
-    a(working.finish(worker.id, [ending(job)]))
+    a(say(worker.id, [ending(job)]))
     swept = store.recover()
     a.commit()
 
     assert (swept.dead, swept.recovered) == ((), ())
     assert store.recover().recovered == ()
-    assert stage.states(job.id) == ("completed",)
+    assert stage.states(job.id) == (becomes,)
 
 
 @pytest.mark.parametrize("meanwhile", ["the job is stopped", "the job is claimed again"])

@@ -1,4 +1,5 @@
--- End attempts: the one place where a job leaves "running".
+-- End attempts, however they end. Those that complete without further ado may have gone the short way
+-- before (complete_plainly); no job leaves "running" by any third one.
 --
 -- The fence is (worker, token) of a running job, and the worker must not have been declared dead;
 -- only recover speaks for the dead, and it names the worker in each outcome itself.
@@ -142,10 +143,7 @@ BEGIN
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
         PERFORM tenant.tell(stops);
     END IF;
-    IF EXISTS (SELECT FROM tenant.look) THEN
-        WITH closed AS (DELETE FROM tenant.look AS l WHERE l.job_id = ANY (done) RETURNING l.job_id)
-        DELETE FROM tenure.signal AS s USING closed WHERE s.tenant = '{tenant}' AND s.job_id = closed.job_id;
-    END IF;
+    PERFORM tenant.close_looks(done);
     PERFORM tenant.notify_lanes(lanes);
     RETURN json_build_object(
         'accepted', coalesce(accepted, '{}'),

@@ -8,10 +8,28 @@
 -- and nobody knows whose fault it was, so it should run alone the next time.
 CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    plain record;
+    rest  jsonb;
+    other json;
 BEGIN
     IF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed" && @.outcome != "retry"
             && @.outcome != "stopped" && @.outcome != "released"))' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
     END IF;
-    RETURN tenant.conclude(outcomes, worker);
+    plain := tenant.complete_plainly(outcomes, worker);
+    IF plain.done = '{}' THEN
+        RETURN tenant.conclude(outcomes, worker);
+    ELSIF cardinality(plain.done) < jsonb_array_length(outcomes) THEN
+        rest := (SELECT jsonb_agg(o) FROM jsonb_array_elements(outcomes) AS o WHERE NOT EXISTS (
+            SELECT FROM unnest(plain.done, plain.tokens) AS d(job, token)
+            WHERE d.job = (o -> 'job')::bigint AND d.token = (o -> 'token')::bigint));
+        other := CASE WHEN rest IS NOT NULL THEN tenant.conclude(rest, worker) END;
+    END IF;
+    RETURN json_build_object(
+        'accepted', coalesce((other -> 'accepted')::jsonb, '{}')
+            || jsonb_build_object('completed', to_jsonb(plain.done) || coalesce((other #> '{accepted,completed}')::jsonb, '[]')),
+        'refused', coalesce(other -> 'refused', '[]'),
+        'busy', coalesce(other -> 'busy', '[]'),
+        'wakes', plain.wakes OR coalesce((other ->> 'wakes')::boolean, false));
 END $$;
