@@ -4,7 +4,8 @@ from html import escape
 from typing import NamedTuple
 
 _LEFT, _WIDTH, _ROW, _TOP = 130, 420, 24, 34
-_OURS, _OTHERS, _TEXT = "#2f6fdf", "#9aa4b2", "#6b7280"
+_BLUE, _GREY, _TEXT = "#2f6fdf", "#9aa4b2", "#6b7280"
+OURS = "Tenure"
 
 
 class Bar(NamedTuple):
@@ -13,9 +14,7 @@ class Bar(NamedTuple):
 
 
 def plot(title: str, bars: list[Bar], *, more: bool) -> str:
-    """The best first; who has no number comes last."""
-    drawn = [bar for bar in bars if bar.value is not None]
-    drawn.sort(key=lambda bar: _order(bar, more=more))
+    drawn = ranked(bars, more=more)
     most = max((bar.value for bar in drawn if isinstance(bar.value, float)), default=1.0) or 1.0
     height = _TOP + _ROW * len(drawn) + 8
     rows = [_row(bar, place, most) for place, bar in enumerate(drawn)]
@@ -26,6 +25,19 @@ def plot(title: str, bars: list[Bar], *, more: bool) -> str:
         f'<text x="0" y="18" font-weight="600" fill="{_TEXT}">{escape(title)}</text>\n'
         f"{''.join(rows)}</svg>\n"
     )
+
+
+def ranked(bars: list[Bar], *, more: bool) -> list[Bar]:
+    """The best first; who has only a word comes last, who has nothing is left out."""
+    known = [bar for bar in bars if bar.value is not None]
+    return sorted(known, key=lambda bar: _order(bar, more=more))
+
+
+def number(value: "float | str | None") -> str:
+    """As it is shown: a failure without its details."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    return (value or "").partition(":")[0]
 
 
 def _order(bar: Bar, *, more: bool) -> tuple[bool, float]:
@@ -41,12 +53,12 @@ def _row(bar: Bar, place: int, most: float) -> str:
         f"{escape(bar.name)}</text>"
     )
     if not isinstance(bar.value, float):
-        said = escape((bar.value or "").partition(":")[0])
+        said = escape(number(bar.value))
         return f'{name}<text x="{_LEFT}" y="{y + 13}" fill="{_TEXT}">{said}</text>\n'
     length = max(bar.value / most * _WIDTH, 1.5)
-    colour = _OURS if bar.name == "Tenure" else _OTHERS
-    number = f"{bar.value:,.0f}" if bar.value >= 100 else f"{bar.value:.1f}"
+    colour = _BLUE if bar.name == OURS else _GREY
+    end = f"{_LEFT + length + 6:.1f}"
     return (
         f'{name}<rect x="{_LEFT}" y="{y}" width="{length:.1f}" height="17" rx="2" fill="{colour}"/>'
-        f'<text x="{_LEFT + length + 6:.1f}" y="{y + 13}" fill="{_TEXT}">{number}</text>\n'
+        f'<text x="{end}" y="{y + 13}" fill="{_TEXT}">{number(bar.value)}</text>\n'
     )

@@ -9,12 +9,11 @@ from statistics import median
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 
 from bench.peers.environments import Environment
 from bench.peers.listing import Peer
 from bench.peers.measuring import WORKS, Figure, Line
-from bench.peers.plot import Bar, plot
+from bench.peers.plot import OURS, Bar, number, plot, ranked
 
 LINES = tuple(line for work in WORKS.values() for line in work.lines)
 
@@ -87,34 +86,30 @@ def keep(run: Run, file: Path) -> None:
 
 
 def show(run: Run) -> None:
-    lines = list(run.lines)
-    table = Table("", *(f"{line.name} ({line.unit})" for line in lines))
-    for peer in run.peers:
-        table.add_row(
-            peer.title, *(_written(run, peer.title, line, "bold green") for line in lines)
-        )
-    Console(stderr=True).print(table)
+    """A paragraph for each line of the table, the best first; it fits into any terminal."""
+    console = Console(stderr=True, highlight=False)
+    for line in run.lines:
+        told = [
+            f"[bold]{bar.name}[/bold] {said}" if bar.name == OURS else f"{bar.name} {said}"
+            for bar in ranked(_bars(run, line), more=line.more_is_better)
+            for said in [number(bar.value)]
+        ]
+        console.print(f"[underline]{line.name}[/underline] ({line.unit})")
+        console.print(f"  {' · '.join(told)}")
 
 
-def _written(run: Run, peer: str, line: Line, best: str) -> str:
-    cell = run.cell(peer, line)
-    if not isinstance(cell, float):
-        return (cell or "").partition(":")[0]
-    text = _number(cell)
-    return f"[{best}]{text}[/{best}]" if cell == run.best(line) else text
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+def _bars(run: Run, line: Line) -> list[Bar]:
+    return [Bar(peer.title, run.cell(peer.title, line)) for peer in run.peers]
 
 
 def write(run: Run, folder: Path) -> None:
     """``benchmarks.md`` and the plots that it shows."""
     pictures = folder / "pictures"
     for line in run.lines:
-        bars = [Bar(peer.title, run.cell(peer.title, line)) for peer in run.peers]
         name = f"{line.name} ({line.unit}, {'more' if line.more_is_better else 'less'} is better)"
-        (pictures / _picture(line)).write_text(plot(name, bars, more=line.more_is_better))
+        (pictures / _picture(line)).write_text(
+            plot(name, _bars(run, line), more=line.more_is_better)
+        )
     (folder / "benchmarks.md").write_text(_page(run))
 
 
@@ -142,9 +137,7 @@ def _page(run: Run) -> str:
 
 def _cell(run: Run, peer: str, line: Line) -> str:
     cell = run.cell(peer, line)
-    if not isinstance(cell, float):
-        return (cell or "").partition(":")[0]
-    return f"**{_number(cell)}**" if cell == run.best(line) else _number(cell)
+    return f"**{number(cell)}**" if cell is not None and cell == run.best(line) else number(cell)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
