@@ -58,7 +58,9 @@ def play(url: str, folder: Path) -> Seen:
     settings = {**alone, "TENURE_BLOCKED_AFTER": "100ms", "TENURE_DRAIN_GRACE": "4s"}
     with Store(url) as store:
         options = ("--log-format", "json")
-        with running_worker(url, folder, *options, app=APP, settings=alone) as first:
+        # A long lease: that it is dead is seen by its neighbour, not by the clock.
+        doomed = {**alone, "TENURE_LEASE": "90s"}
+        with running_worker(url, folder, *options, app=APP, settings=doomed) as first:
             orphan = seen.jobs["recovered"] = _enqueue(store, observed.waits)
             _starts(folder, orphan)
             seen.dead = _id_of(first)

@@ -1,6 +1,7 @@
 """Keepers, guards and whole workers that are killed: nothing of them goes on, no job is lost."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +41,8 @@ def test_a_killed_keeper_takes_everything_with_it_and_its_jobs_come_back_after_t
         with scene.worker(host="another") as second:
             done = scene.completes(family, coroutine)
             assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
-            assert f"worker {dead}" in second.says(" is dead: its last beat was at ")
+            said = rf"worker {dead} \(host .+, pid \d+\) is dead: its last beat was at "
+            assert re.search(said, second.says(" is dead: its last beat was at "))
             assert f"recovered job {family}" in second.log
             assert scene.store.statistics().recovered == 2
             assert second.drain() == 0
