@@ -162,6 +162,20 @@ def test_what_a_draining_worker_still_runs_is_seen_as_draining(store: Store) -> 
     assert store.show(job).status is Status.DRAINING
 
 
+@pytest.mark.parametrize(("killed", "status"), [(False, "left"), (True, "dead")])
+def test_goodbye_is_also_said_for_a_worker_that_was_killed(
+    store: Store, killed: bool, status: str
+) -> None:
+    make_job(store)
+    worker = make_worker(store)
+    job = worker.claim_one()
+    assert store.leave(worker.id, killed=killed) == {"left": True}
+    assert [one.status for one in store.workers(all=True)] == [status]
+    assert [one.job for one in store.recover().recovered] == [job.id]
+    assert worker.finish(job).refused == (job.id,)
+    assert store.leave(worker.id, killed=not killed) == {"left": False}
+
+
 def test_a_worker_that_leaves_hands_over_what_it_still_holds(store: Store) -> None:
     job = make_job(store)
     worker, other = make_worker(store), make_worker(store)

@@ -106,6 +106,8 @@ def test_a_worker_killed_beside_another_on_its_host_is_missed_long_before_its_le
             assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
             assert all(map(is_gone, everything))
             assert f"worker {dead} was killed on this host" in second.log
+            statuses = {str(one.id): one.status for one in scene.store.workers(all=True)}
+            assert statuses[dead] == "dead"
             assert f"recovered job {family}" in second.log
             assert scene.store.statistics().recovered == 2
             assert second.drain() == 0

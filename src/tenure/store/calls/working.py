@@ -65,8 +65,14 @@ def drain(
     )
 
 
-def leave(worker: UUID) -> Call[dict[str, Any]]:
-    return Call("leave", of_worker(worker), answer(dict[str, Any]), safe=True, control=True)
+def leave(worker: UUID, *, killed: bool = False) -> Call[dict[str, Any]]:
+    return Call(
+        "leave",
+        {**of_worker(worker), "killed": Argument(killed, "bool")},
+        answer(dict[str, Any]),
+        safe=True,
+        control=True,
+    )
 
 
 def claim(

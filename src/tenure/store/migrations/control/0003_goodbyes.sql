@@ -1,0 +1,3 @@
+-- Goodbye is also said for a worker that was killed.
+
+DROP FUNCTION IF EXISTS tenure.leave(uuid);
