@@ -37,7 +37,7 @@ def eventually(look: Callable[[], T], what: str = "", within: float = PATIENCE) 
         waited = time.monotonic() - began
         assert waited < within, f"not within {within} s: {what or look}"
         # Seldom after a while: to ask all the time slows down what one waits for.
-        time.sleep(min(0.01 + waited / 20, 0.1))
+        time.sleep(min(0.01 + waited / 50, 0.04))
 
 
 class RunningWorker:

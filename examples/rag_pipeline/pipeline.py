@@ -23,7 +23,7 @@ PRESETS = {
 preset = os.environ.get("RAG_PRESET")  # none: as the environment says, TENURE_LEASE=20s and so on
 app = Tenure(os.environ.get("TENURE_DATABASE_URL"), settings=PRESETS[preset]() if preset else None)
 
-BATCH = 8  # chunks that are embedded and staged together
+BATCH = 4  # chunks that are embedded and staged together
 
 
 @app.task(retry=Retry(max=3), ask_for="5s", last_rung="interrupted")

@@ -86,11 +86,11 @@ def test_a_stop_at_any_step_leaves_a_consistent_index(
 def test_a_worker_killed_while_embedding_loses_nothing_and_embeds_nothing_twice(
     worker_of: Any, site: Site, sql: psycopg.Connection, tmp_path: Path
 ) -> None:
+    (tmp_path / "hold-embedding").write_text("1")
     with worker_of(APP, **MODEL) as worker:
         job = pipeline.build.enqueue(site.url)
         eventually(lambda: _count(sql, "staged"), "a batch is staged", 60)
-        (tmp_path / "hold-embedding").touch()
-        # It stands in front of a further batch, or has just finished the last one.
+        # It stands in front of the second one, or is on its way there.
         for process in worker.tree:
             process.kill()
     staged = {
