@@ -75,10 +75,9 @@ class Driver:
         lines = said.strip().splitlines()
         return json.loads(lines[-1]) if lines else None
 
-    def fill(self, n: int, job: str = "noop") -> float:
-        rate: float = self.call("enqueue-many", job, n)
+    def fill(self, n: int) -> None:
+        self.call("enqueue-many", "noop", n)
         self.servers.settle(self.peer)
-        return rate
 
     @contextmanager
     def workers(self, n: int = 1, after: int = 0) -> Iterator[list["Worker"]]:
@@ -124,7 +123,6 @@ class Driver:
         return {
             **ours,
             **self.environment.env,
-            **self.peer.env,
             "BENCH_URL": self.url,
             "BENCH_NOTES": str(self.notes.folder),
             "BENCH_WORKER": worker,

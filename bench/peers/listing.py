@@ -3,8 +3,7 @@
 The settings are those that its documentation advises for many short jobs, where it advises any.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -32,7 +31,6 @@ class Peer:
     jobs: int = 4_000  # in one round of a drain: some seconds
     settings: str = "as they come"
     stops: frozenset[Kind] = frozenset(Kind)  # that it claims to stop
-    env: Mapping[str, str] = field(default_factory=dict, hash=False)
     naps: bool = True  # whether 1,000 jobs can sleep in one worker
 
 

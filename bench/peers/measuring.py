@@ -7,7 +7,7 @@ from statistics import median
 
 import msgspec
 
-from bench.peers.driving import Driver
+from bench.peers.driving import Driver, Failed
 from bench.peers.listing import Kind
 from bench.peers.programs.notes import now
 from bench.quantiles import quantile
@@ -83,7 +83,7 @@ def _drained(driver: Driver, amounts: Amounts, workers: int) -> float:
         before, began = sum(driver.notes.counted().values()), now()
         ended: float | None = driver.finish(watching)
     if ended is None:
-        raise RuntimeError(f"not drained within {_DRAIN:g} s")
+        raise Failed(f"not drained within {_DRAIN:g} s")
     return (n - before) / (ended - began)
 
 

@@ -18,7 +18,8 @@ DECLARE
     name text;
 BEGIN
     FOR name IN SELECT format('tenure.%I', t.tablename) FROM pg_tables AS t
-        WHERE t.schemaname = 'tenure' AND t.tablename NOT IN ('migration', 'verbs', 'tenant')
+        WHERE t.schemaname = 'tenure'
+          AND t.tablename NOT IN ('migration', 'verbs', 'tenant', 'strategy')
     LOOP
         EXECUTE format('DELETE FROM %s', name);
     END LOOP;

@@ -121,10 +121,8 @@ class Artifacts:
     def _noted(self) -> set[str]:
         try:
             return set(json.loads(self._gone.read_text()))
-        except (
-            FileNotFoundError,
-            ValueError,
-        ):  # a note that is cut off was written before deleting
+        except (FileNotFoundError, ValueError):
+            # A note that is cut off was written by somebody who had deleted nothing yet.
             return set()
 
     def _path(self, name: str) -> str:
