@@ -91,6 +91,10 @@ bench-page: $(READY)  ## The speed of the page: a list of a million jobs, 200 li
 bench-peers: $(READY)  ## Tenure beside its peers; writes docs/benchmarks.md (an hour; apt install redis-server nodejs npm)
 	$(BIN)/python -m bench.peers --write docs
 
+.PHONY: bench-scale
+bench-scale: $(READY)  ## Cost as the work grows, as curves; writes docs/scale.md (half an hour)
+	$(BIN)/python -m bench.scale --write docs
+
 .PHONY: bench
 bench: bench-store bench-worker bench-api bench-page  ## All benchmarks
 

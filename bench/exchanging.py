@@ -40,9 +40,9 @@ def sustain(server: Server) -> Iterator[Figure]:
     """A minute and a million jobs; then the same time beside an old snapshot."""
     sizes = server.sizes
     console.print(f"{sizes.sustained_seconds:.0f} s and {sizes.million:,} jobs")
-    free = _long_run(server, sizes.sustained_seconds, sizes.million, pinned=False)
+    free = long_run(server, sizes.sustained_seconds, sizes.million, pinned=False)
     console.print("the same time with an old snapshot pinned")
-    pinned = _long_run(server, free.seconds, 0, pinned=True)
+    pinned = long_run(server, free.seconds, 0, pinned=True)
 
     span = f"{sizes.window:g} s"
     first = figure(f"sustained: first {span}", free.first, "jobs/s")
@@ -84,7 +84,8 @@ class Run:
         return (self.done - done) / (self.seconds - second)
 
 
-def _long_run(server: Server, seconds: float, jobs: int, *, pinned: bool) -> Run:
+def long_run(server: Server, seconds: float, jobs: int, *, pinned: bool) -> Run:
+    """For so long, and for so many jobs; beside a snapshot that was taken before it, or not."""
     with (
         server.database(server.with_a_million) as url,
         psycopg.connect(url) as old,

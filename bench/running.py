@@ -29,6 +29,9 @@ CONCURRENCY = "1000"
 PROCESSES = 2
 _LONGEST = 600.0  # seconds for one round
 
+_LAST = """
+    SELECT max(job.id) FROM tenure.job JOIN tenure.lane ON lane.id = job.lane WHERE lane.queue = %s
+"""
 _IS_DONE = "SELECT state >= 'completed' FROM tenure.job WHERE id = %s"
 _ALL_ENDED = """
     SELECT NOT EXISTS (SELECT FROM tenure.job JOIN tenure.lane ON lane.id = job.lane
@@ -134,7 +137,7 @@ def drain_round(
         if task is not None:
             enqueue(connection, jobs, task=task)
         settle(connection)
-        last = _one(connection, "SELECT max(id) FROM tenure.job")
+        last = _one(connection, _LAST, (QUEUE,))
         options = ("--concurrency", CONCURRENCY, "--processes", str(PROCESSES))
         with worker(bench, url, *options) as at_work:
             watched = _warm_up(at_work, store, task)
@@ -142,15 +145,26 @@ def drain_round(
             with beside(url):
                 before = {who: used() for who, used in watched.items()}
                 store.unpause("queue", QUEUE)
-                # Asking costs as little as can be as long as there is much to do.
-                at_work.until(
-                    lambda: _one(connection, _IS_DONE, (last,)), "the last job ended", _LONGEST, 0.1
-                )
-                at_work.until(
-                    lambda: _one(connection, _ALL_ENDED, {"queue": QUEUE}), "all jobs ended"
-                )
+                wait_for_all(at_work, connection, last)
                 used = spent(before, {who: used() for who, used in watched.items()}, jobs)
         return _told(connection, jobs, used)
+
+
+def wait_for_all(at_work: Worker, connection: psycopg.Connection, last: int | None = None) -> None:
+    """Asking costs as little as can be as long as there is much to do: only for the last job."""
+    last = last or _one(connection, _LAST, (QUEUE,))
+    at_work.until(lambda: _one(connection, _IS_DONE, (last,)), "the last job ended", _LONGEST, 0.1)
+    at_work.until(lambda: _one(connection, _ALL_ENDED, {"queue": QUEUE}), "all jobs ended")
+
+
+def span(connection: psycopg.Connection, jobs: int) -> float:
+    """Seconds from the first start to the last end of the jobs that were measured."""
+    row = connection.execute(_SPAN, (QUEUE,)).fetchone()
+    assert row is not None
+    done, seconds = row
+    if done != jobs:
+        raise RuntimeError(f"{done:,} of {jobs:,} jobs completed; what became of the others?")
+    return float(seconds)
 
 
 def _warm_up(at_work: Worker, store: Store, task: str | None) -> dict[str, Callable[[], float]]:
@@ -183,13 +197,9 @@ def _one(connection: psycopg.Connection, statement: LiteralString, values: Any =
 
 
 def _told(connection: psycopg.Connection, jobs: int, used: Mapping[str, float]) -> Round:
-    row = connection.execute(_SPAN, (QUEUE,)).fetchone()
-    assert row is not None
-    done, seconds = row
-    if done != jobs:
-        raise RuntimeError(f"{done:,} of {jobs:,} jobs completed; what became of the others?")
+    seconds = span(connection, jobs)
     first, last = (float(rate) for (rate,) in connection.execute(_TENTHS, (QUEUE,)))
-    return Round(jobs, float(seconds), used, (first, last))
+    return Round(jobs, seconds, used, (first, last))
 
 
 def _bare_round(bench: Bench) -> float:

@@ -114,9 +114,9 @@ class Worker:
 
         return [int(line) for line in self.until(look, name)]
 
-    def warm_up(self, store: Store) -> psutil.Process:
+    def warm_up(self, store: Store, queue: str = WARM) -> psutil.Process:
         """Let it run a coroutine; the loop runner that it began for it."""
-        [made] = store.enqueue([NewJob(task="where", queue=WARM)])
+        [made] = store.enqueue([NewJob(task="where", queue=queue)])
 
         def look() -> int | None:
             job = store.show(made.id)

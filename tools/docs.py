@@ -30,7 +30,7 @@ PAGES = {
 GROUPS = {
     "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
     "What workers say": (
-        *("register", "renew", "drain", "leave", "claim", "held"),
+        *("register", "renew", "stirs", "drain", "leave", "claim", "held"),
         *("finish", "exchange", "report", "crash", "release", "waiting_priority", "end_session"),
         *("completed", "answer_look"),
     ),
@@ -41,7 +41,7 @@ GROUPS = {
         *("set_policy", "drop_policy", "bulk_stop", "look_into"),
     ),
     "Keeping house": (
-        *("recover", "bury", "prune", "prune_records", "roll_up", "admit"),
+        *("recover", "sweep", "bury", "prune", "prune_records", "roll_up", "admit"),
         *("enforce_policies", "advance_bulk", "discards", "discarded"),
     ),
     "Looking": (

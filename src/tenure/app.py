@@ -167,12 +167,18 @@ class Tenure(Client):
         *,
         queues: Sequence[str] | None = None,
         tenants: Sequence[str] | None = None,
+        all_tenants: bool = False,
         concurrency: int | None = None,
         processes: int | None = None,
     ) -> Worker:
         """A worker beside this program: ``async with app.worker():``."""
         return Worker(
-            self, queues=queues, tenants=tenants, concurrency=concurrency, processes=processes
+            self,
+            queues=queues,
+            tenants=tenants,
+            all_tenants=all_tenants,
+            concurrency=concurrency,
+            processes=processes,
         )
 
     @property

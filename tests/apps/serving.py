@@ -4,7 +4,7 @@ import asyncio
 import os
 
 from tenure import Context, Retry, Tenure
-from tests.apps.jobs import mark
+from tests.apps.jobs import FOLDER, mark
 
 app = Tenure()
 
@@ -37,3 +37,16 @@ async def holds_its_slot(ctx: Context, steps: int) -> int:
 async def quick(ctx: Context) -> str:
     mark("quick", str(ctx.job.id))
     return "done"
+
+
+@app.task
+async def waits() -> str:
+    while not (FOLDER / "go").exists():
+        await asyncio.sleep(0.02)
+    return "gone"
+
+
+@app.task
+async def naps() -> str:
+    await asyncio.sleep(0.2)
+    return "rested"

@@ -4,6 +4,7 @@ from tests.mutants.claims import CLAIMS
 from tests.mutants.deaths import DEATHS
 from tests.mutants.entrance import ENTRANCE
 from tests.mutants.fences import FENCES
+from tests.mutants.fleets import FLEETS
 from tests.mutants.looks import LOOKS
 from tests.mutants.mutant import Mutant
 from tests.mutants.promotion import PROMOTION
@@ -25,6 +26,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *RULES,
     *ROLLUPS,
     *LOOKS,
+    *FLEETS,
 )
 
 

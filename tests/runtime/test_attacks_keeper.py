@@ -16,7 +16,7 @@ from tenure.errors import InputRefused, StoreUnavailable
 from tenure.runtime.context import Context
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Exit
-from tenure.runtime.keeper.crew import Crew
+from tenure.runtime.keeper.crew import Crew, Room
 from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.reports import Reports
 from tenure.runtime.keeper.run import Run
@@ -92,14 +92,14 @@ class Scene:
         )  # fmt: skip
         self.keeper.lease.begins(boottime())
         self.crew = self.staff.crews["default", "process"] = Crew(
-            "process", "default", 2, lambda _crew: None
+            "process", "default", Room(2, lambda: None), lambda _crew: None
         )
         self.line = FakeLine()
         self.finished: list[Any] = []
         exchange: Any = self.keeper.exchanges["default"]
         exchange.finish = self.finished.extend
         self.reports = self.keeper.reports["default"]
-        self.serving = asyncio.create_task(self.reports.serve(cast(Any, self.line)))
+        self.serving = asyncio.create_task(self.keeper.report_desk.serve(cast(Any, self.line)))
 
     def runner(self) -> Runner:
         runner = Runner("runner-1", self.keeper.runs.heard, self.keeper.runs.runner_lost)
@@ -176,7 +176,7 @@ async def test_a_job_that_is_anothers_by_now_does_not_start(scene: Scene) -> Non
     runner = scene.runner()
     scene.crew._distribute()
     assert runner.runs == {}
-    assert (scene.crew.running, len(scene.keeper.runs), scene.finished) == (0, 0, [])
+    assert (scene.crew.free, len(scene.keeper.runs), scene.finished) == (2, 0, [])
 
 
 @in_a_keeper
@@ -210,7 +210,7 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
         while scene.keeper.runs:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert told == ["crash"] * 3
-    assert scene.crew.running == 0
+    assert scene.crew.free == 2
 
 
 @in_a_keeper

@@ -7,7 +7,7 @@ from typing import Any
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import State
-from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.domain.tenant import Tenant
 from tenure.runtime.keeper.services import chores
 from tenure.store.migrating import Migrator
 from tenure.store.store import AsyncStore, Store
@@ -23,8 +23,13 @@ def test_a_worker_counts_for_each_tenant_until_nothing_is_left(
     Migrator(database).migrate(ACME)
 
     async def count() -> None:
-        async with AsyncStore(database, DEFAULT) as one, AsyncStore(database, ACME) as other:
-            keeper: Any = SimpleNamespace(stores=[one, other], settings=Settings())
+        async with AsyncStore(database) as shared:
+            keeper: Any = SimpleNamespace(
+                exchanges={"default": None, "acme": None},
+                stirs=SimpleNamespace(moves={"acme": 1}, moved_at={}),
+                store=lambda name: shared.of(Tenant(name)),
+                settings=Settings(),
+            )
             [run_once] = [run_once for name, _, run_once in chores(keeper) if name == "rollups"]
             await run_once()
 

@@ -59,7 +59,7 @@ MAY: dict[Kind, set[str]] = {
     "worker": {"register", "renew", "leave", "claim", "held", "finish", "crash", "release"}
     | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"}
     | {"waiting_priority", "end_session", "completed", "enforce_policies", "advance_bulk"}
-    | {"roll_up"}
+    | {"roll_up", "stirs", "sweep"}
     | {"discards", "discarded", "answer_look"},
 }
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
@@ -72,6 +72,8 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "register": lambda s, _: s.register(uuid4(), "host", 1, timedelta(seconds=1)),
     "renew": lambda s, _: s.renew(uuid4()),
     "leave": lambda s, _: s.leave(uuid4()),
+    "stirs": lambda s, _: s.stirs(),
+    "sweep": lambda s, _: s.sweep(),
     "drain": lambda s, _: s.drain(uuid4()),
     "claim": lambda s, _: s.claim(uuid4(), 1),
     "held": lambda s, _: s.held(uuid4()),

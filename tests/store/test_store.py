@@ -56,7 +56,7 @@ def public(store: type) -> set[str]:
 
 
 def test_both_stores_have_exactly_the_same_verbs() -> None:
-    assert public(AsyncStore) - public(Store) == {"open"}
+    assert public(AsyncStore) - public(Store) == {"open", "of"}
     assert public(Store) <= public(AsyncStore)
 
 

@@ -52,6 +52,10 @@ def run(
     tenants: Annotated[
         str, typer.Option(metavar="NAMES", help="Whose jobs, with commas between them.")
     ] = DEFAULT.name,
+    all_tenants: Annotated[
+        bool,
+        typer.Option("--all-tenants", help="The jobs of every tenant, also of those to come."),
+    ] = False,
     concurrency: Annotated[
         int | None, typer.Option(metavar="N", help="Coroutines at once, in one event loop.")
     ] = None,
@@ -94,6 +98,7 @@ def run(
             url=url,
             queues=None if queues is None else _names(queues),
             tenants=_names(tenants),
+            all_tenants=all_tenants,
             concurrency=concurrency,
             processes=processes,
             metrics=metrics,

@@ -31,6 +31,7 @@ class Worker:
         *,
         queues: Sequence[str] | None = None,
         tenants: Sequence[str] | None = None,
+        all_tenants: bool = False,
         concurrency: int | None = None,
         processes: int | None = None,
     ) -> None:
@@ -38,6 +39,7 @@ class Worker:
         self._told: dict[str, Any] = {
             "queues": queues,
             "tenants": tenants,
+            "all_tenants": all_tenants,
             "concurrency": concurrency,
             "processes": processes,
         }

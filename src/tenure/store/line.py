@@ -15,6 +15,8 @@ from tenure.store.sending import explained, pauses, read, statement
 
 T = TypeVar("T")
 
+_TENANTS = 50  # that a backend gets to know; each costs it more than 2 MB
+
 
 class Line:
     """Opened by the first call, and by the first one after an outage.
@@ -28,12 +30,14 @@ class Line:
         self._settings = settings
         self._connection: Dedicated | None = None
         self._one_at_a_time = asyncio.Lock()
+        self._tenants: set[Tenant] = set()  # of whom the backend knows
 
     async def send(self, call: Call[T], tenant: Tenant = DEFAULT) -> T:
         call = call.of(tenant)
         for pause in pauses():
             try:
                 async with self._one_at_a_time:
+                    await self._forget_most_tenants(tenant)
                     return await self._carry_out(call)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
@@ -49,6 +53,12 @@ class Line:
             self._connection.cut()
         async with self._one_at_a_time:
             await self._hang_up()
+
+    async def _forget_most_tenants(self, beside: Tenant) -> None:
+        """A backend keeps all it has learned of a tenant: a new one knows of nobody."""
+        if beside not in self._tenants and len(self._tenants) >= _TENANTS:
+            await self._hang_up()
+        self._tenants.add(beside)
 
     async def _carry_out(self, call: Call[T]) -> T:
         try:
@@ -66,3 +76,4 @@ class Line:
         if self._connection is not None:
             await self._connection.close()
             self._connection = None
+            self._tenants.clear()

@@ -146,6 +146,19 @@ class Dead(msgspec.Struct, frozen=True):
     expires_at: datetime
 
 
+class Sweep(msgspec.Struct, frozen=True):
+    dead: tuple[Dead, ...]  # declared so just now
+    tenants: tuple[str, ...]  # where the dead have claimed jobs
+
+
+class Stirring(msgspec.Struct, frozen=True):
+    """How far each tenant has come, before all that moved it is committed."""
+
+    open: int  # the first transaction that may still be under way
+    next: int  # the first that has not begun
+    tenants: dict[str, int]
+
+
 class Recovered(msgspec.Struct, frozen=True):
     job: int
     state: State | None = None  # what became of it; not said in a dry run

@@ -25,6 +25,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 class Enforced(msgspec.Struct, frozen=True):
     policies: int  # looked at
+    enabled: int  # of all there are
     stopped: int
     failed: int
     more: bool  # there is more to stop at once

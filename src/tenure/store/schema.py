@@ -182,6 +182,7 @@ DELETE FROM tenure.migration WHERE scope = '{tenant.name}';
 DELETE FROM tenure.verbs WHERE scope = '{tenant.name}';
 DELETE FROM tenure.tenant WHERE name = '{tenant.name}';
 DELETE FROM tenure.signal WHERE tenant = '{tenant.name}';
+DELETE FROM tenure.hold WHERE tenant = '{tenant.name}';
 DELETE FROM tenure.bearer WHERE tenant = '{tenant.name}';
 """)
 

@@ -7,6 +7,7 @@ here it is only said who sends it.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from copy import copy
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import psycopg
@@ -39,6 +40,8 @@ from tenure.store.sending import (
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_LIFETIME = 600.0  # seconds; a backend keeps what it has learned of each tenant
 
 
 def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate["Store", P], T]:
@@ -107,6 +110,7 @@ class Store:
 
     register = _sent(working.register)
     renew = _sent(working.renew)
+    stirs = _sent(working.stirs)
     drain = _sent(working.drain)
     leave = _sent(working.leave)
     claim = _sent(working.claim)
@@ -141,6 +145,7 @@ class Store:
     admit = _sent(controlling.admit)
     refuse = _sent(controlling.refuse)
 
+    sweep = _sent(keeping.sweep)
     recover = _sent(keeping.recover)
     prune = _sent(keeping.prune)
     prune_records = _sent(keeping.prune_records)
@@ -196,12 +201,19 @@ class AsyncStore:
             url,
             min_size=0,
             max_size=8,
+            max_lifetime=_LIFETIME,
             timeout=timeout,
             reconnect_timeout=timeout,
             kwargs=options(timeout),
             check=_acheck,
             open=False,
         )
+
+    def of(self, tenant: Tenant) -> "AsyncStore":
+        """The verbs for another tenant, over the same connections."""
+        other = copy(self)
+        other.tenant = tenant
+        return other
 
     async def open(self) -> None:
         await self._pool.open()
@@ -240,6 +252,7 @@ class AsyncStore:
 
     register = _awaited(working.register)
     renew = _awaited(working.renew)
+    stirs = _awaited(working.stirs)
     drain = _awaited(working.drain)
     leave = _awaited(working.leave)
     claim = _awaited(working.claim)
@@ -274,6 +287,7 @@ class AsyncStore:
     admit = _awaited(controlling.admit)
     refuse = _awaited(controlling.refuse)
 
+    sweep = _awaited(keeping.sweep)
     recover = _awaited(keeping.recover)
     prune = _awaited(keeping.prune)
     prune_records = _awaited(keeping.prune_records)

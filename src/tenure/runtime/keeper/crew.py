@@ -9,6 +9,21 @@ from tenure.runtime.messages import Kind, Work
 Assignment = tuple[Run, Work]
 
 
+class Room:
+    """Runs of one kind that a worker has at once, those of all tenants together."""
+
+    def __init__(self, size: int, on_room: Callable[[], None]) -> None:
+        self.free = size
+        self._on_room = on_room
+
+    def take(self, n: int) -> None:
+        self.free -= n
+
+    def leave(self, n: int) -> None:
+        self.free += n
+        self._on_room()
+
+
 class Crew:
     """Loop runners take many runs at once, process runners one at a time.
 
@@ -16,14 +31,12 @@ class Crew:
     """
 
     def __init__(
-        self, kind: Kind, tenant: str, size: int, ask_for_one: Callable[["Crew"], None]
+        self, kind: Kind, tenant: str, room: Room, ask_for_one: Callable[["Crew"], None]
     ) -> None:
         self.kind = kind
         self.tenant = tenant
-        self.size = size  # runs at once
+        self.room = room  # for its runs, and for claims on their way
         self.runners: list[Runner] = []
-        self.running = 0
-        self.reserved = 0  # claims on their way
         self.is_stuck = False  # no runner can be started
         self._ask_for_one = ask_for_one
         self._coming = 0  # runners that were asked for
@@ -31,11 +44,11 @@ class Crew:
 
     @property
     def free(self) -> int:
-        return 0 if self.is_stuck else self.size - self.running - self.reserved
+        return 0 if self.is_stuck else self.room.free
 
     def assign(self, assignments: list[Assignment]) -> None:
         """Let them run, as soon as there is a runner for each."""
-        self.running += len(assignments)
+        self.room.take(len(assignments))
         self._waiting += assignments
         self._distribute()
 
@@ -51,7 +64,7 @@ class Crew:
             self.runners.remove(runner)
 
     def ended(self, n: int) -> None:
-        self.running -= n
+        self.room.leave(n)
         if self._waiting:
             self._distribute()
 
@@ -63,7 +76,7 @@ class Crew:
         before = len(self._waiting)
         self._waiting = [one for one in self._waiting if one[0] is not run]
         taken = before - len(self._waiting)
-        self.running -= taken
+        self.room.leave(taken)
         return taken > 0
 
     def _distribute(self) -> None:

@@ -83,7 +83,7 @@ class Drain:
     async def _say_so(self) -> None:
         """So that everybody sees it; it is not needed for draining."""
         try:
-            await self._keeper.stores[0].drain(
+            await self._keeper.shared.drain(
                 self._keeper.id, self._keeper.draining, by="worker", via="worker"
             )
         except TenureError as problem:

@@ -1,8 +1,4 @@
-"""Finish what ended and claim what fits, in one call, for one tenant.
-
-Two desks take turns at it, each with a connection of its own, so that the database works on one
-call while the answer to the other is being handled.
-"""
+"""Finish what ended and claim what fits, in one call, for one tenant."""
 
 import asyncio
 import logging
@@ -12,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 
+from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
@@ -30,7 +27,6 @@ T = TypeVar("T")
 
 _log = logging.getLogger("tenure.worker")
 
-DESKS = 2
 BATCH = 250
 _MOST_BYTES = 4 << 20  # of results in one call
 _FLOORS_FOR = 1.0  # seconds; who committed late is below the floors
@@ -61,38 +57,45 @@ class Asking(NamedTuple):
 
 
 class Exchange:
-    def __init__(self, keeper: "Keeper", tenant: str) -> None:
+    def __init__(self, keeper: "Keeper", tenant: Tenant) -> None:
         self._keeper = keeper
         self._tenant = tenant
         self._outbox: deque[Ending] = deque()
         self._appetites: dict[Kind, Appetite] = {}
-        self._changed = asyncio.Event()
         self._promote = True
-        self._look_at = 0.0  # when to look even if nothing was heard
         self._promote_at = 0.0  # when to promote even if there is enough to do
         self._promote_every = keeper.settings.promote_every.total_seconds()
         self._in_flight = 0
         self._uncertain = False  # a call was lost; what it claimed is unknown
         self._backoff = Backoff()
+        self._rests_until = 0.0  # the database could not be asked
         self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None  # to look even if nothing was heard
+        self._look_at = 0.0  # when it is set
 
     def serve(self, crew: Crew, tasks: Sequence[str]) -> None:
         self._appetites[crew.kind] = Appetite(crew, tasks)
+        self.wake()
 
     def tasks_of(self, kind: Kind) -> list[str]:
         return self._appetites[kind].tasks
 
     def finish(self, endings: Sequence[Ending]) -> None:
         self._outbox.extend(endings)
-        self._changed.set()
+        self._line_up()
         if any(ending.outcome == "released" for ending in endings):
             self._look_everywhere()
 
-    def wake(self) -> None:
-        """There may be something to claim."""
+    def wake(self, *, first: bool = False) -> None:
+        """There may be something to claim; first, where it is known to be so."""
         for appetite in self._appetites.values():
             appetite.curious = True
-        self._changed.set()
+        self._line_up(first=first)
+
+    def look(self) -> None:
+        """Whatever there may be to do that nobody was told of."""
+        self._promote = True
+        self.wake()
 
     def _look_everywhere(self) -> None:
         """Also below the floors, where jobs are that were given back."""
@@ -103,46 +106,61 @@ class Exchange:
     def promote_soon(self) -> None:
         """Something was left that may have become claimable."""
         self._promote = True
-        self._changed.set()
+        self._line_up()
+
+    def close(self) -> None:
+        """Its tenant is gone."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _line_up(self, *, first: bool = False) -> None:
+        self._keeper.exchange_desks.line_up(self, first=first)
+
+    def _look_by(self, at: float) -> None:
+        if self._timer is None or at < self._look_at:
+            self.close()
+            self._look_at = at
+            self._timer = self._loop.call_at(at, self._look_now)
+
+    def _look_now(self) -> None:
+        self._timer = None
+        self.look()
 
     @property
     def is_quiet(self) -> bool:
         """Whether everything that ended is recorded."""
         return not self._outbox and not self._in_flight
 
-    async def desk(self, line: Line) -> None:
-        while True:
-            await self._something_to_do()
-            if self._uncertain:
-                await self._settle(line)
-                continue
-            endings, asks = self._take(), self._asks()
-            promote = self._promote or self._loop.time() >= self._promote_at
-            if promote:
-                self._promote = False
-                self._promote_at = self._loop.time() + self._promote_every
-            if endings or asks or promote:
-                await self._exchange(line, endings, asks, promote)
-
-    async def _something_to_do(self) -> None:
-        while not (self._uncertain or self._outbox or self._promote or self._has_appetite()):
-            self._changed.clear()
-            now = self._loop.time()
-            if now >= self._look_at:
-                self._look_at = now + self._keeper.settings.poll.total_seconds()
-                self._promote = True
-                self.wake()
-                return
-            try:
-                async with asyncio.timeout_at(self._look_at):
-                    await self._changed.wait()
-            except TimeoutError:
-                continue
-
-    def _has_appetite(self) -> bool:
-        return self._may_claim and any(
-            appetite.hungry and appetite.crew.free > 0 for appetite in self._appetites.values()
+    @property
+    def has_something_to_do(self) -> bool:
+        return self._loop.time() >= self._rests_until and (
+            self._uncertain
+            or bool(self._outbox)
+            or self._promote
+            or (self._may_claim and any(map(self.has_appetite_for, self._appetites)))
         )
+
+    @property
+    def waits_for_room(self) -> bool:
+        return any(appetite.hungry for appetite in self._appetites.values())
+
+    def has_appetite_for(self, kind: Kind) -> bool:
+        """Whether it would claim such jobs now."""
+        appetite = self._appetites.get(kind)
+        return appetite is not None and appetite.hungry and appetite.crew.free > 0
+
+    async def run_once(self, line: Line) -> None:
+        if self._uncertain:
+            await self._settle(line)
+            return
+        endings, asks = self._take(), self._asks()
+        promote = self._promote or self._loop.time() >= self._promote_at
+        if promote:
+            self._promote = False
+            self._promote_at = self._loop.time() + self._promote_every
+        if endings or asks or promote:
+            await self._exchange(line, endings, asks, promote)
 
     @property
     def _may_claim(self) -> bool:
@@ -163,16 +181,17 @@ class Exchange:
             return []
         asks = []
         for appetite in self._appetites.values():
-            n = min(appetite.crew.free, BATCH)
+            crew = appetite.crew
+            n = min(self._keeper.exchange_desks.share(self, crew.kind, crew.free), BATCH)
             if appetite.hungry and n > 0:
-                appetite.crew.reserved += n
+                crew.room.take(n)
                 appetite.curious = False
                 asks.append(Asking(appetite, self._want(appetite, n)))
         return asks
 
     def _has_room_beside(self, asks: list[Asking]) -> bool:
         """Whether it is to be told of jobs that this call does not ask for."""
-        asked = [asking.appetite for asking in asks]
+        asked = [asking.appetite for asking in asks] if len(self._keeper.exchanges) == 1 else []
         return self._may_claim and any(
             appetite.crew.free > 0 for appetite in self._appetites.values() if appetite not in asked
         )
@@ -203,7 +222,7 @@ class Exchange:
             self._outbox.extendleft(reversed(endings))
             self._uncertain = self._uncertain or bool(asks)
             self._promote = True
-            await self._keeper.database_is_away(problem, self._backoff)
+            self._rest(problem)
         else:
             self._backoff.reset()
             self._keeper.back()
@@ -212,7 +231,7 @@ class Exchange:
         finally:
             self._in_flight -= 1
             for asking in asks:
-                asking.appetite.crew.reserved -= asking.want.n
+                asking.appetite.crew.room.leave(asking.want.n)
 
     async def _one_by_one(self, line: Line, endings: list[Ending], problem: InputRefused) -> None:
         """One of them cannot be taken. It ends failed; the others are not lost with it."""
@@ -225,18 +244,25 @@ class Exchange:
                 "the end of job %d cannot be recorded: %s",
                 ending.job,
                 problem,
-                extra={"tenant": self._tenant, "job": ending.job},
+                extra={"tenant": self._tenant.name, "job": ending.job},
             )
             error = {"type": "tenure.InputRefused", "message": str(problem)}
             self._outbox.append(
                 Ending(job=ending.job, token=ending.token, outcome="failed", error=error)
             )
         if not endings:
-            await self._keeper.database_is_away(problem, self._backoff)
+            self._rest(problem)
+
+    def _rest(self, problem: TenureError) -> None:
+        """The desks are for others meanwhile."""
+        self._keeper.note_outage(problem)
+        pause = self._backoff.next()
+        self._rests_until = self._loop.time() + pause
+        self._loop.call_later(pause, self._line_up)
 
     async def _ask(self, line: Line, call: Call[T]) -> T:
         patience = self._keeper.settings.lease.total_seconds()
-        return await asked(line, call, patience, self._keeper.tenant(self._tenant))
+        return await asked(line, call, patience, self._tenant)
 
     def _want(self, appetite: Appetite, n: int) -> working.Want:
         now = self._loop.time()
@@ -256,11 +282,11 @@ class Exchange:
         ):
             self.wake()
         if answer.next_due is not None:
-            due = self._loop.time() + answer.next_due
-            self._look_at = min(self._look_at, due)
-            self._promote_at = min(self._promote_at, due)
+            self._look_by(self._loop.time() + answer.next_due)
+        if endings:
+            self._keeper.stirs.moved(self._tenant.name)
         for job in finished.refused:
-            self._keeper.refused(self._tenant, job, "its end")
+            self._keeper.refused(self._tenant.name, job, "its end")
         if finished.busy:
             self._in_flight += 1
             again = [ending for ending in endings if ending.job in finished.busy]
@@ -281,14 +307,13 @@ class Exchange:
         appetite.floors = claim.floors
         appetite.plenty = len(claim.jobs) >= asking.want.n
         if not appetite.plenty and asking.want.floors is not None:
-            self._look_at = min(self._look_at, appetite.floors_until)
+            self._look_by(appetite.floors_until)
         if claim.jobs:
-            self._keeper.runs.claimed(self._tenant, appetite.crew, claim.jobs)
+            self._keeper.runs.claimed(self._tenant.name, appetite.crew, claim.jobs)
 
     async def _settle(self, line: Line) -> None:
         """A call was lost on the way: give back what was claimed without our knowing."""
         if self._in_flight:
-            self._changed.clear()
             await asyncio.sleep(_BUSY_PAUSE)
             return
         self._in_flight += 1
@@ -297,7 +322,7 @@ class Exchange:
             unknown = [
                 Ending(job=one.job, token=one.token)
                 for one in held
-                if not self._keeper.runs.of(self._tenant, one.job, one.token)
+                if not self._keeper.runs.of(self._tenant.name, one.job, one.token)
                 and not any(end.job == one.job and end.token == one.token for end in self._outbox)
             ]
             if unknown:
@@ -308,10 +333,10 @@ class Exchange:
                 _log.warning(
                     "%d jobs were claimed in a call that was lost: given back",
                     len(unknown),
-                    extra={"tenant": self._tenant},
+                    extra={"tenant": self._tenant.name},
                 )
         except TenureError as problem:
-            await self._keeper.database_is_away(problem, self._backoff)
+            self._rest(problem)
         else:
             self._uncertain = False
             self.wake()

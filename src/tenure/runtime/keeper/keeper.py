@@ -5,7 +5,7 @@ A worker that is declared dead never comes back as the same: it ends here, and a
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -19,6 +19,7 @@ from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.clock import DatabaseClock
+from tenure.runtime.keeper.desks import Desks, ExchangeDesks
 from tenure.runtime.keeper.exchange import Exchange
 from tenure.runtime.keeper.ladder import Ladder
 from tenure.runtime.keeper.lease import Lease
@@ -28,7 +29,9 @@ from tenure.runtime.keeper.reports import Reports
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runs import Runs
 from tenure.runtime.keeper.staff import Staff
+from tenure.runtime.keeper.stirs import Stirs
 from tenure.runtime.keeper.stops import Stops
+from tenure.runtime.messages import Kind
 from tenure.store.call import Call
 from tenure.store.calls import working
 from tenure.store.line import Line
@@ -45,7 +48,7 @@ class Keeper:
         self,
         url: str,
         settings: Settings,
-        tenants: Sequence[Tenant],
+        tenants: Sequence[Tenant] | None,
         queues: Sequence[str] | None,
         guard: Guard,
         staff: Staff,
@@ -64,12 +67,19 @@ class Keeper:
         self.looks = Looks(self)
         self.questions = Questions(self)
         self.lease = Lease(self, Line(url, settings))
-        self._tenants = {tenant.name: tenant for tenant in tenants}
-        self._stores = {tenant.name: AsyncStore(url, tenant, settings) for tenant in tenants}
-        self.exchanges = {name: Exchange(self, name) for name in self._tenants}
-        self.reports = {name: Reports(self, name) for name in self._tenants}
+        self.shared = AsyncStore(url, settings=settings)  # for what all tenants share
+        self._stores: dict[str, AsyncStore] = {}
+        self.tenants = None if tenants is None else [tenant.name for tenant in tenants]  # none: all
+        self.exchanges: dict[str, Exchange] = {}
+        self.reports: dict[str, Reports] = {}
+        self.exchange_desks = ExchangeDesks()
+        self.report_desk: Desks[Reports] = Desks()
+        self.stirs = Stirs(self)
+        self._tasks_of: Mapping[Kind, Sequence[str]] = {}
         self.staff = staff
         staff.keeper = self
+        for name in self.tenants or ():
+            self._admit(name)
         self.runs = Runs(self)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._away = False
@@ -86,15 +96,39 @@ class Keeper:
 
     # Who it is.
 
-    def tenant(self, name: str) -> Tenant:
-        return self._tenants[name]
-
     def store(self, tenant: str) -> AsyncStore:
+        if tenant not in self._stores:
+            self._stores[tenant] = self.shared.of(Tenant(tenant))
         return self._stores[tenant]
 
-    @property
-    def stores(self) -> list[AsyncStore]:
-        return list(self._stores.values())
+    # Whom it serves.
+
+    def serve(self, tasks: Mapping[Kind, Sequence[str]]) -> None:
+        """From now on, with what its app can run."""
+        self._tasks_of = tasks
+        for name in self.exchanges:
+            self._employ(name)
+
+    def serve_only(self, tenants: Collection[str]) -> None:
+        """Those that came meanwhile too; those that are gone no more."""
+        for name in tenants:
+            if name not in self.exchanges:
+                self._admit(name)
+        gone = [name for name in self.exchanges if name not in tenants]
+        for name in gone:
+            if not any(run.tenant == name for run in self.runs):
+                self.exchanges.pop(name).close()
+                self.reports.pop(name)
+                self.staff.forget(name)
+
+    def _admit(self, name: str) -> None:
+        self.exchanges[name] = Exchange(self, Tenant(name))
+        self.reports[name] = Reports(self, Tenant(name))
+        self._employ(name)
+
+    def _employ(self, name: str) -> None:
+        for kind, tasks in self._tasks_of.items():
+            self.exchanges[name].serve(self.staff.crew(kind, name), tasks)
 
     @property
     def may_claim(self) -> bool:
@@ -210,18 +244,20 @@ class Keeper:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def noticed(self, about: str) -> None:
-        """There are jobs for this worker, or orders; without a word it may be both."""
+    def noticed(self, notice: str) -> None:
+        """There are jobs of a tenant, or orders; without a word it may be both, and of anybody."""
+        about, _, tenant = notice.partition(" ")
         if about != "jobs":
             self.lease.look_now()
-        if about != "orders":
-            for exchange in self.exchanges.values():
-                exchange.wake()
+        if about == "jobs" and tenant in self.exchanges:
+            self.exchanges[tenant].wake(first=True)
+        elif about != "orders":
+            self.stirs.look_now()
 
     async def leave(self) -> None:
         """Say goodbye; what is still held is recovered at once by others."""
         try:
-            await self.stores[0].leave(self.id)
+            await self.shared.leave(self.id)
         except TenureError as problem:
             _log.warning("could not say goodbye: %s", problem)
 

@@ -24,8 +24,8 @@ from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
 from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.desks import EXCHANGE_DESKS
 from tenure.runtime.keeper.drain import Drain, Drained
-from tenure.runtime.keeper.exchange import DESKS
 from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.neighbours import LOOK_EVERY, Neighbours, say_reaped
 from tenure.runtime.keeper.schedules import Schedules
@@ -52,7 +52,7 @@ class Plan:
     app: str  # "package.module:app"
     settings: Settings
     url: str | None = None  # none: what the app says
-    tenants: tuple[Tenant, ...] = ()
+    tenants: tuple[Tenant, ...] | None = ()  # none: all there are
     queues: tuple[str, ...] | None = None  # none: all
     changes: tuple[tuple[str, object], ...] = ()  # to the settings of the app
     embedded: Callable[[Settings], str] = _nowhere  # the URL, where neither says one
@@ -145,8 +145,7 @@ class Life:
         keeper.counts = self._counting(settings)
         place.belongs_to(keeper.id, keeper.database)
         logs.every_line_is_about(worker=str(keeper.id))
-        for store in keeper.stores:
-            await stack.enter_async_context(store)
+        await stack.enter_async_context(keeper.shared)
         stack.push_async_callback(keeper.close)
         await _register(keeper)
         return Begun(keeper, announced, url)
@@ -171,12 +170,13 @@ async def _register(keeper: Keeper) -> None:
     while True:
         asked_at = boottime()
         try:
-            answer = await keeper.stores[0].register(
+            answer = await keeper.shared.register(
                 keeper.id,
                 socket.gethostname(),
                 os.getpid(),
                 keeper.settings.lease,
                 keeper.queues,
+                keeper.tenants,
             )
         except StoreUnavailable as problem:
             _log.warning("%s", problem)
@@ -192,14 +192,7 @@ async def _serve(
     keeper: Keeper, announced: Announced, drain: Drain, url: str, reaped: Sequence[Reaped]
 ) -> ExitCode:
     settings = keeper.settings
-    sizes = {
-        "async": settings.concurrency,
-        "thread": settings.threads,
-        "process": settings.processes,
-    }
-    for name, exchange in keeper.exchanges.items():
-        for kind, tasks in announced.tasks.items():
-            exchange.serve(keeper.staff.crew(kind, name, sizes[kind]), tasks)
+    keeper.serve(announced.tasks)
     notices = Notices(
         url, f"tenure_{keeper.id}", keeper.noticed, settings, prove_every=_PROVE_EVERY
     )
@@ -212,12 +205,11 @@ async def _serve(
         async with asyncio.TaskGroup() as services:
             services.create_task(keeper.lease.serve(), name="lease")
             services.create_task(notices.listen(), name="notices")
-            for name, exchange in keeper.exchanges.items():
-                for _ in range(DESKS):
-                    services.create_task(exchange.desk(Line(url, settings)), name="exchange")
-                services.create_task(
-                    keeper.reports[name].serve(Line(url, settings)), name="reports"
-                )
+            for _ in range(EXCHANGE_DESKS):
+                desk = keeper.exchange_desks.serve(Line(url, settings))
+                services.create_task(desk, name="exchange")
+            services.create_task(keeper.report_desk.serve(Line(url, settings)), name="reports")
+            services.create_task(keeper.stirs.serve(), name="stirs")
             services.create_task(every(settings.recover_every, recovery.run_once), name="recovery")
             services.create_task(every(LOOK_EVERY, neighbours.run_once), name="neighbours")
             services.create_task(every(PRUNE_EVERY, Pruning(keeper).run_once), name="pruning")

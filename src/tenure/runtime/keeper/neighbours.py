@@ -39,7 +39,7 @@ class Neighbours:
         if not self._gone:
             return
         while self._gone:
-            await self._keeper.stores[0].leave(self._gone[-1], killed=True)
+            await self._keeper.shared.leave(self._gone[-1], killed=True)
             worker = self._gone.pop()
             _log.warning("worker %s was killed on this host, and nothing of it is left", worker)
         await self._recovery.run_once()

@@ -64,11 +64,12 @@ def make_plan(stack: ExitStack, app: str, **told: Any) -> Plan:
         return server.url
 
     queues, tenants = told.pop("queues", None), told.pop("tenants", None)
+    everybody = told.pop("all_tenants", False)
     return Plan(
         app=app,
         settings=Settings.from_environment(os.environ),
         url=told.pop("url", None),
-        tenants=tuple(Tenant(name) for name in tenants or [DEFAULT.name]),
+        tenants=None if everybody else tuple(map(Tenant, tenants or [DEFAULT.name])),
         queues=None if queues is None else tuple(queues),
         changes=tuple((name, value) for name, value in told.items() if value is not None),
         embedded=embedded,

@@ -1,4 +1,4 @@
-"""What running jobs say, on its way into the database: one call at a time, the rest waits its turn.
+"""What running jobs of a tenant say, on its way into the database: one call at a time.
 
 What is said while a call is under way goes into the next one, so a hundred jobs that report
 progress cost one call. An ending waits until what its job said before is recorded.
@@ -7,10 +7,11 @@ progress cost one call. An ending waits until what its job said before is record
 import asyncio
 from collections import deque
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
@@ -77,15 +78,24 @@ class Pending:
         )
 
 
+class Batch(NamedTuple):
+    """What is said in one call; said again, it keeps its number."""
+
+    pendings: list[Pending]
+    number: int
+
+
 class Reports:
-    def __init__(self, keeper: "Keeper", tenant: str) -> None:
+    def __init__(self, keeper: "Keeper", tenant: Tenant) -> None:
         self._keeper = keeper
         self._tenant = tenant
         self._queue: deque[Pending] = deque()
         self._open: dict[int, Pending] = {}  # by run: what may still be added to
-        self._something = asyncio.Event()
+        self._again: deque[Batch] = deque()  # was said once, and has to be said before the rest
         self._backoff = Backoff()
-        self._numbers = count(1)  # of reports; one that is said again keeps its own
+        self._rests_until = 0.0
+        self._numbers = count(1)  # of batches
+        self._loop = asyncio.get_running_loop()
 
     def add(self, run: Run, said: Said) -> None:
         self._of(run).add(said)
@@ -109,18 +119,48 @@ class Reports:
             pending = self._open[run.number] = Pending(run)
             self._queue.append(pending)
             run.unrecorded += 1
-            self._something.set()
+            self._keeper.report_desk.line_up(self)
         return pending
 
-    async def serve(self, line: Line) -> None:
-        while True:
-            await self._something.wait()
-            batch = self._next()
-            if not self._queue:
-                self._something.clear()
-            await self._send(line, batch)
+    @property
+    def has_something_to_do(self) -> bool:
+        waiting = self._again or self._queue
+        return bool(waiting) and self._loop.time() >= self._rests_until
 
-    def _next(self) -> list[Pending]:
+    async def run_once(self, line: Line) -> None:
+        batch = self._again.popleft() if self._again else self._next()
+        told = [pending.report for pending in batch.pendings]
+        try:
+            answer = await asked(
+                line,
+                working.report(self._keeper.id, told, number=batch.number),
+                self._keeper.settings.lease.total_seconds(),
+                self._tenant,
+            )
+        except InputRefused as problem:
+            # One of them cannot be taken. Alone it is dropped; the others are not lost with it.
+            if len(batch.pendings) > 1:
+                self._again.extendleft(map(self._batch, reversed(batch.pendings)))
+            else:
+                self._dropped(batch.pendings[0], problem)
+        except TenureError as problem:
+            self._again.appendleft(batch)
+            self._keeper.note_outage(problem)
+            self._rest(self._backoff.next())
+        else:
+            self._backoff.reset()
+            if busy := self._heard(batch.pendings, answer):
+                self._again.appendleft(self._batch(*busy))
+                self._rest(_BUSY_PAUSE)
+
+    def _rest(self, pause: float) -> None:
+        self._rests_until = self._loop.time() + pause
+        self._loop.call_later(pause, self._keeper.report_desk.line_up, self)
+
+    def _batch(self, *pendings: Pending) -> Batch:
+        return Batch(list(pendings), next(self._numbers))
+
+    def _next(self) -> Batch:
         batch: list[Pending] = []
         size = 0
         while self._queue and len(batch) < _BATCH and size < _MOST_BYTES:
@@ -129,35 +169,7 @@ class Reports:
                 del self._open[pending.run.number]
             size += pending.size
             batch.append(pending)
-        return batch
-
-    async def _send(self, line: Line, batch: list[Pending]) -> None:
-        number = next(self._numbers)
-        while batch:
-            told = [pending.report for pending in batch]
-            try:
-                answer = await asked(
-                    line,
-                    working.report(self._keeper.id, told, number=number),
-                    self._keeper.settings.lease.total_seconds(),
-                    self._keeper.tenant(self._tenant),
-                )
-            except InputRefused as problem:
-                # One of them cannot be taken. Alone it is dropped; the others are not lost with it.
-                if len(batch) > 1:
-                    for pending in batch:
-                        await self._send(line, [pending])
-                else:
-                    self._dropped(batch[0], problem)
-                return
-            except TenureError as problem:
-                await self._keeper.database_is_away(problem, self._backoff)
-            else:
-                self._backoff.reset()
-                batch = self._heard(batch, answer)
-                number = next(self._numbers)
-                if batch:
-                    await asyncio.sleep(_BUSY_PAUSE)
+        return self._batch(*batch)
 
     def _heard(self, batch: list[Pending], answer: Reported) -> list[Pending]:
         """Those that were busy and are to be said again."""
@@ -166,11 +178,11 @@ class Reports:
             if pending not in busy:
                 self._recorded(pending, answer)
         for exhausted in answer.exhausted:
-            self._keeper.over_budget(self._tenant, exhausted.job_id, exhausted.message)
+            self._keeper.over_budget(self._tenant.name, exhausted.job_id, exhausted.message)
         for job in answer.refused:
             tokens = {one.run.job.token for one in batch if one.run.job.id == job}
             for token in tokens:
-                self._keeper.refused(self._tenant, job, "a report", token)
+                self._keeper.refused(self._tenant.name, job, "a report", token)
         return busy
 
     def _recorded(self, pending: Pending, answer: Reported) -> None:

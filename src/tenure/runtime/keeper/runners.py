@@ -44,6 +44,7 @@ class Runner:
         self.tenant: str | None = None
         self.runs: dict[int, Run] = {}
         self.done = 0  # runs that ended here
+        self.idle_since = asyncio.get_running_loop().time()
         self.alone = False  # for one job under suspicion
         self.retired = False  # takes no further runs
         self.killed = False  # by us, so its death is no crash

@@ -185,6 +185,7 @@ class Runs:
         runner.runs.pop(run.number, None)
         runner.passed_on.discard(run.number)
         runner.done += 1
+        runner.idle_since = asyncio.get_running_loop().time()
         self._say_what_was_dropped(run)
         run.end()
 

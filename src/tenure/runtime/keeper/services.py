@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tenure.domain.lifecycle import State
 from tenure.errors import StoreUnavailable, TenureError
 from tenure.runtime.guard.page import boottime
+from tenure.runtime.keeper.stirs import Turns
 from tenure.store.results import Recovered
 from tenure.store.ruled import Bulk, Discard
 from tenure.store.store import AsyncStore
@@ -41,32 +42,40 @@ class Recovery:
 
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
+        self._turns = Turns(keeper.exchanges)
 
     async def run_once(self) -> None:
         if boottime() >= self._keeper.lease.trusted_until:
             return  # who is late renews first, or it would be the first to declare itself dead
         settings = self._keeper.settings
-        for store in self._keeper.stores:
-            found = await store.recover(
-                grace=settings.recover_grace,
-                orphan_after=settings.orphan_after,
-                pending_after=settings.pending_orphan_after,
-                message=settings.orphan_message,
+        found = await self._keeper.shared.sweep(settings.recover_grace)
+        for dead in found.dead:
+            _log.warning(
+                "worker %s (host %s, pid %d) is dead: its last beat was at %s",
+                dead.worker_id,
+                dead.host,
+                dead.pid,
+                dead.beat_at,
             )
-            for dead in found.dead:
-                _log.warning(
-                    "worker %s (host %s, pid %d) is dead: its last beat was at %s",
-                    dead.worker_id,
-                    dead.host,
-                    dead.pid,
-                    dead.beat_at,
-                )
-            for job in found.recovered:
-                about = {"tenant": store.tenant.name, "job": job.job}
-                whose = whose_it_was(job)
-                _log.warning("recovered job %d%s: it is %s", job.job, whose, job.state, extra=about)
-            if found.recovered:
-                self._keeper.exchanges[store.tenant.name].promote_soon()
+        everybody = settings.pending_orphan_after is not None
+        n = len(self._keeper.exchanges) if everybody else 1
+        for tenant in {*self._turns.next(n), *found.tenants} & {*self._keeper.exchanges}:
+            await self._recover(tenant)
+
+    async def _recover(self, tenant: str) -> None:
+        settings = self._keeper.settings
+        found = await self._keeper.store(tenant).recover(
+            grace=settings.recover_grace,
+            orphan_after=settings.orphan_after,
+            pending_after=settings.pending_orphan_after,
+            message=settings.orphan_message,
+        )
+        for job in found.recovered:
+            about = {"tenant": tenant, "job": job.job}
+            whose = whose_it_was(job)
+            _log.warning("recovered job %d%s: it is %s", job.job, whose, job.state, extra=about)
+        if found.recovered:
+            self._keeper.exchanges[tenant].promote_soon()
 
 
 def whose_it_was(job: Recovered) -> str:
@@ -77,13 +86,46 @@ def whose_it_was(job: Recovered) -> str:
     return f" of worker {job.worker}{known}"
 
 
-class Pruning:
-    """Forgets what has been kept long enough."""
+class Chore:
+    """Something to do for each tenant. Nobody waits for it, and one worker is enough.
+
+    It visits tenants in which something has happened since it found nothing to do there, and some
+    of the others in turn.
+    """
 
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
+        self._turns = Turns(keeper.exchanges)
+        self._done: dict[str, int] = {}  # by tenant: how often it had moved by then
 
     async def run_once(self) -> None:
+        moves = self._keeper.stirs.moves
+        moved = [name for name, times in moves.items() if self._done.get(name) != times]
+        for tenant in {*moved, *self._turns.next(self.others)} & {*self._keeper.exchanges}:
+            times = moves.get(tenant, 0)
+            try:
+                again = await self.visit(self._keeper.store(tenant))
+            except StoreUnavailable:
+                raise
+            except TenureError as problem:
+                _log.warning("%s", problem, extra={"tenant": tenant})
+            else:
+                self._done[tenant] = -1 if again else times
+
+    @property
+    def others(self) -> int:
+        """How many it visits in any case."""
+        return 1
+
+    async def visit(self, store: AsyncStore) -> bool:
+        """Whether to come again, even if nothing happens."""
+        raise NotImplementedError
+
+
+class Pruning(Chore):
+    """Forgets what has been kept long enough; of each tenant, within the hour."""
+
+    async def visit(self, store: AsyncStore) -> bool:
         settings = self._keeper.settings
         kept = {
             State.COMPLETED: settings.keep_completed,
@@ -91,70 +133,64 @@ class Pruning:
             State.CANCELLED: settings.keep_cancelled,
         }
         keep = {state: span for state, span in kept.items() if span is not None}
-        for store in self._keeper.stores:
-            more = True
-            while more:
-                more = (await store.prune(keep, keep_events=settings.keep_events)).more
+        while (await store.prune(keep, keep_events=settings.keep_events)).more:
+            pass
+        return False
+
+    @property
+    def others(self) -> int:
+        return -(-len(self._keeper.exchanges) // 6)
 
 
-class Policies:
+class Policies(Chore):
     """Stops what policies reach. Each is looked at once in a while, by whichever worker comes."""
 
-    def __init__(self, keeper: "Keeper") -> None:
-        self._keeper = keeper
-
-    async def run_once(self) -> None:
+    async def visit(self, store: AsyncStore) -> bool:
         # Half of it, because of the jitter: a look that comes a little early counts as the next.
         every = self._keeper.settings.policies_every / 2
-        for store in self._keeper.stores:
-            more = True
-            while more:
-                enforced = await store.enforce_policies(every=every)
-                if enforced.stopped or enforced.failed:
-                    _log.info(
-                        "policies stopped %d jobs, and %d could not be stopped",
-                        enforced.stopped,
-                        enforced.failed,
-                    )
-                more = enforced.more
+        more = True
+        while more:
+            enforced = await store.enforce_policies(every=every)
+            if enforced.stopped or enforced.failed:
+                _log.info(
+                    "policies stopped %d jobs, and %d could not be stopped",
+                    enforced.stopped,
+                    enforced.failed,
+                )
+            more = enforced.more
+        return enforced.enabled > 0
 
 
-class Rollups:
+class Rollups(Chore):
     """Counts what ended, for the history; a fleet counts once."""
 
-    def __init__(self, keeper: "Keeper") -> None:
-        self._keeper = keeper
+    async def visit(self, store: AsyncStore) -> bool:
+        more = True
+        while more:
+            counted = await store.roll_up(every=ROLL_UP_EVERY / 2)
+            more = counted.more
+        moved_at = self._keeper.stirs.moved_at.get(store.tenant.name)
+        return moved_at is not None and (counted.until is None or counted.until < moved_at)
 
-    async def run_once(self) -> None:
-        for store in self._keeper.stores:
-            more = True
-            while more:
-                more = (await store.roll_up(every=ROLL_UP_EVERY / 2)).more
 
-
-class Bulks:
+class Bulks(Chore):
     """Carries on bulk stops that somebody began."""
 
-    def __init__(self, keeper: "Keeper") -> None:
-        self._keeper = keeper
-
-    async def run_once(self) -> None:
-        for store in self._keeper.stores:
-            before: Bulk | None = None
-            while (bulk := await store.advance_bulk()) is not None and bulk != before:
-                before = bulk
+    async def visit(self, store: AsyncStore) -> bool:
+        before: Bulk | None = None
+        while (bulk := await store.advance_bulk()) is not None and bulk != before:
+            before = bulk
+        return bulk is not None
 
 
-class Discards:
+class Discards(Chore):
     """Deletes the artifacts of cancelled jobs that their own runner did not live to delete."""
 
-    def __init__(self, keeper: "Keeper") -> None:
-        self._keeper = keeper
-
-    async def run_once(self) -> None:
-        for store in self._keeper.stores:
-            for discard in await store.discards():
-                await self._discard(store, discard)
+    async def visit(self, store: AsyncStore) -> bool:
+        discards = await store.discards()
+        for discard in discards:
+            await self._discard(store, discard)
+        return bool(discards)
 
     async def _discard(self, store: AsyncStore, discard: Discard) -> None:
         from tenure.runtime.artifacts import Artifacts, artifacts_url

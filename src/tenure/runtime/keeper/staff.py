@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.errors import GuardUnavailable, TenureError
 from tenure.runtime.guarding import Exit, Guard, Killed
 from tenure.runtime.keeper.backoff import Backoff
-from tenure.runtime.keeper.crew import Crew
+from tenure.runtime.keeper.crew import Crew, Room
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.messages import Broken, FromRunner, Hello, Kind
@@ -26,6 +26,7 @@ _log = logging.getLogger("tenure.worker")
 _TRUST_EVERY = 0.2  # seconds between two tries while trust has run out
 _DISMISSED = 2.0  # seconds, at most, for idle runners to end by themselves
 _LOOK_EVERY = 0.01
+_IDLE = 6  # runners, beside a process for each function that may run at once
 
 
 class ImportFailed(TenureError):
@@ -53,6 +54,7 @@ class Staff:
         self._spare: asyncio.Task[Runner] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(max(2, os.cpu_count() or 1))  # more at once is no faster
+        self._rooms: dict[Kind, Room] = {}
         self.crews: dict[tuple[str, Kind], Crew] = {}
         guard.on_exit = self._exited
 
@@ -64,9 +66,24 @@ class Staff:
         assert isinstance(hello, Hello)
         return hello
 
-    def crew(self, kind: Kind, tenant: str, size: int) -> Crew:
-        made = self.crews[tenant, kind] = Crew(kind, tenant, size, self._ask_for_one)
+    def crew(self, kind: Kind, tenant: str) -> Crew:
+        """For the jobs of a tenant, in the room there is for those of all."""
+        if kind not in self._rooms:
+            settings = self.keeper.settings
+            size = {
+                "async": settings.concurrency,
+                "thread": settings.threads,
+                "process": settings.processes,
+            }[kind]
+            self._rooms[kind] = Room(size, self.keeper.exchange_desks.there_is_room)
+        made = self.crews[tenant, kind] = Crew(kind, tenant, self._rooms[kind], self._ask_for_one)
         return made
+
+    def forget(self, tenant: str) -> None:
+        """A tenant that is gone, and has nothing running."""
+        for place in [place for place in self.crews if place[0] == tenant]:
+            for runner in self.crews.pop(place).runners:
+                self.retire(runner)
 
     @property
     def runners(self) -> list[Runner]:
@@ -122,6 +139,15 @@ class Staff:
         )
         crew.join(runner)
         self.keeper.exchanges[crew.tenant].wake()
+        self._dismiss_idle()
+
+    def _dismiss_idle(self) -> None:
+        """Runners of tenants that have had nothing for them for longest."""
+        crews = self.crews.values()
+        idle = [one for crew in crews for one in crew.runners if not one.runs and not one.retired]
+        idle.sort(key=lambda runner: runner.idle_since)
+        for runner in idle[: max(0, len(idle) - self.keeper.settings.processes - _IDLE)]:
+            self.retire(runner)
 
     async def _next(self, crew: Crew) -> Runner:
         """The spare, with another one on its way."""

@@ -8,7 +8,7 @@ from tenure.domain.lifecycle import State
 from tenure.store.call import Argument, Call, answer
 from tenure.store.calls.arguments import actor, as_list, of_job
 from tenure.store.new_jobs import as_json
-from tenure.store.results import Pruned, PrunedRecords, Recovery
+from tenure.store.results import Pruned, PrunedRecords, Recovery, Sweep
 from tenure.store.rollups import RolledUp
 from tenure.store.ruled import Bulk, Discard, Enforced
 
@@ -36,6 +36,13 @@ def recover(
     if message is not None:
         arguments["message"] = Argument(message, "text")
     return Call("recover", arguments, answer(Recovery), safe=True)
+
+
+def sweep(grace: timedelta = timedelta(0)) -> Call[Sweep]:
+    """Who is dead by now, and in which tenants the dead have left jobs."""
+    return Call(
+        "sweep", {"grace": Argument(grace, "interval")}, answer(Sweep), safe=True, control=True
+    )
 
 
 def prune(

@@ -24,11 +24,17 @@ from tenure.store.results import (
     Promoted,
     Renewal,
     Reported,
+    Stirring,
 )
 
 
 def register(
-    worker: UUID, host: str, pid: int, lease: timedelta, queues: Sequence[str] | None = None
+    worker: UUID,
+    host: str,
+    pid: int,
+    lease: timedelta,
+    queues: Sequence[str] | None = None,
+    tenants: Sequence[str] | None = None,
 ) -> Call[dict[str, Any]]:
     return Call(
         "register",
@@ -38,6 +44,7 @@ def register(
             "pid": Argument(pid, "int4"),
             "lease": Argument(lease, "interval"),
             "queues": Argument(as_list(queues), "text[]"),
+            "tenants": Argument(as_list(tenants), "text[]"),
         },
         answer(dict[str, Any]),
         control=True,
@@ -49,6 +56,17 @@ def renew(worker: UUID, holding: Sequence[Holding] = ()) -> Call[Renewal]:
         "renew",
         {**of_worker(worker), "holding": Argument(as_json(holding), "jsonb")},
         answer(Renewal),
+        safe=True,
+        control=True,
+    )
+
+
+def stirs(tenants: Sequence[str] | None = None) -> Call[Stirring]:
+    """Of these tenants; without names, of all."""
+    return Call(
+        "stirs",
+        {"names": Argument(as_list(tenants), "text[]")},
+        answer(Stirring),
         safe=True,
         control=True,
     )

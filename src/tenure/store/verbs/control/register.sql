@@ -1,6 +1,6 @@
 -- A worker starts: a new identity with a fresh lease. The same id never comes back.
 CREATE OR REPLACE FUNCTION tenure.register(
-    worker uuid, host text, pid integer, lease interval, queues text[] DEFAULT NULL
+    worker uuid, host text, pid integer, lease interval, queues text[] DEFAULT NULL, tenants text[] DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -9,8 +9,8 @@ BEGIN
     IF lease <= interval '0' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a lease of %s does not last; give a longer one', lease);
     END IF;
-    INSERT INTO tenure.worker (id, host, pid, lease, queues, started_at, beat_at, expires_at)
-    VALUES (worker, host, pid, lease, queues, moment, moment, moment + lease);
+    INSERT INTO tenure.worker (id, host, pid, lease, queues, tenants, started_at, beat_at, expires_at)
+    VALUES (worker, host, pid, lease, queues, tenants, moment, moment, moment + lease);
     RETURN json_build_object('worker_id', worker, 'expires_at', moment + lease);
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('worker %s is registered already; a worker that starts anew draws a new id', worker);

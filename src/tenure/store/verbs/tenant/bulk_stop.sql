@@ -32,5 +32,6 @@ BEGIN
     RETURNING * INTO written;
     PERFORM tenant.note(actor, via, 'bulk_stop', 'bulk', written.id::text, reason, NULL,
         jsonb_build_object('filter', filter, 'intent', intent, 'options', options, 'total', total));
+    PERFORM nextval('tenant.turn');  -- workers carry it on
     RETURN to_json(written);
 END $$;

@@ -12,4 +12,7 @@ BEGIN
     WHERE c.id = stop AND c.intent = 'cancel' AND CASE WHEN c.preserve IS NULL
         THEN p.options @> '{"preserve_artifacts": false}' ELSE NOT c.preserve END
     ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM nextval('tenant.turn');  -- workers delete them
+    END IF;
 END $$;

@@ -37,5 +37,6 @@ BEGIN
             WHERE p.name = rule.name;
         END IF;
     END LOOP;
-    RETURN json_build_object('policies', cardinality(due), 'stopped', done, 'failed', broken, 'more', done >= n);
+    RETURN json_build_object('policies', cardinality(due), 'enabled', (SELECT count(*) FROM tenant.policy AS p WHERE p.enabled),
+        'stopped', done, 'failed', broken, 'more', done >= n);
 END $$;

@@ -91,7 +91,7 @@ BEGIN
         PERFORM tenant.refuse_cycles(ids);
     END IF;
     IF queues <> '{}' THEN
-        PERFORM tenure.notify_idle(queues);
+        PERFORM tenant.notify_idle(queues);
     END IF;
     RETURN coalesce(array_to_json(answers), '[]');
 END $$;

@@ -61,6 +61,6 @@ BEGIN
         RETURNING id
     )
     SELECT coalesce(json_agg(born.id), '[]') INTO ids FROM born;
-    PERFORM tenure.notify_idle(ARRAY[d.queue]);
+    PERFORM tenant.notify_idle(ARRAY[d.queue]);
     RETURN ids;
 END $$;

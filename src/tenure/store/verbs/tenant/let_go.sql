@@ -23,7 +23,7 @@ BEGIN
     PERFORM FROM tenant.slot AS s WHERE s.job_id = ANY (done) ORDER BY s.pool, s.name FOR UPDATE;
     UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.job_id = ANY (done);
     IF FOUND THEN
-        PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
+        PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
     END IF;
     RETURN woken;
 END $$;

@@ -57,6 +57,9 @@ BEGIN
         EXIT WHEN seen < n;
     END LOOP;
 
+    IF NOT dry_run THEN
+        PERFORM tenant.forget_holds();
+    END IF;
     IF pending_after IS NOT NULL THEN
         stale := tenant.stale(pending_after, ids, n);
         IF NOT dry_run THEN

@@ -18,6 +18,6 @@ BEGIN
     END IF;
     UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.pool = release_slot.pool AND s.name = release_slot.slot;
     PERFORM tenant.note(tenure.actor(by), via, 'release', 'pool', pool, reason, to_jsonb(was), NULL);
-    PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE release_slot.pool = ANY (l.pools)));
+    PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE release_slot.pool = ANY (l.pools)));
     RETURN tenant.pools(pool) -> 0;
 END $$;

@@ -39,5 +39,6 @@ BEGIN
     PERFORM tenant.note(actor, via, 'set', 'policy', written.name, NULL,
         CASE WHEN before.name IS NOT NULL THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
         jsonb_build_object('spec', written.spec, 'enabled', written.enabled));
+    PERFORM nextval('tenant.turn');  -- workers look after it
     RETURN to_json(written);
 END $$;

@@ -41,6 +41,9 @@ BEGIN
         END LOOP;
     END IF;
     got := cardinality(claimed);
+    IF got > 0 THEN
+        INSERT INTO tenure.hold (worker_id, tenant) VALUES (worker, '{tenant}') ON CONFLICT DO NOTHING;
+    END IF;
     answer := tenant.claimed(claimed, draw, floors,
         ours.id IS NOT NULL OR EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
 END $$;

@@ -11,7 +11,7 @@ BEGIN
     FROM jsonb_to_recordset(reports) AS r(job bigint, give jsonb)
     WHERE s.job_id = r.job AND r.give ? s.pool;
     IF FOUND THEN
-        PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
+        PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
     END IF;
     FOR wish IN
         SELECT r.job, p.pool FROM jsonb_to_recordset(reports) AS r(job bigint, take jsonb)

@@ -17,6 +17,6 @@ BEGIN
     INSERT INTO tenant.wake (target) SELECT unpause.name WHERE unpause.subject = 'target';
     PERFORM tenant.note(tenure.actor(by), via, 'unpause', unpause.subject, unpause.name, unpause.reason,
         to_jsonb(was), '{"paused": false}');
-    PERFORM tenure.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l));
+    PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l));
     RETURN json_build_object('unpaused', true);
 END $$;

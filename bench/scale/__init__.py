@@ -1,0 +1,1 @@
+"""What becomes of the cost as the work grows."""

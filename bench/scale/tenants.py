@@ -1,0 +1,103 @@
+"""More tenants for one worker: those in which nothing happens are to cost nothing."""
+
+import random
+import time
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
+
+import psycopg
+
+from bench import apps
+from bench.figures import console
+from bench.processes import cpu, family_cpu, postmaster
+from bench.scale.curves import Curve, points
+from bench.scale.sizes import Scale
+from bench.working import Worker, worker
+from tenure.app import Tenure
+from tenure.control.task import Task
+from tenure.domain.tenant import Tenant
+from tenure.store.migrating import Migrator
+
+_SETTLES = 0.03  # seconds
+_SPARE = 1.0  # seconds until there is another spare
+
+
+def grow_tenants(scale: Scale) -> Iterator[Curve]:
+    busy, first, of_server, of_keeper, connections = [], [], [], [], []
+    with scale.bench.server.database() as url, Tenure(url) as app:
+        task = app.task(name="entered")(apps.entered.function)
+        made = 1
+        for n in scale.tenants:
+            console.print(f"{n:,} tenants")
+            _make(url, range(made, n))
+            made = n
+            with (
+                worker(scale.bench, url, "--all-tenants") as at_work,
+                psycopg.connect(url, autocommit=True) as connection,
+            ):
+                at_work.warm_up(app.store)
+                time.sleep(scale.settles)
+                idle = _idle(scale, at_work, connection)
+                of_server.append((n, idle[0]))
+                of_keeper.append((n, idle[1]))
+                connections.append((n, _connections(connection)))
+                busy.append((n, median(_pick_up(task) for _ in range(scale.latencies))))
+                others = [_name(number) for number in random.sample(range(1, n), min(n - 1, 10))]
+                late = [_pick_up_first(task, tenant) for tenant in others]
+                first.append((n, median(late or [busy[-1][1]])))
+    yield Curve(
+        "pick-up with more tenants",
+        "tenants",
+        "ms",
+        {"of a busy one": points(busy), "of an idle one": points(first)},
+    )
+    yield Curve(
+        "CPU of an idle fleet",
+        "tenants",
+        "ms/s",
+        {"PostgreSQL": points(of_server), "keeper": points(of_keeper)},
+    )
+    yield Curve("connections of a worker", "tenants", "", {"open": points(connections)})
+
+
+def _name(number: int) -> str:
+    return f"tenant{number}"
+
+
+def _make(url: str, numbers: range) -> None:
+    migrator = Migrator(url)
+    for number in numbers:
+        migrator.migrate(Tenant(_name(number)))
+
+
+def _idle(scale: Scale, at_work: Worker, connection: psycopg.Connection) -> tuple[float, float]:
+    """Milliseconds of CPU in a second in which nothing happens."""
+    used = [partial(family_cpu, postmaster(connection)), partial(cpu, at_work.keeper)]
+    before, began = [one() for one in used], time.monotonic()
+    time.sleep(scale.idle)
+    passed = time.monotonic() - began
+    server, keeper = (one() - was for one, was in zip(used, before, strict=True))
+    return server / passed * 1e3, keeper / passed * 1e3
+
+
+def _connections(connection: psycopg.Connection) -> int:
+    [(found,)] = connection.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        " AND application_name LIKE 'tenure%'"
+    )
+    return int(found)
+
+
+def _pick_up_first(task: "Task[..., int]", tenant: str) -> float:
+    time.sleep(_SPARE)
+    return _pick_up(task, tenant)
+
+
+def _pick_up(task: "Task[..., int]", tenant: str = "default") -> float:
+    time.sleep(_SETTLES * (1 + random.random()))  # noqa: S311 - in step with nothing
+    using = task.using(tenant=tenant)
+    called = time.monotonic_ns()
+    handle = using.enqueue()
+    time.sleep(_SETTLES)
+    return (handle.result(timeout="60s") - called) / 1e6

@@ -1,0 +1,19 @@
+-- How far each of these tenants has come: a number that moves with whatever a worker should look at. Without
+-- names, those of all tenants. Only of tenants whose jobs the caller may run.
+--
+-- It moves at once, not at the commit. "open" is the first transaction that may still be under way and
+-- "next" the first that has not begun, so that who asks again can tell when all it has seen move is
+-- committed: when "open" has reached the "next" of then.
+CREATE OR REPLACE FUNCTION tenure.stirs(names text[] DEFAULT NULL) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    open CONSTANT xid8 := pg_snapshot_xmin(pg_current_snapshot());
+    -- A snapshot does not tell: its end is the last transaction that is over, and others began since.
+    next CONSTANT bigint := open::text::bigint + age(open::xid);
+BEGIN
+    RETURN json_build_object('open', open::text::bigint, 'next', next, 'tenants', (
+        SELECT coalesce(json_object_agg(t.name, coalesce(pg_sequence_last_value(s.turn), 0)), '{}')
+        FROM tenure.tenant AS t CROSS JOIN LATERAL to_regclass(quote_ident(t.schema) || '.turn') AS s(turn)
+        WHERE (names IS NULL OR t.name = ANY (names)) AND s.turn IS NOT NULL
+          AND has_function_privilege(session_user, format('%I.promote(integer)', t.schema), 'EXECUTE')));
+END $$;

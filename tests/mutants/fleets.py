@@ -1,0 +1,82 @@
+"""One fleet for many tenants: who has moved, whom a notice is for, where the dead held jobs."""
+
+from tests.mutants.mutant import Mutant, mutant
+
+_MAY_RUN = (
+    "AND has_function_privilege(session_user, format('%I.promote(integer)', t.schema), 'EXECUTE')"
+)
+
+FLEETS: tuple[Mutant, ...] = (
+    mutant(
+        "a worker sees tenants that are none of its business",
+        "control/stirs",
+        _MAY_RUN,
+        "",
+        "fleets::test_a_worker_is_told_of_tenants_whose_jobs_it_may_run",
+    ),
+    mutant(
+        "a sweep tells of tenants that are none of the worker's business",
+        "control/sweep",
+        _MAY_RUN,
+        "",
+        "fleets::test_a_worker_is_told_of_tenants_whose_jobs_it_may_run",
+    ),
+    mutant(
+        "the end of a snapshot is taken for the next transaction",
+        "control/stirs",
+        "open::text::bigint + age(open::xid)",
+        "pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
+        "fleets::test_a_tenant_has_moved_before_it_is_seen_why",
+    ),
+    mutant(
+        "the living are swept",
+        "control/sweep",
+        "(w.id IS NULL OR w.dead_at IS NOT NULL)",
+        "true",
+        "fleets::test_a_sweep_says_where_the_dead_held_jobs",
+    ),
+    mutant(
+        "a worker that nobody knows is not missed",
+        "control/sweep",
+        "(w.id IS NULL OR w.dead_at IS NOT NULL)",
+        "w.dead_at IS NOT NULL",
+        "fleets::test_a_worker_that_nobody_knows_is_missed_too",
+    ),
+    mutant(
+        "where a worker has claimed is not on record",
+        "tenant/take",
+        "IF got > 0 THEN",
+        "IF false THEN",
+        "fleets::test_a_sweep_says_where_the_dead_held_jobs",
+    ),
+    mutant(
+        "a tenant is forgotten before all is taken back",
+        "tenant/forget_holds",
+        "AND (SELECT true FROM tenant.job AS j"
+        " WHERE j.worker_id = h.worker_id AND j.state = 'running' LIMIT 1) IS NULL",
+        "",
+        "fleets::test_a_sweep_says_so_until_all_are_taken_back",
+    ),
+    mutant(
+        "a recovery forgets where the living have claimed",
+        "tenant/forget_holds",
+        "AND (SELECT true FROM tenure.worker AS w"
+        " WHERE w.id = h.worker_id AND w.dead_at IS NULL) IS NULL",
+        "",
+        "fleets::test_a_recovery_does_not_forget_the_living",
+    ),
+    mutant(
+        "a notice goes to workers of other tenants",
+        "control/notify_workers",
+        "AND (w.tenants IS NULL OR notify_workers.tenant = ANY (w.tenants))",
+        "",
+        "fleets::test_a_notice_is_for_workers_that_serve_its_tenant",
+    ),
+    mutant(
+        "a notice is not counted",
+        "tenant/notify_idle",
+        "PERFORM nextval('tenant.turn');",
+        "",
+        "fleets::test_a_job_that_is_given_back_moves_its_tenant",
+    ),
+)

@@ -1,0 +1,171 @@
+"""Whom a worker serves next: who has moved, who is in turn, and who may have how much room."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+from tenure.errors import NotFound
+from tenure.runtime.keeper.desks import Desks, ExchangeDesks
+from tenure.runtime.keeper.exchange import Exchange
+from tenure.runtime.keeper.services import Chore
+from tenure.runtime.keeper.stirs import Stirs, Turns
+from tenure.store.line import Line
+from tenure.store.results import Stirring
+from tenure.store.store import AsyncStore
+
+
+def heard(stirs: Stirs, number: int, open: int, next: int) -> bool:  # noqa: A002
+    return stirs.heard(Stirring(open, next, {"acme": number})) == ["acme"]
+
+
+def test_who_has_moved_is_looked_at_until_nothing_can_follow() -> None:
+    stirs = Stirs(cast(Any, SimpleNamespace(exchanges={})))
+    assert heard(stirs, 1, 10, 10), "nobody has looked yet"
+    assert heard(stirs, 1, 10, 12), "what moved it may not even be a transaction yet"
+    assert heard(stirs, 1, 11, 15), "transaction 11 is under way"
+    assert heard(stirs, 1, 12, 15), "by now all is committed: a last look"
+    assert not heard(stirs, 1, 13, 15)
+    assert not heard(stirs, 1, 15, 15)
+    assert heard(stirs, 2, 15, 15)
+    assert heard(stirs, 2, 15, 15)
+    assert heard(stirs, 3, 15, 15), "it has moved meanwhile: all begins anew"
+    assert heard(stirs, 3, 15, 16)
+    assert heard(stirs, 3, 16, 16)
+    assert not heard(stirs, 3, 16, 16)
+
+
+def test_everybody_has_a_turn_before_anybody_comes_again() -> None:
+    everybody = dict.fromkeys("abc")
+    turns = Turns(everybody)
+    assert turns.next() + turns.next() + turns.next() == ["a", "b", "c"]
+    assert turns.next(2) == ["a", "b"]
+    everybody["d"] = None
+    del everybody["c"]
+    assert turns.next(2) == ["a", "b"]
+    assert turns.next(9) == ["d", "a", "b"]
+    everybody.clear()
+    assert turns.next() == []
+
+
+class Visits(Chore):
+    """Notes where it was, and comes again where it is told to."""
+
+    def __init__(self, keeper: Any) -> None:
+        super().__init__(keeper)
+        self.visited: list[str] = []
+        self.again: set[str] = set()
+
+    async def visit(self, store: AsyncStore) -> bool:
+        self.visited.append(store.tenant.name)
+        if store.tenant.name == "broken":
+            raise NotFound("there is no such tenant")
+        return store.tenant.name in self.again
+
+    def rounds(self, n: int = 1) -> list[list[str]]:
+        """Where it was in each; one is visited in turn, whatever happened."""
+        found = []
+        for _ in range(n):
+            asyncio.run(self.run_once())
+            found.append(sorted(self.visited))
+            self.visited.clear()
+        return found
+
+
+def test_a_chore_visits_those_who_have_moved_and_one_in_turn() -> None:
+    names = ("a", "b", "broken", "c")
+    stirs = SimpleNamespace(moves=dict.fromkeys(names, 1))
+    chore = Visits(
+        SimpleNamespace(
+            exchanges=dict.fromkeys(names),
+            stirs=stirs,
+            store=lambda name: SimpleNamespace(tenant=SimpleNamespace(name=name)),
+        )
+    )
+    assert chore.rounds() == [["a", "b", "broken", "c"]]
+    # Who could not be visited is tried again, and holds up nobody.
+    assert chore.rounds(3) == [["b", "broken"], ["broken"], ["broken", "c"]]
+    del stirs.moves["broken"]
+    stirs.moves["b"] += 1
+    chore.again.add("c")
+    assert chore.rounds(2) == [["a", "b"], ["b"]]
+    assert chore.rounds(3) == [["broken"], ["c"], ["a", "c"]]
+
+
+class Tenant:
+    """Has something to do, so often."""
+
+    def __init__(self, name: str, times: int, served: list[str]) -> None:
+        self.name, self.times, self.served = name, times, served
+
+    @property
+    def has_something_to_do(self) -> bool:
+        return self.times > 0
+
+    async def run_once(self, _line: Line) -> None:
+        self.times -= 1
+        self.served.append(self.name)
+        await asyncio.sleep(0)
+
+
+def test_tenants_are_served_in_turn_and_who_is_waited_for_first() -> None:
+    async def main() -> list[str]:
+        desks: Desks[Tenant] = Desks()
+        served: list[str] = []
+        a, b, c = (Tenant(name, times, served) for name, times in (("a", 3), ("b", 2), ("c", 1)))
+        desks.line_up(a)
+        desks.line_up(b)
+        desks.line_up(c, first=True)
+        desk = asyncio.create_task(desks.serve(cast(Any, None)))
+        await asyncio.sleep(0.01)
+        a.times = 1
+        desks.line_up(a)
+        await asyncio.sleep(0.01)
+        desk.cancel()
+        return served
+
+    assert asyncio.run(main()) == ["c", "a", "b", "a", "b", "a", "a"]
+
+
+class Hungry:
+    """An exchange that would claim all it can, once."""
+
+    waits_for_room = True
+
+    def __init__(self, desks: ExchangeDesks, room: list[int]) -> None:
+        self.desks, self.room, self.claims = desks, room, list[int]()
+        self.hungry = True
+
+    def has_appetite_for(self, _kind: str) -> bool:
+        return self.hungry and self.room[0] > 0
+
+    @property
+    def has_something_to_do(self) -> bool:
+        return self.has_appetite_for("async")
+
+    async def run_once(self, _line: Line) -> None:
+        n = self.desks.share(cast(Exchange, self), "async", self.room[0])
+        self.hungry = False
+        self.room[0] -= n
+        self.claims.append(n)
+
+
+def test_what_room_there_is_is_divided_among_those_who_would_have_it() -> None:
+    async def main() -> None:
+        desks = ExchangeDesks()
+        room = [10]
+        tenants = [Hungry(desks, room) for _ in range(3)]
+        for tenant in tenants:
+            desks.line_up(cast(Exchange, tenant))
+        desk = asyncio.create_task(desks.serve(cast(Any, None)))
+        await asyncio.sleep(0.01)
+        assert [tenant.claims for tenant in tenants] == [[4], [3], [3]]
+        for tenant in tenants:
+            tenant.hungry = True
+        for _ in tenants:
+            room[0] += 1
+            desks.there_is_room()
+            await asyncio.sleep(0.01)
+        assert [tenant.claims for tenant in tenants] == [[4, 1], [3, 1], [3, 1]]
+        desk.cancel()
+
+    asyncio.run(main())

@@ -1,0 +1,232 @@
+"""One fleet for many tenants: who has moved, whom a notice is for, and where the dead held jobs."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import State
+from tenure.domain.tenant import Tenant
+from tenure.store import schema
+from tenure.store.store import Store
+from tests.conftest import Connect
+from tests.factories import Worker, make_job, make_job_in, make_jobs, make_worker, promote
+from tests.store.roles import Roles
+
+ACME = Tenant("acme")
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def acme(database: str, sql: psycopg.Connection) -> Iterator[Store]:
+    schema.migrate(sql, ACME)
+    with Store(database, ACME) as store:
+        yield store
+
+
+@pytest.fixture
+def roles(store: Store, sql: psycopg.Connection, database: str) -> Iterator[Roles]:
+    made = Roles(store, sql, database)
+    yield made
+    made.drop()
+
+
+def number(store: Store, tenant: Tenant = ACME) -> int:
+    return store.stirs([tenant.name]).tenants[tenant.name]
+
+
+def paused_queue(store: Store) -> None:
+    store.pause("queue", "default")
+
+
+def two_for_one_target(store: Store) -> None:
+    store.enqueue([NewJob(task="work", target="site")] * 2)
+
+
+# What makes a worker look, and what has to be there before.
+STIRRING: dict[str, tuple[Callable[[Store], object], Callable[[Store], object]]] = {
+    "a job": (lambda _: None, make_job),
+    "many jobs": (lambda _: None, lambda s: s.enqueue_many(NewJob(task="work"), [{}])),
+    "a job for later": (lambda _: None, lambda s: make_job(s, delay=HOUR)),
+    "a job for its target": (lambda _: None, lambda s: make_job(s, target="site")),
+    "a whole job": (
+        lambda _: None,
+        lambda s: s.enqueue([NewJob(key="all"), NewJob(key="a", task="work", parent="all")]),
+    ),
+    "a resumed job": (lambda s: make_job_in(s, State.PAUSED), lambda s: s.resume(1)),
+    "a job that is run again": (lambda s: make_job_in(s, State.COMPLETED), lambda s: s.rerun(1)),
+    "a queue that is open again": (paused_queue, lambda s: s.unpause("queue", "default")),
+    "a stop of who was first": (two_for_one_target, lambda s: s.stop(1)),
+    "a policy": (
+        lambda _: None,
+        lambda s: s.set_policy("old", {"when": {"running": "1h"}}),
+    ),
+    "a bulk stop": (make_job, lambda s: s.bulk_stop({"queue": "default"}, reason="enough")),
+}
+
+
+@pytest.mark.parametrize("what", STIRRING)
+def test_whatever_a_worker_should_look_at_moves_its_tenant(
+    what: str, store: Store, acme: Store
+) -> None:
+    prepare, act = STIRRING[what]
+    prepare(acme)
+    promote(acme)
+    before, elsewhere = number(store), number(store, Tenant("default"))
+    act(acme)
+    assert number(store) > before
+    assert number(store, Tenant("default")) == elsewhere
+
+
+def test_a_job_that_is_given_back_moves_its_tenant(store: Store, acme: Store) -> None:
+    make_job(acme)
+    worker = make_worker(acme)
+    job = worker.claim_one()
+    before = number(store)
+    worker.release(job)
+    assert number(store) > before
+
+
+def test_looking_moves_nobody(store: Store, acme: Store) -> None:
+    make_job(acme)
+    worker = make_worker(acme)
+    before = number(store)
+    acme.exchange(worker.id, promoting=True)
+    acme.list_jobs()
+    assert number(store) == before
+
+
+def test_a_tenant_has_moved_before_it_is_seen_why(
+    store: Store, acme: Store, connect: Connect
+) -> None:
+    before = store.stirs(["acme"])
+    with connect() as writer, writer.transaction():
+        writer.execute('SELECT tenure_acme.enqueue(\'{"task": "work"}\')')
+        moved = store.stirs(["acme"])
+        assert moved.tenants["acme"] > before.tenants["acme"]
+        assert store.stirs(["acme"]).open < moved.next, "it is under way"
+    after = store.stirs(["acme"])
+    assert after.tenants == moved.tenants
+    assert after.open >= moved.next, "all that was under way then is over"
+
+
+def test_without_names_everybody_is_told_of(store: Store, acme: Store) -> None:
+    assert set(store.stirs().tenants) == {"default", "acme"}
+    assert set(store.stirs(["acme", "nobody"]).tenants) == {"acme"}
+
+
+def test_a_worker_is_told_of_tenants_whose_jobs_it_may_run(
+    store: Store, acme: Store, sql: psycopg.Connection, database: str, roles: Roles
+) -> None:
+    others = Roles(acme, sql, database)
+    _, ours = roles.make("worker")
+    try:
+        _, theirs = others.make("worker")
+        assert set(ours.stirs().tenants) == {"default"}
+        assert set(theirs.stirs().tenants) == {"acme"}
+        holder = leave_something(acme)
+        make_job(store)
+        assert ours.sweep().tenants == ()
+        assert theirs.sweep().tenants == ("acme",)
+        assert holder
+    finally:
+        others.drop()
+
+
+def leave_something(store: Store) -> Worker:
+    """A worker that is gone, and held a job."""
+    make_job(store)
+    worker = make_worker(store)
+    worker.claim_one()
+    store.leave(worker.id)
+    return worker
+
+
+def test_a_sweep_says_where_the_dead_held_jobs(store: Store, acme: Store) -> None:
+    living = make_worker(store)
+    make_job(store)
+    living.claim_one()
+    assert store.sweep().tenants == ()
+    leave_something(acme)
+    assert store.sweep().tenants == ("acme",)
+    acme.recover()
+    assert store.sweep().tenants == ()
+    assert [job.state for job in acme.list_jobs()] == [State.PENDING]
+
+
+def test_a_sweep_says_so_until_all_are_taken_back(
+    store: Store, acme: Store, sql: psycopg.Connection, connect: Connect
+) -> None:
+    leave_something(acme)
+    with connect() as other, other.transaction():
+        other.execute("SELECT FROM tenure_acme.job FOR UPDATE")
+        assert acme.recover().busy
+        assert store.sweep().tenants == ("acme",)
+    acme.recover()
+    assert store.sweep().tenants == ()
+
+
+def test_a_sweep_declares_the_late_dead(store: Store, acme: Store, sql: psycopg.Connection) -> None:
+    make_job(acme)
+    late = make_worker(store)
+    acme.claim(late.id, 1)
+    store.sweep()
+    sql.execute("UPDATE tenure.worker SET expires_at = clock_timestamp() - interval '1 second'")
+    found = store.sweep()
+    assert [dead.worker_id for dead in found.dead] == [late.id]
+    assert found.tenants == ("acme",)
+
+
+def test_a_worker_that_nobody_knows_is_missed_too(
+    store: Store, acme: Store, sql: psycopg.Connection
+) -> None:
+    worker = leave_something(acme)
+    sql.execute("DELETE FROM tenure.worker WHERE id = %s", (worker.id,))
+    assert store.sweep().tenants == ("acme",)
+
+
+def test_a_notice_is_for_workers_that_serve_its_tenant(
+    store: Store, acme: Store, connect: Connect
+) -> None:
+    """However many others are idle: only a few are told."""
+    others = [make_worker(store, tenants=["default"]) for _ in range(20)]
+    ours = make_worker(store, tenants=["acme"])
+    anybody = make_worker(store)
+    for worker in (*others, ours, anybody):
+        store.exchange(worker.id, hungry=True)
+    with connect() as listener:
+        listener.autocommit = True
+        for worker in (*others, ours, anybody):
+            listener.execute(f'LISTEN "tenure_{worker.id}"'.encode())
+        make_job(acme)
+        heard = {note.channel: note.payload for note in listener.notifies(timeout=5, stop_after=2)}
+        more = list(listener.notifies(timeout=0))
+    assert heard == {f"tenure_{one.id}": "jobs acme" for one in (ours, anybody)}
+    assert more == []
+
+
+def test_wakes_of_before_keep_their_place(store: Store, sql: psycopg.Connection) -> None:
+    """They draw from the counter of turns, which may be behind them when it is introduced."""
+    jobs = make_jobs(
+        store, [NewJob(key="first", task="work"), NewJob(key="then", task="work", after=("first",))]
+    )
+    assert jobs
+    taken = sql.execute("SELECT last_value FROM tenure.turn").fetchone()
+    sql.execute("INSERT INTO tenure.wake (job_id) VALUES (1)")
+    [(drawn,)] = sql.execute("SELECT id FROM tenure.wake").fetchall()
+    assert taken
+    assert drawn > taken[0]
+
+
+def test_a_recovery_does_not_forget_the_living(store: Store, acme: Store) -> None:
+    """It holds nothing just now, and will again."""
+    make_job(acme)
+    worker = make_worker(acme)
+    worker.finish(worker.claim_one())
+    acme.recover()
+    make_job(acme)
+    worker.claim_one()
+    store.leave(worker.id)
+    assert store.sweep().tenants == ("acme",)
