@@ -109,6 +109,24 @@ def test_a_job_whose_time_comes_while_the_worker_is_busy_does_not_wait_for_a_pau
         assert afterwards is None or began < afterwards
 
 
+def test_no_job_waits_for_a_poll_as_long_as_notices_are_heard(
+    app: Tenure, store: Store, database: str, tmp_path: Path
+) -> None:
+    seldom = {"TENURE_POLL": "1h", "TENURE_PROMOTE_EVERY": "1h"}
+    with running_worker(database, tmp_path, app=PLACE, settings=seldom):
+        assert serving.quick.enqueue().result(timeout="45s") == "done"
+        for _ in range(2):
+            serial = serving.quick.using(target="site").enqueue()
+            assert serial.result(timeout="45s") == "done"
+        first = serving.naps.enqueue()
+        then = serving.quick.using(after=first).enqueue()
+        assert then.result(timeout="45s") == "done"
+        later = serving.quick.using(delay="1s").enqueue()
+        assert later.result(timeout="45s") == "done"
+        line = [serving.quick.using(target="site").enqueue() for _ in range(3)]
+        assert [job.result(timeout="45s") for job in line] == ["done"] * 3
+
+
 def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
     store: Store, database: str, tmp_path: Path
 ) -> None:

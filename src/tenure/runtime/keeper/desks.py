@@ -47,6 +47,7 @@ class Desks(Generic[C]):
         while True:
             client = await self._next()
             await client.run_once(line)
+            self.line_up(client)  # what it heard may have given it something to do
 
     async def _next(self) -> C:
         while True:

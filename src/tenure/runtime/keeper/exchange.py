@@ -64,6 +64,7 @@ class Exchange:
         self._appetites: dict[Kind, Appetite] = {}
         self._promote = True
         self._promote_at = 0.0  # when to promote even if there is enough to do
+        self._expecting = False  # there was a notice, and nothing was claimed since
         self._promote_every = keeper.settings.promote_every.total_seconds()
         self._in_flight = 0
         self._uncertain = False  # a call was lost; what it claimed is unknown
@@ -86,11 +87,16 @@ class Exchange:
         if any(ending.outcome == "released" for ending in endings):
             self._look_everywhere()
 
-    def wake(self, *, first: bool = False) -> None:
-        """There may be something to claim; first, where it is known to be so."""
+    def wake(self) -> None:
+        """There may be something to claim."""
         for appetite in self._appetites.values():
             appetite.curious = True
-        self._line_up(first=first)
+        self._line_up()
+
+    def expect(self) -> None:
+        """There is something, somebody said; who waits for it waits for us."""
+        self._expecting = True
+        self.wake()
 
     def look(self) -> None:
         """Whatever there may be to do that nobody was told of."""
@@ -114,8 +120,8 @@ class Exchange:
             self._timer.cancel()
             self._timer = None
 
-    def _line_up(self, *, first: bool = False) -> None:
-        self._keeper.exchange_desks.line_up(self, first=first)
+    def _line_up(self) -> None:
+        self._keeper.exchange_desks.line_up(self, first=self._expecting)
 
     def _look_by(self, at: float) -> None:
         if self._timer is None or at < self._look_at:
@@ -155,7 +161,8 @@ class Exchange:
             await self._settle(line)
             return
         endings, asks = self._take(), self._asks()
-        promote = self._promote or self._loop.time() >= self._promote_at
+        due = self._loop.time() >= self._promote_at and not self._expecting
+        promote = self._promote or due
         if promote:
             self._promote = False
             self._promote_at = self._loop.time() + self._promote_every
@@ -281,6 +288,12 @@ class Exchange:
             answer.promoted.due or answer.promoted.linked or answer.promoted.targets
         ):
             self.wake()
+        if any(claim.jobs for claim in answer.claims):
+            self._expecting = False
+        elif asks and self._expecting:
+            self._expecting = False
+            if answer.promoted is None:
+                self.look()  # it may not be ready yet
         if answer.next_due is not None:
             self._look_by(self._loop.time() + answer.next_due)
         if endings:

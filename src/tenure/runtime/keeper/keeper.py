@@ -250,7 +250,7 @@ class Keeper:
         if about != "jobs":
             self.lease.look_now()
         if about == "jobs" and tenant in self.exchanges:
-            self.exchanges[tenant].wake(first=True)
+            self.exchanges[tenant].expect()
         elif about != "orders":
             self.stirs.look_now()
 
