@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import psycopg
 
+from bench.peers.crowding import CROWDS, SAMPLE
 from bench.peers.environments import Environment
 from bench.peers.listing import Peer
 from bench.peers.programs.notes import Notes
 from bench.peers.servers import Servers
 from bench.processes import pss
+from bench.scale.tables import copy_jobs
 from bench.working import ROOT
 
 _CALL = 600.0  # seconds, at most, for one call of a program
@@ -77,6 +80,19 @@ class Driver:
 
     def fill(self, n: int) -> None:
         self.call("enqueue-many", "noop", n)
+        self.servers.settle(self.peer)
+
+    def crowd(self, n: int) -> None:
+        """So many jobs that are over and as many that wait, beside those that are there."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            if self.peer.program == "tenure":
+                copy_jobs(connection, n)
+                self.fill(n)
+            elif crowd := CROWDS.get(self.peer.program):
+                self.fill(SAMPLE)
+                crowd.copy(connection, n)
+            else:
+                raise Failed("not tried: where it keeps its jobs is not known")
         self.servers.settle(self.peer)
 
     @contextmanager

@@ -7,8 +7,9 @@ from statistics import median
 
 import msgspec
 
+from bench.peers.crowding import SAMPLE
 from bench.peers.driving import Driver, Failed
-from bench.peers.listing import Kind
+from bench.peers.listing import Kind, Server
 from bench.peers.programs.notes import now
 from bench.quantiles import quantile
 
@@ -24,6 +25,7 @@ _STOPS: Mapping[Kind, str] = {
 }
 _IDLE, _NAPPING = "memory, idle", "memory, 1,000 sleeping"
 _RECOVERY = "recovery after kill -9"
+_CROWDED = "drain beside a million finished and a million waiting"
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,22 @@ class Amounts:
     stopped: int = 5
     patience: float = 10.0  # seconds for a stop
     recovery: float = 60.0  # seconds to wait for
+    crowd: int = 1_000_000
+    crowded: float = 10.0  # seconds
     naps: int = 1_000
 
 
 QUICK = Amounts(
-    rounds=1, singly=100, many=1_000, share=0.1, picked_up=10, stopped=2, patience=5, recovery=30
+    rounds=1,
+    singly=100,
+    many=1_000,
+    share=0.1,
+    picked_up=10,
+    stopped=2,
+    patience=5,
+    recovery=30,
+    crowd=20_000,
+    crowded=3,
 )
 
 
@@ -85,6 +98,25 @@ def _drained(driver: Driver, amounts: Amounts, workers: int) -> float:
     if ended is None:
         raise Failed(f"not drained within {_DRAIN:g} s")
     return (n - before) / (ended - began)
+
+
+def drain_a_crowd(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    """For some seconds, with a million that are over and a million that wait."""
+    if driver.peer.server is not Server.POSTGRESQL:
+        yield Figure(_CROWDED, None, "keeps them in memory")
+        return
+    driver.fill(SAMPLE)
+    watching = driver.launch("drained", SAMPLE, _DRAIN)
+    with driver.workers():
+        driver.finish(watching)
+    driver.crowd(amounts.crowd)
+    driver.notes.forget()
+    with driver.workers():
+        driver.until(driver.notes.counted, "a first job ran", _DRAIN)
+        before, began = sum(driver.notes.counted().values()), now()
+        time.sleep(amounts.crowded)
+        ran = sum(driver.notes.counted().values()) - before
+        yield Figure(_CROWDED, ran / (now() - began))
 
 
 def pick_up(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
@@ -170,6 +202,7 @@ WORKS: Mapping[str, Work] = {
     "many": Work(enqueue_many, (Line(_MANY, "jobs/s", more_is_better=True),)),
     "drain": Work(drain, (Line(_DRAIN_BY_ONE, "jobs/s", more_is_better=True),)),
     "drain-by-two": Work(drain_by_two, (Line(_DRAIN_BY_TWO, "jobs/s", more_is_better=True),)),
+    "crowd": Work(drain_a_crowd, (Line(_CROWDED, "jobs/s", more_is_better=True),), once=True),
     "pick-up": Work(pick_up, (Line(_PICK_UP, "ms"), Line(_PICK_UP_LATE, "ms"))),
     "stop": Work(stop, tuple(Line(line, "ms") for line in _STOPS.values())),
     "memory": Work(weigh, (Line(_IDLE, "MB"), Line(_NAPPING, "MB"))),

@@ -35,7 +35,7 @@ def grow_tables(scale: Scale) -> Iterator[Curve]:
         drain(VerbLoop(connection))
         for n in scale.finished:
             console.print(f"{n:,} finished jobs")
-            _grow(connection, n)
+            copy_jobs(connection, n)
             settle(connection)
             sizes.append((n, _bytes(connection) / n))
             enqueued.append((n, _milliseconds(scale, lambda: store.enqueue(NewJob(task="noop")))))
@@ -57,8 +57,8 @@ def grow_tables(scale: Scale) -> Iterator[Curve]:
     yield Curve("disk for a finished job", "jobs in the table", "bytes", {"all": points(sizes)})
 
 
-def _grow(connection: psycopg.Connection, n: int) -> None:
-    """Copies of the jobs there are, with ids of their own, as if they had ended at other times."""
+def copy_jobs(connection: psycopg.Connection, n: int) -> None:
+    """Until there are n: copies of those there are, as if they had ended at other times."""
     while (there := _count(connection)) < n:
         more = min(there, n - there)
         for table in _TABLES:

@@ -150,12 +150,13 @@ def test_two_hundred_watchers_of_one_job_cost_one_query(
         async with watched(database) as (watching, ada):
             readers = [Reader(watching.job(ada, job), status) for _ in range(200)]
             await asyncio.gather(*(reader.has("queued") for reader in readers))
-            # The second look is that of the listener, which may have missed something.
-            await soon(lambda: asked.count("show") == 2, "the listener is there")
             store.stop(job)
             await asyncio.gather(*(reader.task for reader in readers))
             assert {tuple(reader.seen) for reader in readers} == {("queued", "cancelled")}
-            assert asked == ["show"] * 3
+            # One for what there was, one for what there is; and one that is the listener's, which
+            # may have missed something before it could hear.
+            assert set(asked) == {"show"}
+            assert len(asked) <= 3
 
     run(story())
 

@@ -172,7 +172,7 @@ async def test_a_late_refusal_is_not_about_the_next_attempt(scene: Scene) -> Non
 @in_a_keeper
 async def test_a_job_that_is_anothers_by_now_does_not_start(scene: Scene) -> None:
     run = scene.start(claimed())  # there is no runner yet
-    scene.keeper.drop(run)
+    scene.keeper.drop(run, "it is another worker's by now")
     runner = scene.runner()
     scene.crew._distribute()
     assert runner.runs == {}

@@ -51,6 +51,19 @@ def test_a_tenant_that_comes_later_is_served_too_and_one_that_goes_is_not_missed
         assert worker.drain() == 0
 
 
+def test_jobs_of_a_tenant_that_is_dropped_are_killed_and_nobody_waits_for_them(
+    app: Tenure, store: Store, database: str, tmp_path: Path
+) -> None:
+    make_tenants(database, "acme")
+    with running_worker(database, tmp_path, "--all-tenants", app=PLACE, settings=DEAF) as worker:
+        job = serving.waits.using(tenant="acme").enqueue()
+        eventually(lambda: job.status() == Status.RUNNING)
+        Migrator(database).drop(Tenant("acme"), force=True)
+        worker.says("is killed: its tenant was dropped")
+        assert serving.quick.enqueue().result(timeout="45s") == "done"
+        assert worker.drain() == 0
+
+
 def test_more_tenants_take_no_more_connections(
     app: Tenure, sql: psycopg.Connection, database: str, tmp_path: Path
 ) -> None:

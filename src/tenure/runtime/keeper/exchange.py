@@ -73,6 +73,7 @@ class Exchange:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None  # to look even if nothing was heard
         self._look_at = 0.0  # when it is set
+        self._is_closed = False
 
     def serve(self, crew: Crew, tasks: Sequence[str]) -> None:
         self._appetites[crew.kind] = Appetite(crew, tasks)
@@ -115,19 +116,23 @@ class Exchange:
         self._line_up()
 
     def close(self) -> None:
-        """Its tenant is gone."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        """Its tenant is gone: there is nobody to talk about."""
+        self._is_closed = True
+        self._forget_timer()
 
     def _line_up(self) -> None:
         self._keeper.exchange_desks.line_up(self, first=self._expecting)
 
     def _look_by(self, at: float) -> None:
         if self._timer is None or at < self._look_at:
-            self.close()
+            self._forget_timer()
             self._look_at = at
             self._timer = self._loop.call_at(at, self._look_now)
+
+    def _forget_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _look_now(self) -> None:
         self._timer = None
@@ -140,7 +145,9 @@ class Exchange:
 
     @property
     def has_something_to_do(self) -> bool:
-        return self._loop.time() >= self._rests_until and (
+        if self._is_closed or self._loop.time() < self._rests_until:
+            return False
+        return (
             self._uncertain
             or bool(self._outbox)
             or self._promote
@@ -149,7 +156,7 @@ class Exchange:
 
     @property
     def waits_for_room(self) -> bool:
-        return any(appetite.hungry for appetite in self._appetites.values())
+        return not self._is_closed and any(appetite.hungry for appetite in self._appetites.values())
 
     def has_appetite_for(self, kind: Kind) -> bool:
         """Whether it would claim such jobs now."""

@@ -114,12 +114,14 @@ class Keeper:
         for name in tenants:
             if name not in self.exchanges:
                 self._admit(name)
-        gone = [name for name in self.exchanges if name not in tenants]
-        for name in gone:
-            if not any(run.tenant == name for run in self.runs):
-                self.exchanges.pop(name).close()
-                self.reports.pop(name)
-                self.staff.forget(name)
+        gone = {name for name in self.exchanges if name not in tenants}
+        for run in self.runs:
+            if run.tenant in gone and not run.lost:
+                self.drop(run, "its tenant was dropped")
+        for name in gone - {run.tenant for run in self.runs}:
+            self.exchanges.pop(name).close()
+            self.reports.pop(name)
+            self.staff.forget(name)
 
     def _admit(self, name: str) -> None:
         self.exchanges[name] = Exchange(self, Tenant(name))
@@ -182,16 +184,16 @@ class Keeper:
         gone = {(holding.tenant, holding.job, holding.token) for holding in lost}
         for run in self.runs:
             if (run.tenant, run.job.id, run.job.token) in gone:
-                self.drop(run)
+                self.drop(run, "it is another worker's by now")
         if self.guard.is_frozen:
             thawed = await self.guard.thaw()
             _log.warning("the database is back; jobs %s", "go on" if thawed else "stay frozen")
         for exchange in self.exchanges.values():
             exchange.wake()
 
-    def drop(self, run: Run) -> None:
+    def drop(self, run: Run, why: str) -> None:
         """It is not ours any more: kill it, and say nothing about it."""
-        _log.warning("%s is another worker's by now: killed", run, extra=run.about)
+        _log.warning("%s is killed: %s", run, why, extra=run.about)
         run.lost = True
         if run.runner is None:
             self.runs.withdraw(run)
