@@ -26,6 +26,6 @@ def _windows(run: Run, scale: Scale) -> list[tuple[float, float]]:
     found, since, before = [], 0.0, 0
     for second, done in run.marks:
         if second - since >= scale.window:
-            found.append((second, (done - before) / (second - since)))
+            found.append((round(second), (done - before) / (second - since)))
             since, before = second, done
     return found

@@ -24,7 +24,7 @@ _SPARE = 1.0  # seconds until there is another spare
 
 
 def grow_tenants(scale: Scale) -> Iterator[Curve]:
-    busy, first, of_server, of_keeper, connections = [], [], [], [], []
+    busy, first, of_server, of_keeper = [], [], [], []
     with scale.bench.server.database() as url, Tenure(url) as app:
         task = app.task(name="entered")(apps.entered.function)
         made = 1
@@ -41,7 +41,6 @@ def grow_tenants(scale: Scale) -> Iterator[Curve]:
                 idle = _idle(scale, at_work, connection)
                 of_server.append((n, idle[0]))
                 of_keeper.append((n, idle[1]))
-                connections.append((n, _connections(connection)))
                 busy.append((n, median(_pick_up(task) for _ in range(scale.latencies))))
                 others = [_name(number) for number in random.sample(range(1, n), min(n - 1, 10))]
                 late = [_pick_up_first(task, tenant) for tenant in others]
@@ -58,7 +57,6 @@ def grow_tenants(scale: Scale) -> Iterator[Curve]:
         "ms/s",
         {"PostgreSQL": points(of_server), "keeper": points(of_keeper)},
     )
-    yield Curve("connections of a worker", "tenants", "", {"open": points(connections)})
 
 
 def _name(number: int) -> str:
@@ -79,14 +77,6 @@ def _idle(scale: Scale, at_work: Worker, connection: psycopg.Connection) -> tupl
     passed = time.monotonic() - began
     server, keeper = (one() - was for one, was in zip(used, before, strict=True))
     return server / passed * 1e3, keeper / passed * 1e3
-
-
-def _connections(connection: psycopg.Connection) -> int:
-    [(found,)] = connection.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        " AND application_name LIKE 'tenure%'"
-    )
-    return int(found)
 
 
 def _pick_up_first(task: "Task[..., int]", tenant: str) -> float:
