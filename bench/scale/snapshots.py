@@ -23,7 +23,8 @@ def pin_a_snapshot(scale: Scale) -> Iterator[Curve]:
 
 def _windows(run: Run, scale: Scale) -> list[tuple[float, float]]:
     """Jobs per second in each window of time."""
-    found, since, before = [], 0.0, 0
+    found: list[tuple[float, float]] = []
+    since, before = 0.0, 0
     for second, done in run.marks:
         if second - since >= scale.window:
             found.append((round(second), (done - before) / (second - since)))

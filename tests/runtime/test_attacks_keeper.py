@@ -64,6 +64,9 @@ class FakeStaff:
     def remove_files(self, _runs: object) -> None:
         return
 
+    def forget(self, _tenant: str) -> None:
+        return
+
 
 class FakeLine:
     """Answers reports, when the test wants it to."""
@@ -211,6 +214,21 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
             await asyncio.sleep(0.01)
     assert told == ["crash"] * 3
     assert scene.crew.free == 2
+
+
+@in_a_keeper
+async def test_nobody_waits_for_what_a_dropped_tenant_will_not_record(scene: Scene) -> None:
+    runner = scene.runner()
+    run = scene.start(claimed())
+    scene.keeper.runs.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
+    waits = scene.reports.flushed(run)
+    scene.keeper.runs.heard(runner, Endings((Ended(run.number, "completed", b"1"),)))
+    assert len(scene.keeper.runs) == 1, "its end waits for what it said"
+    scene.keeper.dismiss({"default"})
+    with pytest.raises(InputRefused, match="no tenant 'default' any more"):
+        await waits
+    assert (len(scene.keeper.runs), scene.keeper.exchanges, scene.crew.free) == (0, {}, 2)
+    assert scene.keeper.is_idle
 
 
 @in_a_keeper

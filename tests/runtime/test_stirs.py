@@ -107,14 +107,14 @@ class Tenant:
         await asyncio.sleep(0)
 
 
-def test_tenants_are_served_in_turn_and_who_is_waited_for_first() -> None:
+def test_tenants_are_served_in_turn_and_who_is_awaited_first() -> None:
     async def main() -> list[str]:
         desks: Desks[Tenant] = Desks()
         served: list[str] = []
         a, b, c = (Tenant(name, times, served) for name, times in (("a", 3), ("b", 2), ("c", 1)))
         desks.line_up(a)
         desks.line_up(b)
-        desks.line_up(c, first=True)
+        desks.line_up(c, awaited=True)
         desk = asyncio.create_task(desks.serve(cast(Any, None)))
         await asyncio.sleep(0.01)
         a.times = 1
@@ -124,6 +124,24 @@ def test_tenants_are_served_in_turn_and_who_is_waited_for_first() -> None:
         return served
 
     assert asyncio.run(main()) == ["c", "a", "b", "a", "b", "a", "a"]
+
+
+def test_one_that_is_always_awaited_does_not_keep_the_others_waiting() -> None:
+    async def main() -> list[str]:
+        desks: Desks[Tenant] = Desks()
+        served: list[str] = []
+        loud, a, b = (Tenant(name, 4, served) for name in ("loud", "a", "b"))
+        for tenant in (a, b):
+            desks.line_up(tenant)
+        desk = asyncio.create_task(desks.serve(cast(Any, None)))
+        while a.times or b.times:
+            loud.times = 4
+            desks.line_up(loud, awaited=True)
+            await asyncio.sleep(0)
+        desk.cancel()
+        return served
+
+    assert asyncio.run(main())[:8] == ["loud", "a", "loud", "b", "loud", "a", "loud", "b"]
 
 
 class Hungry:

@@ -1,7 +1,7 @@
 """One fleet for many tenants: who has moved, whom a notice is for, and where the dead held jobs."""
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -89,6 +89,16 @@ def test_a_job_that_is_given_back_moves_its_tenant(store: Store, acme: Store) ->
     assert number(store) > before
 
 
+def test_a_job_that_is_to_be_tried_again_later_moves_its_tenant(store: Store, acme: Store) -> None:
+    """Who finished it may be gone by then: others have to know when its time comes."""
+    make_job(acme, max_attempts=3)
+    worker = make_worker(acme)
+    job = worker.claim_one()
+    before = number(store)
+    worker.finish(job, "retry", run_at=datetime.now(UTC) + HOUR)
+    assert number(store) > before
+
+
 def test_looking_moves_nobody(store: Store, acme: Store) -> None:
     make_job(acme)
     worker = make_worker(acme)
@@ -115,6 +125,31 @@ def test_a_tenant_has_moved_before_it_is_seen_why(
 def test_without_names_everybody_is_told_of(store: Store, acme: Store) -> None:
     assert set(store.stirs().tenants) == {"default", "acme"}
     assert set(store.stirs(["acme", "nobody"]).tenants) == {"acme"}
+
+
+def test_many_are_told_of_a_few_at_a_time(
+    store: Store, acme: Store, sql: psycopg.Connection
+) -> None:
+    ask = "SELECT tenure.stirs(names => %s, after => %s, n => 1)"
+    [(first,)] = sql.execute(ask, (None, "")).fetchall()
+    [(second,)] = sql.execute(ask, (None, "acme")).fetchall()
+    [(none,)] = sql.execute(ask, (["acme"], "default")).fetchall()
+    assert (list(first["tenants"]), first["more"]) == (["acme"], True)
+    assert list(second["tenants"]) == ["default"]
+    assert (none["tenants"], none["more"]) == ({}, False)
+
+
+def test_a_notice_tells_a_worker_of_no_tenant_whose_jobs_it_may_not_run(
+    store: Store, acme: Store, sql: psycopg.Connection, roles: Roles
+) -> None:
+    """Whatever it says of itself."""
+    _, ours = roles.make("worker")
+    for said in (None, ["acme"], ["acme", "default"]):
+        worker = make_worker(ours, tenants=said)
+        [(served,)] = sql.execute(
+            "SELECT tenants FROM tenure.worker WHERE id = %s", (worker.id,)
+        ).fetchall()
+        assert served == ([] if said == ["acme"] else ["default"])
 
 
 def test_a_worker_is_told_of_tenants_whose_jobs_it_may_run(

@@ -157,6 +157,7 @@ class Stirring(msgspec.Struct, frozen=True):
     open: int  # the first transaction that may still be under way
     next: int  # the first that has not begun
     tenants: dict[str, int]
+    more: bool = False  # there are further ones, after the last of these
 
 
 class Recovered(msgspec.Struct, frozen=True):

@@ -25,10 +25,10 @@ class Policy(msgspec.Struct, frozen=True):
 
 class Enforced(msgspec.Struct, frozen=True):
     policies: int  # looked at
-    enabled: int  # of all there are
     stopped: int
     failed: int
     more: bool  # there is more to stop at once
+    enabled: int = 1  # of all there are; a schema from before does not say
 
 
 class BulkPreview(msgspec.Struct, frozen=True):

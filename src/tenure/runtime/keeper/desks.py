@@ -30,17 +30,20 @@ C = TypeVar("C", bound=Client)
 
 
 class Desks(Generic[C]):
-    def __init__(self) -> None:
-        self._line: dict[C, None] = {}  # in order
-        self._somebody = asyncio.Event()
+    """There are two lines, and the next comes from one and from the other in turn."""
 
-    def line_up(self, client: C, *, first: bool = False) -> None:
-        """First, because somebody waits for it; else behind the others."""
-        if first:
-            self._line.pop(client, None)
-            self._line = {client: None, **self._line}
-        else:
-            self._line.setdefault(client)
+    def __init__(self) -> None:
+        self._awaited: dict[C, None] = {}  # in order: for whom somebody waits
+        self._others: dict[C, None] = {}
+        self._somebody = asyncio.Event()
+        self._served = 0
+
+    def line_up(self, client: C, *, awaited: bool = False) -> None:
+        if awaited:
+            self._others.pop(client, None)
+            self._awaited.setdefault(client)
+        elif client not in self._awaited:
+            self._others.setdefault(client)
         self._somebody.set()
 
     async def serve(self, line: Line) -> None:
@@ -51,15 +54,21 @@ class Desks(Generic[C]):
 
     async def _next(self) -> C:
         while True:
-            while self._line:
-                client = next(iter(self._line))
-                del self._line[client]
+            while line := self._next_line():
+                client = next(iter(line))
+                del line[client]
                 if client.has_something_to_do:
-                    self._line[client] = None  # there may be more than one call is for
+                    self._served += 1
+                    self.line_up(client)  # there may be more than one call is for
                     return client
                 self._passed_over(client)
             self._somebody.clear()
             await self._somebody.wait()
+
+    def _next_line(self) -> dict[C, None]:
+        if self._served % 2:
+            return self._others or self._awaited
+        return self._awaited or self._others
 
     def _passed_over(self, client: C) -> None:
         """It has nothing to do."""
@@ -74,14 +83,14 @@ class ExchangeDesks(Desks["Exchange"]):
 
     def there_is_room(self) -> None:
         """Those who wait for it longest are next."""
-        if self._waiting:
-            self._line = {**self._waiting, **self._line}
-            self._waiting.clear()
-            self._somebody.set()
+        waiting, self._waiting = self._waiting, {}
+        for exchange in waiting:
+            self.line_up(exchange, awaited=True)
 
     def share(self, exchange: "Exchange", kind: Kind, room: int) -> int:
         """How much of the room one of them may claim."""
-        others = sum(one.has_appetite_for(kind) for one in self._line if one is not exchange)
+        there = (*self._awaited, *self._others)
+        others = sum(one.has_appetite_for(kind) for one in there if one is not exchange)
         return -(-room // (others + 1))
 
     def _passed_over(self, client: "Exchange") -> None:

@@ -121,7 +121,7 @@ class Exchange:
         self._forget_timer()
 
     def _line_up(self) -> None:
-        self._keeper.exchange_desks.line_up(self, first=self._expecting)
+        self._keeper.exchange_desks.line_up(self, awaited=self._expecting)
 
     def _look_by(self, at: float) -> None:
         if self._timer is None or at < self._look_at:
@@ -232,6 +232,7 @@ class Exchange:
             )
         except InputRefused as problem:
             await self._one_by_one(line, endings, problem)
+            self.look()  # what it asked for besides was not answered
         except TenureError as problem:
             self._outbox.extendleft(reversed(endings))
             self._uncertain = self._uncertain or bool(asks)
@@ -287,6 +288,8 @@ class Exchange:
         )
 
     def _heard(self, answer: Exchanged, endings: list[Ending], asks: list[Asking]) -> None:
+        if self._is_closed:
+            return  # what was claimed went with its tenant
         finished = answer.finished
         # Also when it has promoted in the same call: what was locked then waits for another.
         if finished.wakes or (answer.promoted is not None and answer.promoted.more):
@@ -301,6 +304,8 @@ class Exchange:
             self._expecting = False
             if answer.promoted is None:
                 self.look()  # it may not be ready yet
+        if answer.promote_error is not None:
+            self._look_by(self._loop.time() + self._keeper.settings.poll.total_seconds())
         if answer.next_due is not None:
             self._look_by(self._loop.time() + answer.next_due)
         if endings:

@@ -5,8 +5,9 @@ A worker that is declared dead never comes back as the same: it ends here, and a
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from hashlib import sha256
+from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -75,6 +76,7 @@ class Keeper:
         self.exchange_desks = ExchangeDesks()
         self.report_desk: Desks[Reports] = Desks()
         self.stirs = Stirs(self)
+        self.report_numbers = count(1)
         self._tasks_of: Mapping[Kind, Sequence[str]] = {}
         self.staff = staff
         staff.keeper = self
@@ -109,18 +111,22 @@ class Keeper:
         for name in self.exchanges:
             self._employ(name)
 
-    def serve_only(self, tenants: Collection[str]) -> None:
-        """Those that came meanwhile too; those that are gone no more."""
+    def admit(self, tenants: Collection[str]) -> None:
+        """Those that came meanwhile."""
         for name in tenants:
             if name not in self.exchanges:
                 self._admit(name)
-        gone = {name for name in self.exchanges if name not in tenants}
+
+    def dismiss(self, gone: Set[str]) -> None:
+        """Tenants that were dropped, with all that was theirs."""
         for run in self.runs:
-            if run.tenant in gone and not run.lost:
+            if run.tenant in gone and run.has_ended:
+                self.runs.abandon(run)
+            elif run.tenant in gone and not run.lost:
                 self.drop(run, "its tenant was dropped")
         for name in gone - {run.tenant for run in self.runs}:
             self.exchanges.pop(name).close()
-            self.reports.pop(name)
+            self.reports.pop(name).close()
             self.staff.forget(name)
 
     def _admit(self, name: str) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -148,6 +148,8 @@ class Life:
         await stack.enter_async_context(keeper.shared)
         stack.push_async_callback(keeper.close)
         await _register(keeper)
+        if keeper.tenants is None:
+            await _until_answered(keeper.stirs.run_once)
         return Begun(keeper, announced, url)
 
     def _counting(self, settings: Settings) -> Counting:
@@ -166,25 +168,33 @@ class Begun(NamedTuple):
 
 
 async def _register(keeper: Keeper) -> None:
+    async def register() -> None:
+        asked_at = boottime()
+        answer = await keeper.shared.register(
+            keeper.id,
+            socket.gethostname(),
+            os.getpid(),
+            keeper.settings.lease,
+            keeper.queues,
+            keeper.tenants,
+        )
+        keeper.lease.begins(asked_at)
+        expires_at = datetime.fromisoformat(answer["expires_at"])
+        keeper.clock.learn(expires_at - keeper.settings.lease, asked_at)
+
+    await _until_answered(register)
+
+
+async def _until_answered(ask: Callable[[], Awaitable[None]]) -> None:
+    """However long the database is away."""
     backoff = Backoff()
     while True:
-        asked_at = boottime()
         try:
-            answer = await keeper.shared.register(
-                keeper.id,
-                socket.gethostname(),
-                os.getpid(),
-                keeper.settings.lease,
-                keeper.queues,
-                keeper.tenants,
-            )
+            await ask()
         except StoreUnavailable as problem:
             _log.warning("%s", problem)
             await asyncio.sleep(backoff.next())
         else:
-            keeper.lease.begins(asked_at)
-            expires_at = datetime.fromisoformat(answer["expires_at"])
-            keeper.clock.learn(expires_at - keeper.settings.lease, asked_at)
             return
 
 

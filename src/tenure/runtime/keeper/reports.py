@@ -6,7 +6,6 @@ progress cost one call. An ending waits until what its job said before is record
 
 import asyncio
 from collections import deque
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -94,8 +93,8 @@ class Reports:
         self._again: deque[Batch] = deque()  # was said once, and has to be said before the rest
         self._backoff = Backoff()
         self._rests_until = 0.0
-        self._numbers = count(1)  # of batches
         self._loop = asyncio.get_running_loop()
+        self._is_closed = False
 
     def add(self, run: Run, said: Said) -> None:
         self._of(run).add(said)
@@ -124,8 +123,15 @@ class Reports:
 
     @property
     def has_something_to_do(self) -> bool:
-        waiting = self._again or self._queue
+        waiting = not self._is_closed and (self._again or self._queue)
         return bool(waiting) and self._loop.time() >= self._rests_until
+
+    def close(self) -> None:
+        """Its tenant is gone: whoever waits for something to be recorded waits in vain."""
+        self._is_closed = True
+        problem = InputRefused(f"there is no tenant {self._tenant.name!r} any more")
+        for pending in [*(one for batch in self._again for one in batch.pendings), *self._queue]:
+            self._dropped(pending, problem)
 
     async def run_once(self, line: Line) -> None:
         batch = self._again.popleft() if self._again else self._next()
@@ -158,7 +164,7 @@ class Reports:
         self._loop.call_later(pause, self._keeper.report_desk.line_up, self)
 
     def _batch(self, *pendings: Pending) -> Batch:
-        return Batch(list(pendings), next(self._numbers))
+        return Batch(list(pendings), next(self._keeper.report_numbers))
 
     def _next(self) -> Batch:
         batch: list[Pending] = []

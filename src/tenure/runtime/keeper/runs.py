@@ -212,6 +212,11 @@ class Runs:
             self._forget(run)
             self._keeper.exchanges[run.tenant].finish([run.ending])
 
+    def abandon(self, run: Run) -> None:
+        """Its code has ended, and there is nobody to tell it to."""
+        run.lost = True
+        self._forget(run)
+
     def _forget(self, run: Run) -> None:
         self._runs.pop(run.number, None)
         if self._by_job.get((run.tenant, run.job.id)) is run:

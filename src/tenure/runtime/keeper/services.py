@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,27 @@ async def every(pause: timedelta, run_once: Callable[[], Awaitable[object]]) -> 
             _log.warning("%s", problem)
 
 
+async def visit_each(
+    keeper: "Keeper", tenants: Iterable[str], visit: Callable[[str], Awaitable[object]]
+) -> None:
+    """One that cannot be visited holds up nobody; two in a row, and it is the database."""
+    failed: StoreUnavailable | None = None
+    for tenant in tenants:
+        if tenant not in keeper.exchanges:
+            continue
+        try:
+            await visit(tenant)
+        except StoreUnavailable as problem:
+            if failed is not None:
+                raise
+            failed = problem
+            _log.debug("%s", problem, extra={"tenant": tenant})
+        except TenureError as problem:
+            _log.warning("%s", problem, extra={"tenant": tenant})
+        else:
+            failed = None
+
+
 class Recovery:
     """Declares the dead, and takes their jobs back."""
 
@@ -59,8 +80,7 @@ class Recovery:
             )
         everybody = settings.pending_orphan_after is not None
         n = len(self._keeper.exchanges) if everybody else 1
-        for tenant in {*self._turns.next(n), *found.tenants} & {*self._keeper.exchanges}:
-            await self._recover(tenant)
+        await visit_each(self._keeper, {*self._turns.next(n), *found.tenants}, self._recover)
 
     async def _recover(self, tenant: str) -> None:
         settings = self._keeper.settings
@@ -74,7 +94,7 @@ class Recovery:
             about = {"tenant": tenant, "job": job.job}
             whose = whose_it_was(job)
             _log.warning("recovered job %d%s: it is %s", job.job, whose, job.state, extra=about)
-        if found.recovered:
+        if found.recovered and tenant in self._keeper.exchanges:
             self._keeper.exchanges[tenant].promote_soon()
 
 
@@ -101,16 +121,12 @@ class Chore:
     async def run_once(self) -> None:
         moves = self._keeper.stirs.moves
         moved = [name for name, times in moves.items() if self._done.get(name) != times]
-        for tenant in {*moved, *self._turns.next(self.others)} & {*self._keeper.exchanges}:
-            times = moves.get(tenant, 0)
-            try:
-                again = await self.visit(self._keeper.store(tenant))
-            except StoreUnavailable:
-                raise
-            except TenureError as problem:
-                _log.warning("%s", problem, extra={"tenant": tenant})
-            else:
-                self._done[tenant] = -1 if again else times
+        await visit_each(self._keeper, {*moved, *self._turns.next(self.others)}, self._visit)
+
+    async def _visit(self, tenant: str) -> None:
+        times = self._keeper.stirs.moves.get(tenant, 0)
+        again = await self.visit(self._keeper.store(tenant))
+        self._done[tenant] = -1 if again else times
 
     @property
     def others(self) -> int:

@@ -130,6 +130,9 @@ class Staff:
 
     async def _provide(self, crew: Crew) -> None:
         runner = await self._next(crew)
+        if self.crews.get((crew.tenant, crew.kind)) is not crew:
+            self.retire(runner)  # its tenant is gone
+            return
         runner.begin(
             crew.kind,
             crew.tenant,

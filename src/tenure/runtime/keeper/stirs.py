@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tenure.worker")
 
+_AT_LEAST = 0.05  # seconds between two looks, however much there is to hear
+
 
 @dataclass
 class Stir:
@@ -57,22 +59,36 @@ class Stirs:
                 await self.run_once()
             except TenureError as problem:
                 _log.debug("%s", problem)
+            await asyncio.sleep(_AT_LEAST)
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._keeper.settings.poll.total_seconds()):
+                async with asyncio.timeout(self._keeper.settings.poll.total_seconds() - _AT_LEAST):
                     await self._wake.wait()
 
     async def run_once(self) -> None:
         """Let everybody look who should, and one more, so that nothing is missed for ever."""
         if self._keeper.tenants is None or len(self._keeper.tenants) > 1:
-            told = await self._keeper.shared.stirs(self._keeper.tenants)
-            if self._keeper.tenants is None:
-                self._keeper.serve_only(told.tenants)
-            for name in self.heard(told):
-                if exchange := self._keeper.exchanges.get(name):
-                    self.moved(name)
-                    exchange.look()
+            await self._look_at_all()
         for name in self._turns.next():
             self._keeper.exchanges[name].look()
+
+    async def _look_at_all(self) -> None:
+        told = await self._keeper.shared.stirs(self._keeper.tenants)
+        there = set(told.tenants)
+        while True:
+            if self._keeper.tenants is None:
+                self._keeper.admit(told.tenants)
+            known = {*self._seen}
+            for name in self.heard(told):
+                if exchange := self._keeper.exchanges.get(name):
+                    exchange.look()
+                    if name in known:
+                        self.moved(name)
+            if not told.more:
+                break
+            told = await self._keeper.shared.stirs(self._keeper.tenants, after=max(told.tenants))
+            there |= set(told.tenants)
+        if self._keeper.tenants is None:
+            self._keeper.dismiss({*self._keeper.exchanges} - there)
 
     def heard(self, told: Stirring) -> list[str]:
         """Those of whom not all that has happened was seen."""

@@ -42,7 +42,7 @@ class Watch:
             elif runner.kind == "async":
                 await self._look_at_loop(runner)
         if self._preempting and self._keeper.may_claim:
-            for crew in self._keeper.staff.crews.values():
+            for crew in list(self._keeper.staff.crews.values()):
                 await self._look_at_slots(crew)
 
     def _look_at_memory(self, runner: Runner) -> None:
@@ -79,7 +79,7 @@ class Watch:
     async def _look_at_slots(self, crew: Crew) -> None:
         """Where a queue allows it, a higher priority takes the slot of the lowest."""
         victim = self._lowest(crew) if crew.free <= 0 else None
-        if victim is None:
+        if victim is None or crew.tenant not in self._keeper.exchanges:
             return
         try:
             waiting = await self._keeper.store(crew.tenant).waiting_priority(

@@ -61,11 +61,11 @@ def renew(worker: UUID, holding: Sequence[Holding] = ()) -> Call[Renewal]:
     )
 
 
-def stirs(tenants: Sequence[str] | None = None) -> Call[Stirring]:
+def stirs(tenants: Sequence[str] | None = None, *, after: str = "") -> Call[Stirring]:
     """Of these tenants; without names, of all."""
     return Call(
         "stirs",
-        {"names": Argument(as_list(tenants), "text[]")},
+        {"names": Argument(as_list(tenants), "text[]"), "after": Argument(after, "text")},
         answer(Stirring),
         safe=True,
         control=True,

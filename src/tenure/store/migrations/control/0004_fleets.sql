@@ -7,7 +7,7 @@ ALTER TABLE tenure.worker ADD COLUMN tenants text[];  -- null: every tenant
 CREATE TABLE tenure.hold (
     worker_id uuid NOT NULL,
     tenant    text NOT NULL,
-    PRIMARY KEY (worker_id, tenant)
+    PRIMARY KEY (tenant, worker_id)
 );
 
 DROP FUNCTION IF EXISTS tenure.register(uuid, text, integer, interval, text[]);

@@ -25,6 +25,7 @@ DECLARE
     waiting  bigint[];
     lanes    integer[];
     stops    bigint[];
+    later    boolean;
     missing  json;
 BEGIN
     IF recovering = (worker IS NOT NULL) THEN
@@ -132,8 +133,9 @@ BEGIN
         array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL AND (m.waiting = 'target' OR NOT m.holds)),
         array_agg(m.id) FILTER (WHERE m.stop_id IS NOT NULL),
         array_agg(m.id) FILTER (WHERE m.waiting = 'children'),
-        array_agg(DISTINCT m.lane) FILTER (WHERE m.ready), (SELECT array_agg(r.stop_id) FROM records AS r)
-    INTO accepted, done, tokens, ended, parents, targets, stopped, waiting, lanes, stops
+        array_agg(DISTINCT m.lane) FILTER (WHERE m.ready), (SELECT array_agg(r.stop_id) FROM records AS r),
+        coalesce(bool_or(m.waiting = 'time'), false)
+    INTO accepted, done, tokens, ended, parents, targets, stopped, waiting, lanes, stops, later
     FROM moved AS m;
 
     IF jsonb_array_length(outcomes) > coalesce(cardinality(done), 0) THEN
@@ -145,6 +147,9 @@ BEGIN
     END IF;
     PERFORM tenant.close_looks(done);
     PERFORM tenant.notify_lanes(lanes);
+    IF later THEN
+        PERFORM nextval('tenant.turn');  -- workers learn when its time comes
+    END IF;
     RETURN json_build_object(
         'accepted', coalesce(accepted, '{}'),
         'refused', coalesce(missing -> 'refused', '[]'),

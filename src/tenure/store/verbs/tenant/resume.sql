@@ -85,6 +85,7 @@ BEGIN
     PERFORM tenant.note(tenure.actor(by), via, 'resume', 'job', resume.job::text, reason,
         jsonb_build_object('state', chosen.state), jsonb_build_object('fresh', fresh, 'jobs', to_jsonb(below)));
     PERFORM tenant.notify_lanes(lanes);
+    PERFORM nextval('tenant.turn');  -- workers learn when its time comes
     RETURN tenant.show(resume.job);
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format('another job has taken the unique key of job %s in the meantime', resume.job);
