@@ -23,6 +23,7 @@ from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.schedules import Schedules
 from tenure.runtime.messages import Ended, Endings, Interrupting, Question, Said, Sayings
+from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed, Finished, Reported
 
 NOTHING = Reported(accepted=(), refused=(), busy=(), exhausted=(), granted={})
@@ -75,6 +76,9 @@ class FakeLine:
         self.open = asyncio.Event()
         self.calls: list[Any] = []
         self.answers: list[Any] = []
+
+    async def close(self) -> None:
+        return
 
     async def send(self, call: Any, _tenant: Any = None) -> Any:
         self.calls.append(call)
@@ -229,6 +233,20 @@ async def test_nobody_waits_for_what_a_dropped_tenant_will_not_record(scene: Sce
         await waits
     assert (len(scene.keeper.runs), scene.keeper.exchanges, scene.crew.free) == (0, {}, 2)
     assert scene.keeper.is_idle
+
+
+@in_a_keeper
+async def test_what_ended_before_a_worker_heard_of_its_death_is_said_and_refused(
+    scene: Scene,
+) -> None:
+    exchange: Any = scene.keeper.exchanges["default"]
+    exchange._outbox.append(Ending(job=7, token=1, outcome="completed"))
+    scene.line.open.set()
+    scene.line.answers.append(Finished(accepted={}, refused=(7,), busy=(), wakes=False))
+    await scene.keeper.say_too_late(cast(Any, scene.line))
+    [said] = scene.line.calls
+    assert said.verb == "finish"
+    assert '"job":7' in said.arguments["outcomes"].value.replace(" ", "")
 
 
 @in_a_keeper

@@ -139,6 +139,11 @@ class Exchange:
         self.look()
 
     @property
+    def unsaid(self) -> list[Ending]:
+        """What has ended, and the database has not heard."""
+        return list(self._outbox)
+
+    @property
     def is_quiet(self) -> bool:
         """Whether everything that ended is recorded."""
         return not self._outbox and not self._in_flight

@@ -18,6 +18,7 @@ from tenure.errors import StoreUnavailable, TenureError
 from tenure.observe.counting import Counting
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
+from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.clock import DatabaseClock
 from tenure.runtime.keeper.desks import Desks, ExchangeDesks
@@ -42,6 +43,8 @@ from tenure.store.store import AsyncStore
 _log = logging.getLogger("tenure.worker")
 
 T = TypeVar("T")
+
+_LAST_WORDS = 5.0  # seconds, at most
 
 
 class Keeper:
@@ -261,6 +264,20 @@ class Keeper:
             self.exchanges[tenant].expect()
         elif about != "orders":
             self.stirs.look_now()
+
+    async def say_too_late(self, line: Line) -> None:
+        """What ended before this worker heard that it is dead. It is refused, and on record."""
+        for name, exchange in self.exchanges.items():
+            if endings := exchange.unsaid:
+                try:
+                    call = working.finish(self.id, endings)
+                    refused = await asked(line, call, _LAST_WORDS, Tenant(name))
+                except TenureError as problem:
+                    _log.warning("what ended too late is not on record: %s", problem)
+                else:
+                    for job in refused.refused:
+                        self.refused(name, job, "its end")
+        await line.close()
 
     async def leave(self) -> None:
         """Say goodbye; what is still held is recovered at once by others."""

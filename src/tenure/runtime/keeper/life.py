@@ -108,7 +108,7 @@ class Life:
         async with AsyncExitStack() as stack:
             self._beginning = asyncio.create_task(self._begin(stack))
             try:
-                keeper, announced, url = await self._beginning
+                begun = await self._beginning
             except asyncio.CancelledError:
                 if not self._asked:
                     raise
@@ -116,17 +116,25 @@ class Life:
                 return ExitCode.DRAINED
             finally:
                 self._beginning = None
-            self._drain = Drain(keeper)
-            for reason in self._asked:
-                self._drain.ask(reason)
-            self.on_ready(str(keeper.id))
-            try:
-                found, self._reaped = self._reaped, []
-                return await _serve(keeper, announced, self._drain, url, found)
-            finally:
-                self._drain = None
-                if keeper.draining is not None and not self._asked:
-                    self._asked.append(keeper.draining)  # the next life is not wanted either
+            return await self._serve(begun, stack)
+
+    async def _serve(self, begun: "Begun", stack: AsyncExitStack) -> ExitCode:
+        keeper, announced, url = begun
+        self._drain = Drain(keeper)
+        for reason in self._asked:
+            self._drain.ask(reason)
+        self.on_ready(str(keeper.id))
+        try:
+            found, self._reaped = self._reaped, []
+            return await _serve(keeper, announced, self._drain, url, found)
+        except* LeaseLost:
+            await stack.aclose()  # all that it ran is killed
+            await keeper.say_too_late(Line(url, keeper.settings))
+            raise
+        finally:
+            self._drain = None
+            if keeper.draining is not None and not self._asked:
+                self._asked.append(keeper.draining)  # the next life is not wanted either
 
     async def _begin(self, stack: AsyncExitStack) -> "Begun":
         plan, marker = self._plan, str(uuid4())
