@@ -41,6 +41,7 @@ def grow_tables(scale: Scale) -> Iterator[Curve]:
             enqueued.append((n, _milliseconds(scale, lambda: store.enqueue(NewJob(task="noop")))))
             listed.append((n, _milliseconds(scale, lambda: store.list_jobs(n=50))))
             enqueue(connection, scale.drained)
+            settle(connection)
             rates.append((n, drain(VerbLoop(connection))))
     yield Curve(
         "claim and finish beside finished jobs",

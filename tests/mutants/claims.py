@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant, mutant
 
 _LOCK_OF_ONE_LANE = """ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))"""
 _LOCK_OF_MANY_LANES = """LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))"""
-_READY_IN_ONE_LANE = """WHERE j.ready AND j.ctid = ANY (ARRAY(
+_READY_IN_ONE_LANE = """WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
                 WHERE r.ready AND r.lane"""
 _ACCEPTED = """WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
@@ -97,7 +97,7 @@ CLAIMS: tuple[Mutant, ...] = (
         "races/claims::test_two_claims_at_once_never_take_the_same_job",
     ).and_also(
         _READY_IN_ONE_LANE,
-        _READY_IN_ONE_LANE.replace("j.ready AND ", ""),
+        _READY_IN_ONE_LANE.replace("coalesce(j.ready, false) AND ", ""),
     ),
     mutant(
         "claim over several lanes waits for a locked job",

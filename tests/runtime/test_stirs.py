@@ -20,6 +20,7 @@ def heard(stirs: Stirs, number: int, open: int, next: int) -> bool:  # noqa: A00
 
 def test_who_has_moved_is_looked_at_until_nothing_can_follow() -> None:
     stirs = Stirs(cast(Any, SimpleNamespace(exchanges={})))
+    assert not heard(stirs, 0, 9, 9), "nothing has ever happened there"
     assert heard(stirs, 1, 10, 10), "nobody has looked yet"
     assert heard(stirs, 1, 10, 12), "what moved it may not even be a transaction yet"
     assert heard(stirs, 1, 11, 15), "transaction 11 is under way"

@@ -6,10 +6,11 @@ many buffers it touched.
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -285,3 +286,39 @@ def test_what_a_call_touches_does_not_grow_with_the_tables(scenes: Open, shape: 
             grown[verb] = f"{buffers} buffers, and at most {most:.0f} are allowed"
 
     assert grown == {}
+
+
+# A burst that the statistics have not seen: of what is there, no more is read than taken.
+
+
+def read_by(sql: psycopg.Connection, call: LiteralString, *values: object) -> int:
+    """Rows of jobs that a call fetched by indexes."""
+    with sql.transaction():
+        sql.execute(call, values)
+        [(fetched,)] = sql.execute(
+            "SELECT idx_tup_fetch FROM pg_stat_xact_user_tables"
+            " WHERE schemaname = 'tenure' AND relname = 'job'"
+        ).fetchall()
+    return int(fetched)
+
+
+def test_a_claim_reads_what_it_takes_and_not_all_that_is_ready(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    make_job(store)
+    worker = make_worker(store)
+    worker.finish(worker.claim_one())
+    sql.execute("ANALYZE tenure.job")
+    store.enqueue_many(NewJob(task="work"), [{}] * 3000)
+    assert read_by(sql, "SELECT tenure.claim(%s, 10)", worker.id) < 300
+
+
+def test_a_promotion_reads_what_is_due_and_not_all_that_waits(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    make_job(store)
+    sql.execute("ANALYZE tenure.job")
+    store.enqueue_many(NewJob(task="work", delay=timedelta(milliseconds=1)), [{}] * 3000)
+    store.enqueue_many(NewJob(task="work", delay=timedelta(hours=1)), [{}] * 3000)
+    time.sleep(0.01)
+    assert read_by(sql, "SELECT tenure.promote(10)") < 300

@@ -62,7 +62,7 @@ class Exchange:
         self._tenant = tenant
         self._outbox: deque[Ending] = deque()
         self._appetites: dict[Kind, Appetite] = {}
-        self._promote = True
+        self._promote = False
         self._promote_at = 0.0  # when to promote even if there is enough to do
         self._expecting = False  # there was a notice, and nothing was claimed since
         self._promote_every = keeper.settings.promote_every.total_seconds()
@@ -77,7 +77,6 @@ class Exchange:
 
     def serve(self, crew: Crew, tasks: Sequence[str]) -> None:
         self._appetites[crew.kind] = Appetite(crew, tasks)
-        self.wake()
 
     def tasks_of(self, kind: Kind) -> list[str]:
         return self._appetites[kind].tasks

@@ -97,10 +97,11 @@ class Stirs:
     def _is_news(self, name: str, number: int, told: Stirring) -> bool:
         seen = self._seen.get(name)
         if seen is None or seen.number != number:
-            self._seen[name] = Stir(number)
-        elif seen.still:
+            self._seen[name] = Stir(number, still=number == 0)  # at 0 nothing has ever happened
+            return number > 0
+        if seen.still:
             return False
-        elif seen.until is None:
+        if seen.until is None:
             # Not before the second look: who draws a number becomes a transaction a moment later.
             seen.until = told.next
         else:

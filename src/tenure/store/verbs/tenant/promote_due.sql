@@ -12,7 +12,7 @@ BEGIN
             waiting = tenure.waiting_for(moment, moment, j.target),
             ready = j.target IS NULL,
             turn = CASE WHEN j.target IS NULL THEN nextval('tenant.turn') ELSE j.turn END
-        WHERE j.waiting = 'time' AND j.ctid = ANY (ARRAY(
+        WHERE coalesce(j.waiting = 'time', false) AND j.ctid = ANY (ARRAY(
             SELECT d.ctid FROM tenant.job AS d WHERE d.waiting = 'time' AND d.run_at <= moment
             ORDER BY d.run_at LIMIT n FOR UPDATE SKIP LOCKED))
         RETURNING j.target, j.lane, j.ready

@@ -49,7 +49,7 @@ BEGIN
     ), promoted AS (
         UPDATE tenant.job AS j
         SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = moment, turn = nextval('tenant.turn')
-        FROM taken AS t WHERE j.ctid = t.place AND j.waiting = 'target'
+        FROM taken AS t WHERE j.ctid = t.place AND coalesce(j.waiting = 'target', false)
         RETURNING j.id, j.lane
     ), again AS (
         INSERT INTO tenant.wake (target) SELECT t.target FROM taken AS t

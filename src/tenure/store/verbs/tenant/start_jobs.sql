@@ -15,12 +15,13 @@ DECLARE
     more    bigint[];
 BEGIN
     IF cardinality(place.lanes) = 1 THEN
-        -- As a join by id this was planned as a hash join over the whole table; a list of places is not.
+        -- As a join by id this was planned as a hash join over the whole table; a list of places is not. With a bare
+        -- "ready" the planner went through all that is, where its statistics had not seen them yet.
         WITH running AS (
             UPDATE tenant.job AS j
             SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
                 attempt = j.attempt + 1, started_at = moment
-            WHERE j.ready AND j.ctid = ANY (ARRAY(
+            WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
                 WHERE r.ready AND r.lane = first AND r.priority = level AND r.turn >= floor AND r.turn < until
                 ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))
@@ -42,8 +43,8 @@ BEGIN
             UPDATE tenant.job AS j
             SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
                 attempt = j.attempt + 1, started_at = moment
-            WHERE j.ready AND j.ctid = ANY (ARRAY(
-                SELECT r.ctid FROM tenant.job AS r WHERE r.ready AND r.ctid = ANY (around)
+            WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
+                SELECT r.ctid FROM tenant.job AS r WHERE coalesce(r.ready, false) AND r.ctid = ANY (around)
                 ORDER BY r.turn LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))
             RETURNING j.id
         )
