@@ -67,6 +67,12 @@ def _make(url: str, numbers: range) -> None:
     migrator = Migrator(url)
     for number in numbers:
         migrator.migrate(Tenant(_name(number)))
+    # Else the server cleans up after it while it is watched doing nothing.
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "VACUUM (ANALYZE) pg_class, pg_attribute, pg_proc, pg_depend, pg_index, pg_constraint,"
+            " pg_type, pg_attrdef, pg_sequence, pg_shdepend, tenure.tenant, tenure.migration"
+        )
 
 
 def _idle(scale: Scale, at_work: Worker, connection: psycopg.Connection) -> tuple[float, float]:
