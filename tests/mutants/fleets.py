@@ -3,7 +3,8 @@
 from tests.mutants.mutant import Mutant, mutant
 
 _MAY_RUN = (
-    "AND has_function_privilege(session_user, format('%I.promote(integer)', t.schema), 'EXECUTE')"
+    "AND has_function_privilege(session_user,"
+    " to_regprocedure(format('%I.promote(integer)', t.schema)), 'EXECUTE')"
 )
 
 FLEETS: tuple[Mutant, ...] = (
