@@ -53,7 +53,7 @@ def test_a_keeper_frozen_past_its_deadline_has_its_runners_frozen(
 
 def test_a_keeper_frozen_for_too_long_has_its_runners_killed(ground: Ground) -> None:
     tree = ground.tree()
-    with ground.keeper(HOG, tree, trust=0.3, freeze_max=0.5) as keeper:
+    with ground.keeper(HOG, tree, trust=2.0, freeze_max=1.0) as keeper:
         until(lambda: tree.is_ready)
         keeper.send(signal.SIGSTOP)
         until(lambda: not tree.alive)
