@@ -22,12 +22,13 @@ def pick_up(bench: Bench) -> Iterator[Figure]:
     with bench.server.database() as url, Tenure(url) as app, worker(bench, url) as at_work:
         at_work.warm_up(app.store)
         task = app.task(name="entered")(apps.entered.function)
-        taken = [_milliseconds(task) for _ in range(_FIRST + n)][_FIRST:]
+        taken = [milliseconds(task) for _ in range(_FIRST + n)][_FIRST:]
     yield figure("enqueue called to function entered: p50", taken, "ms", at_most=2.5)
     yield figure("enqueue called to function entered: p99", quantile(taken, 0.99), "ms")
 
 
-def _milliseconds(task: "Task[..., int]") -> float:
+def milliseconds(task: "Task[..., int]") -> float:
+    """From the call of enqueue to the first line of the function."""
     time.sleep(_SETTLES * (1 + random.random()))  # noqa: S311 - in step with nothing
     called = time.monotonic_ns()
     handle = task.enqueue()

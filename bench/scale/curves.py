@@ -19,9 +19,6 @@ class Curve(msgspec.Struct, frozen=True):
     series: dict[str, list[Point]]
     of_sizes: bool = True  # which grow tenfold; else over time
 
-    def at(self, series: str, x: float) -> float:
-        return next(point.y for point in self.series[series] if point.x == x)
-
     def last(self, series: str) -> float:
         return self.series[series][-1].y
 

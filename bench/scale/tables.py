@@ -19,8 +19,7 @@ _COLUMNS = """
     SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
 """
-_WITH_JOBS = ("payload", "outcome", "attempt")  # what an ended job leaves beside itself
-_TABLES = ("job", *_WITH_JOBS)
+_TABLES = ("job", "payload", "outcome", "attempt")  # what an ended job leaves
 _SIZE = "SELECT sum(pg_total_relation_size('tenure.' || name)) FROM unnest(%s::text[]) AS name"
 
 

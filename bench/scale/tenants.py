@@ -10,6 +10,7 @@ import psycopg
 
 from bench import apps
 from bench.figures import console
+from bench.picking_up import milliseconds
 from bench.processes import cpu, family_cpu, postmaster
 from bench.scale.curves import Curve, points
 from bench.scale.sizes import Scale
@@ -19,7 +20,6 @@ from tenure.control.task import Task
 from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
 
-_SETTLES = 0.03  # seconds
 _SPARE = 1.0  # seconds until there is another spare
 
 
@@ -41,7 +41,7 @@ def grow_tenants(scale: Scale) -> Iterator[Curve]:
                 idle = _idle(scale, at_work, connection)
                 of_server.append((n, idle[0]))
                 of_keeper.append((n, idle[1]))
-                busy.append((n, median(_pick_up(task) for _ in range(scale.latencies))))
+                busy.append((n, median(milliseconds(task) for _ in range(scale.latencies))))
                 others = [_name(number) for number in random.sample(range(1, n), min(n - 1, 10))]
                 late = [_pick_up_first(task, tenant) for tenant in others]
                 first.append((n, median(late or [busy[-1][1]])))
@@ -87,13 +87,4 @@ def _idle(scale: Scale, at_work: Worker, connection: psycopg.Connection) -> tupl
 
 def _pick_up_first(task: "Task[..., int]", tenant: str) -> float:
     time.sleep(_SPARE)
-    return _pick_up(task, tenant)
-
-
-def _pick_up(task: "Task[..., int]", tenant: str = "default") -> float:
-    time.sleep(_SETTLES * (1 + random.random()))  # noqa: S311 - in step with nothing
-    using = task.using(tenant=tenant)
-    called = time.monotonic_ns()
-    handle = using.enqueue()
-    time.sleep(_SETTLES)
-    return (handle.result(timeout="60s") - called) / 1e6
+    return milliseconds(task.using(tenant=tenant))

@@ -1,10 +1,8 @@
 """One worker for many tenants: all are served, nobody takes all the room, idle ones cost little."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from tenure.app import Tenure
 from tenure.domain.lifecycle import State, Status
@@ -12,18 +10,12 @@ from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
 from tenure.store.store import Store
 from tests.apps import serving
+from tests.system.test_serving import PLACE, app
 from tests.workers import RunningWorker, eventually, running_worker
 
-PLACE = "tests.apps.serving:app"
+__all__ = ["app"]
+
 DEAF = {"TENURE_POLL": "500ms"}
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Tenure]:
-    before, serving.app._url = serving.app._url, database
-    yield serving.app
-    serving.app.close()
-    serving.app._url = before
 
 
 def make_tenants(database: str, *names: str) -> None:

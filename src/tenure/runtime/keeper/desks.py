@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXCHANGE_DESKS = 2
 
 
-class Client(Protocol):
+class Customer(Protocol):
     """What one tenant has to say or to ask."""
 
     @property
@@ -26,7 +26,7 @@ class Client(Protocol):
     async def run_once(self, line: Line) -> None: ...
 
 
-C = TypeVar("C", bound=Client)
+C = TypeVar("C", bound=Customer)
 
 
 class Desks(Generic[C]):
@@ -38,39 +38,39 @@ class Desks(Generic[C]):
         self._somebody = asyncio.Event()
         self._served = 0
 
-    def line_up(self, client: C, *, awaited: bool = False) -> None:
+    def line_up(self, customer: C, *, awaited: bool = False) -> None:
         if awaited:
-            self._others.pop(client, None)
-            self._awaited.setdefault(client)
-        elif client not in self._awaited:
-            self._others.setdefault(client)
+            self._others.pop(customer, None)
+            self._awaited.setdefault(customer)
+        elif customer not in self._awaited:
+            self._others.setdefault(customer)
         self._somebody.set()
 
     async def serve(self, line: Line) -> None:
         while True:
-            client = await self._next()
-            await client.run_once(line)
-            self.line_up(client)  # what it heard may have given it something to do
+            customer = await self._next()
+            await customer.run_once(line)
+            self.line_up(customer)  # what it heard may have given it something to do
 
     async def _next(self) -> C:
         while True:
-            while line := self._next_line():
-                client = next(iter(line))
-                del line[client]
-                if client.has_something_to_do:
+            while standing := self._next_standing():
+                customer = next(iter(standing))
+                del standing[customer]
+                if customer.has_something_to_do:
                     self._served += 1
-                    self.line_up(client)  # there may be more than one call is for
-                    return client
-                self._passed_over(client)
+                    self.line_up(customer)  # there may be more than one call is for
+                    return customer
+                self._passed_over(customer)
             self._somebody.clear()
             await self._somebody.wait()
 
-    def _next_line(self) -> dict[C, None]:
+    def _next_standing(self) -> dict[C, None]:
         if self._served % 2:
             return self._others or self._awaited
         return self._awaited or self._others
 
-    def _passed_over(self, client: C) -> None:
+    def _passed_over(self, customer: C) -> None:
         """It has nothing to do."""
 
 
@@ -93,6 +93,6 @@ class ExchangeDesks(Desks["Exchange"]):
         others = sum(one.has_appetite_for(kind) for one in there if one is not exchange)
         return -(-room // (others + 1))
 
-    def _passed_over(self, client: "Exchange") -> None:
-        if client.waits_for_room:
-            self._waiting.setdefault(client)
+    def _passed_over(self, customer: "Exchange") -> None:
+        if customer.waits_for_room:
+            self._waiting.setdefault(customer)
