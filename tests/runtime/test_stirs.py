@@ -4,8 +4,10 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
+import uvloop
+
 from tenure.errors import NotFound
-from tenure.runtime.keeper.desks import Desks, ExchangeDesks
+from tenure.runtime.keeper.desks import Customer, Desks, ExchangeDesks
 from tenure.runtime.keeper.exchange import Exchange
 from tenure.runtime.keeper.services import Chore
 from tenure.runtime.keeper.stirs import Stirs, Turns
@@ -92,14 +94,18 @@ def test_a_chore_visits_those_who_have_moved_and_one_in_turn() -> None:
     assert chore.rounds(3) == [["broken"], ["c"], ["a", "c"]]
 
 
-class Tenant:
+class Tenant(Customer):
     """Has something to do, so often."""
 
     def __init__(self, name: str, times: int, served: list[str]) -> None:
         self.name, self.times, self.served = name, times, served
+        self.desks: Desks[Tenant] = Desks()
+
+    def line_up(self) -> None:
+        self.desks.line_up(self)
 
     @property
-    def has_something_to_do(self) -> bool:
+    def _is_waiting(self) -> bool:
         return self.times > 0
 
     async def run_once(self, _line: Line) -> None:
@@ -143,6 +149,37 @@ def test_one_that_is_always_awaited_does_not_keep_the_others_waiting() -> None:
         return served
 
     assert asyncio.run(main())[:8] == ["loud", "a", "loud", "b", "loud", "a", "loud", "b"]
+
+
+class Resting(Tenant):
+    """Is told each time to come again in a moment, five times."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__("resting", 5, [])
+        self.pause, self.is_through = pause, asyncio.Event()
+
+    async def run_once(self, line: Line) -> None:
+        await super().run_once(line)
+        self.rest(self.pause)
+        if not self.times:
+            self.is_through.set()
+
+
+def test_whoever_rests_is_served_again_whatever_the_clock_has_rounded() -> None:
+    async def main() -> None:
+        # The loop of a keeper counts in milliseconds, so that sums are a little more, or less.
+        tenants = [Resting(n / 1000) for n in range(1, 41)]
+        for tenant in tenants:
+            tenant.line_up()
+        desks = [asyncio.create_task(one.desks.serve(cast(Any, None))) for one in tenants]
+        async with asyncio.timeout(5):
+            for tenant in tenants:
+                await tenant.is_through.wait()
+        for desk in desks:
+            desk.cancel()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
 
 
 class Hungry:

@@ -5,7 +5,8 @@ not line up, so that it costs nothing.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tenure.runtime.messages import Kind
 from tenure.store.line import Line
@@ -17,13 +18,42 @@ if TYPE_CHECKING:
 EXCHANGE_DESKS = 2
 
 
-class Customer(Protocol):
+class Customer(ABC):
     """What one tenant has to say or to ask."""
 
-    @property
-    def has_something_to_do(self) -> bool: ...
+    _rests = 0  # pauses that are not over
+    _is_closed = False
 
+    @property
+    def has_something_to_do(self) -> bool:
+        return not self._rests and not self._is_closed and self._is_waiting
+
+    @property
+    @abstractmethod
+    def _is_waiting(self) -> bool:
+        """Whether there is something that it would say or ask now."""
+
+    @abstractmethod
     async def run_once(self, line: Line) -> None: ...
+
+    @abstractmethod
+    def line_up(self) -> None: ...
+
+    def rest(self, seconds: float) -> None:
+        """The desks are for others meanwhile.
+
+        It is over when the timer says so: by the clock a timer may be early, by a rounding.
+        """
+        self._rests += 1
+        asyncio.get_running_loop().call_later(seconds, self._rested)
+
+    def _rested(self) -> None:
+        self._rests -= 1
+        self.line_up()
+
+    def close(self) -> None:
+        """Its tenant is gone."""
+        self._is_closed = True
 
 
 C = TypeVar("C", bound=Customer)

@@ -13,6 +13,7 @@ from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew
+from tenure.runtime.keeper.desks import Customer
 from tenure.runtime.messages import Kind
 from tenure.store.call import Call
 from tenure.store.calls import working
@@ -56,7 +57,7 @@ class Asking(NamedTuple):
     want: working.Want
 
 
-class Exchange:
+class Exchange(Customer):
     def __init__(self, keeper: "Keeper", tenant: Tenant) -> None:
         self._keeper = keeper
         self._tenant = tenant
@@ -69,11 +70,9 @@ class Exchange:
         self._in_flight = 0
         self._uncertain = False  # a call was lost; what it claimed is unknown
         self._backoff = Backoff()
-        self._rests_until = 0.0  # the database could not be asked
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None  # to look even if nothing was heard
         self._look_at = 0.0  # when it is set
-        self._is_closed = False
 
     def serve(self, crew: Crew, tasks: Sequence[str]) -> None:
         self._appetites[crew.kind] = Appetite(crew, tasks)
@@ -83,7 +82,7 @@ class Exchange:
 
     def finish(self, endings: Sequence[Ending]) -> None:
         self._outbox.extend(endings)
-        self._line_up()
+        self.line_up()
         if any(ending.outcome == "released" for ending in endings):
             self._look_everywhere()
 
@@ -91,7 +90,7 @@ class Exchange:
         """There may be something to claim."""
         for appetite in self._appetites.values():
             appetite.curious = True
-        self._line_up()
+        self.line_up()
 
     def expect(self) -> None:
         """There is something, somebody said; who waits for it waits for us."""
@@ -112,14 +111,13 @@ class Exchange:
     def promote_soon(self) -> None:
         """Something was left that may have become claimable."""
         self._promote = True
-        self._line_up()
+        self.line_up()
 
     def close(self) -> None:
-        """Its tenant is gone: there is nobody to talk about."""
-        self._is_closed = True
+        super().close()
         self._forget_timer()
 
-    def _line_up(self) -> None:
+    def line_up(self) -> None:
         self._keeper.exchange_desks.line_up(self, awaited=self._expecting)
 
     def _look_by(self, at: float) -> None:
@@ -148,9 +146,7 @@ class Exchange:
         return not self._outbox and not self._in_flight
 
     @property
-    def has_something_to_do(self) -> bool:
-        if self._is_closed or self._loop.time() < self._rests_until:
-            return False
+    def _is_waiting(self) -> bool:
         return (
             self._uncertain
             or bool(self._outbox)
@@ -241,7 +237,7 @@ class Exchange:
             self._outbox.extendleft(reversed(endings))
             self._uncertain = self._uncertain or bool(asks)
             self._promote = True
-            self._rest(problem)
+            self._away(problem)
         else:
             self._backoff.reset()
             self._keeper.back()
@@ -270,14 +266,12 @@ class Exchange:
                 Ending(job=ending.job, token=ending.token, outcome="failed", error=error)
             )
         if not endings:
-            self._rest(problem)
+            self._away(problem)
 
-    def _rest(self, problem: TenureError) -> None:
-        """The desks are for others meanwhile."""
+    def _away(self, problem: TenureError) -> None:
+        """The database could not be asked."""
         self._keeper.note_outage(problem)
-        pause = self._backoff.next()
-        self._rests_until = self._loop.time() + pause
-        self._loop.call_later(pause, self._line_up)
+        self.rest(self._backoff.next())
 
     async def _ask(self, line: Line, call: Call[T]) -> T:
         patience = self._keeper.settings.lease.total_seconds()
@@ -365,7 +359,7 @@ class Exchange:
                     extra={"tenant": self._tenant.name},
                 )
         except TenureError as problem:
-            self._rest(problem)
+            self._away(problem)
         else:
             self._uncertain = False
             self.wake()

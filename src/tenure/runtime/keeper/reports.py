@@ -14,6 +14,7 @@ from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.desks import Customer
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.storable import storable
 from tenure.runtime.messages import Said
@@ -84,7 +85,7 @@ class Batch(NamedTuple):
     number: int
 
 
-class Reports:
+class Reports(Customer):
     def __init__(self, keeper: "Keeper", tenant: Tenant) -> None:
         self._keeper = keeper
         self._tenant = tenant
@@ -92,9 +93,6 @@ class Reports:
         self._open: dict[int, Pending] = {}  # by run: what may still be added to
         self._again: deque[Batch] = deque()  # was said once, and has to be said before the rest
         self._backoff = Backoff()
-        self._rests_until = 0.0
-        self._loop = asyncio.get_running_loop()
-        self._is_closed = False
 
     def add(self, run: Run, said: Said) -> None:
         self._of(run).add(said)
@@ -118,17 +116,19 @@ class Reports:
             pending = self._open[run.number] = Pending(run)
             self._queue.append(pending)
             run.unrecorded += 1
-            self._keeper.report_desk.line_up(self)
+            self.line_up()
         return pending
 
+    def line_up(self) -> None:
+        self._keeper.report_desk.line_up(self)
+
     @property
-    def has_something_to_do(self) -> bool:
-        waiting = not self._is_closed and (self._again or self._queue)
-        return bool(waiting) and self._loop.time() >= self._rests_until
+    def _is_waiting(self) -> bool:
+        return bool(self._again or self._queue)
 
     def close(self) -> None:
-        """Its tenant is gone: whoever waits for something to be recorded waits in vain."""
-        self._is_closed = True
+        """Whoever waits for something to be recorded waits in vain."""
+        super().close()
         problem = InputRefused(f"there is no tenant {self._tenant.name!r} any more")
         for pending in [*(one for batch in self._again for one in batch.pendings), *self._queue]:
             self._dropped(pending, problem)
@@ -152,16 +152,12 @@ class Reports:
         except TenureError as problem:
             self._again.appendleft(batch)
             self._keeper.note_outage(problem)
-            self._rest(self._backoff.next())
+            self.rest(self._backoff.next())
         else:
             self._backoff.reset()
             if busy := self._heard(batch.pendings, answer):
                 self._again.appendleft(self._batch(*busy))
-                self._rest(_BUSY_PAUSE)
-
-    def _rest(self, pause: float) -> None:
-        self._rests_until = self._loop.time() + pause
-        self._loop.call_later(pause, self._keeper.report_desk.line_up, self)
+                self.rest(_BUSY_PAUSE)
 
     def _batch(self, *pendings: Pending) -> Batch:
         return Batch(list(pendings), next(self._keeper.report_numbers))
