@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="also write the page and plot")
     args = parser.parse_args()
     amounts = QUICK if args.quick else Amounts()
+    FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder:
         there = _environments(chosen(args.peer))
         with serve(server.Sizes(), Path(folder)) as servers, _notes() as notes:
@@ -48,8 +49,7 @@ def main() -> int:
             works = args.only or list(WORKS)
             for one in _measured(there, servers, works, amounts, Path(folder), notes):
                 run.figures.append(one)
-    FOLDER.mkdir(exist_ok=True)
-    report.keep(run, FOLDER / "peers.json")
+                report.keep(run, FOLDER / "peers.json")  # so that it outlives an interruption
     report.show(run)
     if args.write:
         report.write(run, args.write)

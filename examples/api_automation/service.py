@@ -50,7 +50,7 @@ async def call(ctx: Context, target: str, urls: Sequence[str]) -> list[str]:  # 
             ctx.spend(tokens=len(answer.text.split()))
             ctx.save_checkpoint(answers=answers)
             ctx.progress(len(answers), len(urls))
-            await ctx.aflush()  # spent and on record before more is spent
+            await ctx.aflush()  # what was too much is known before more is spent
     return answers
 
 

@@ -89,6 +89,24 @@ def function_spends_too_much(ctx: Context) -> str:
     return "?"
 
 
+@app.task(retry=0, budget={"tokens": 100})
+async def flushes_what_it_spends(ctx: Context) -> None:
+    started(ctx)
+    for call in range(3):
+        ctx.emit({"call": call})
+        ctx.spend(tokens=60)
+        await ctx.aflush()
+
+
+@app.task(retry=0, budget={"tokens": 100})
+def function_flushes_what_it_spends(ctx: Context) -> None:
+    started(ctx, os.getpid())
+    for call in range(3):
+        ctx.emit({"call": call})
+        ctx.spend(tokens=60)
+        ctx.flush()
+
+
 @app.task(retry=0, budget={"tokens": 100}, last_rung="asked")
 async def is_over_its_budget(ctx: Context) -> None:
     """Overspends, and goes on until it may end."""

@@ -44,11 +44,14 @@ INVARIANTS = {
         SELECT j.id FROM tenure.job AS j WHERE j.waiting = 'dependencies' AND NOT EXISTS (
             SELECT FROM tenure.edge AS e JOIN tenure.job AS n ON n.id = e.needs_id
             WHERE e.job_id = j.id AND n.state <> 'completed')""",
-    "whoever waits for tasks has one that is open": """
+    "whoever waits for tasks has one below it that is open": """
         SELECT j.id FROM tenure.job AS j WHERE j.waiting IN ('tasks', 'children')
         AND EXISTS (SELECT FROM tenure.job AS c WHERE c.parent_id = j.id) AND NOT EXISTS (
-            SELECT FROM tenure.job AS c WHERE c.parent_id = j.id
-            AND c.state IN ('pending', 'running', 'paused'))""",
+            WITH RECURSIVE below AS (
+                SELECT c.id, c.state FROM tenure.job AS c WHERE c.parent_id = j.id
+                UNION SELECT c.id, c.state
+                FROM below JOIN tenure.job AS c ON c.parent_id = below.id)
+            SELECT FROM below WHERE state IN ('pending', 'running', 'paused'))""",
     "nothing is ready or running below a cancelled job": """
         WITH RECURSIVE below AS (
             SELECT c.id, c.state, c.ready, c.stop_id FROM tenure.job AS c

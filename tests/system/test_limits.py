@@ -135,6 +135,18 @@ def test_what_was_spent_is_told_as_it_was_spent(stage: Stage) -> None:
     assert message == "budget of 100 tokens exceeded: 150 spent"
 
 
+@pytest.mark.parametrize(
+    "task", [limits.flushes_what_it_spends, limits.function_flushes_what_it_spends]
+)
+def test_whoever_flushes_what_it_spends_goes_no_further_than_its_budget(
+    stage: Stage, task: Task[[], None]
+) -> None:
+    handle = stage.start(task)
+    stage.watch.becomes(handle.id, State.FAILED, State.COMPLETED)
+    assert handle.partials() == [{"call": 0}, {"call": 1}]
+    assert stage.store.show(handle.id).error_message == "budget of 100 tokens exceeded: 120 spent"
+
+
 def test_a_users_stop_of_a_job_over_its_budget_ends_failed(stage: Stage) -> None:
     handle = stage.start(limits.is_over_its_budget)
     handle.cancel(reason="enough")

@@ -186,7 +186,7 @@ class Context:
         self._attempt.say(spent=amounts)
 
     def flush(self) -> None:
-        """Wait until all that was said is in the database."""
+        """Wait until all that was said is in the database; over its budget, a job waits to stop."""
         self._attempt.link.ask(self._attempt.work.run, "flush", None)
 
     async def aflush(self) -> None:

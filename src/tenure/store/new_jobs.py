@@ -74,6 +74,8 @@ def refuse_not_json(value: Any) -> None:
 
 
 def _in_order(jobs: Sequence[NewJob]) -> list[int]:
+    if not any(map(_named, jobs)):
+        return list(range(len(jobs)))
     by_key = {job.key: job for job in jobs if job.key is not None}
     if len(by_key) < sum(job.key is not None for job in jobs):
         twice = next(job for job in jobs if job.key and by_key[job.key] is not job)

@@ -21,6 +21,7 @@ _log = logging.getLogger("tenure.worker")
 
 FORCED = 0.25  # seconds that a forced stop leaves to a job in a loop runner
 _ON_CPU = 0.02  # seconds a runner may take to pass an interrupt on before it counts as blocked
+_ALONE = 0.003  # the same for one that has a single job, the first time
 _LAST = 5.0  # seconds before the kill, at most, at which what the job started is terminated
 
 
@@ -70,12 +71,14 @@ class Ladder:
             return not await run.ends_within(seconds)
         until = asyncio.get_running_loop().time() + seconds
         signalled = False
+        patience = _ALONE if runner.kind == "process" else _ON_CPU
         runner.send(Interrupt(run.number))
         while (left := until - asyncio.get_running_loop().time()) > 0:
-            if await run.ends_within(min(_ON_CPU, left)):
+            if await run.ends_within(min(patience, left)):
                 return False
             if run.number in runner.passed_on or runner.kind == "thread":
-                return not await run.ends_within(left - _ON_CPU)
+                return not await run.ends_within(left - patience)
+            patience = _ON_CPU
             # Its loop does not turn, or C code keeps the thread at the wire from listening. If it
             # is this job that does so, a signal may get it out.
             if runner.page.on_cpu == run.number:
@@ -83,7 +86,7 @@ class Ladder:
                 runner.signal(signal.SIGUSR1)
                 if not signalled:
                     signalled = True
-                    self._say_signal(run, "SIGUSR1", "which holds its event loop")
+                    self._say_signal(run, "SIGUSR1", "which keeps its runner from listening")
         return not run.has_ended
 
     async def _terminate(self, run: Run, seconds: float) -> bool:

@@ -176,11 +176,11 @@ class Reports(Customer):
     def _heard(self, batch: list[Pending], answer: Reported) -> list[Pending]:
         """Those that were busy and are to be said again."""
         busy = [pending for pending in batch if pending.run.job.id in answer.busy]
+        for exhausted in answer.exhausted:
+            self._keeper.over_budget(self._tenant.name, exhausted.job_id, exhausted.message)
         for pending in batch:
             if pending not in busy:
                 self._recorded(pending, answer)
-        for exhausted in answer.exhausted:
-            self._keeper.over_budget(self._tenant.name, exhausted.job_id, exhausted.message)
         for job in answer.refused:
             tokens = {one.run.job.token for one in batch if one.run.job.id == job}
             for token in tokens:
@@ -189,13 +189,23 @@ class Reports(Customer):
 
     def _recorded(self, pending: Pending, answer: Reported) -> None:
         granted = answer.granted.get(str(pending.run.job.id), {})
-        for waiting in pending.flushes:
-            if not waiting.done():
-                waiting.set_result(None)
+        if pending.run.overspent and pending.flushes:
+            self._keeper.start(self._flushed_when_stopped(pending))
+        else:
+            _are_done(pending.flushes)
         for pool, slot in pending.take.items():
             if not slot.done():
                 slot.set_result(granted.get(pool))
         self._is_through(pending)
+
+    async def _flushed_when_stopped(self, pending: Pending) -> None:
+        """Whoever flushes what it spends goes no further when that was too much."""
+        run, loop = pending.run, asyncio.get_running_loop()
+        until = loop.time() + self._keeper.settings.lease.total_seconds()
+        while not run.is_interrupted and loop.time() < until:
+            if await run.ends_within(_BUSY_PAUSE):
+                break
+        _are_done(pending.flushes)
 
     def _dropped(self, pending: Pending, problem: InputRefused) -> None:
         """Whoever waits for it hears that it was not recorded."""
@@ -209,3 +219,9 @@ class Reports(Customer):
     def _is_through(self, pending: Pending) -> None:
         pending.run.unrecorded -= 1
         self._keeper.runs.recorded(pending.run)
+
+
+def _are_done(flushes: list["asyncio.Future[None]"]) -> None:
+    for waiting in flushes:
+        if not waiting.done():
+            waiting.set_result(None)

@@ -131,6 +131,11 @@ class Run:
         return self.gone is not None and self.gone.is_set()
 
     @property
+    def is_interrupted(self) -> bool:
+        """Or asked to stop, if it is not to be interrupted."""
+        return self.rung is not None and self.rung >= min(Rung.INTERRUPTED, self.limits.last_rung)
+
+    @property
     def trace(self) -> str | None:
         """The span that enqueued its job, if somebody traces."""
         trace = self.job.options.get(TRACE) if self.job.options else None
