@@ -187,6 +187,7 @@ class Line:
 
     name: str
     unit: str
+    bound: str  # what Tenure's number is made of, where another one is better
     more_is_better: bool = False
 
 
@@ -197,14 +198,34 @@ class Work:
     once: bool = False  # it takes a minute where nothing comes back
 
 
+_ENQUEUED = (
+    "A job is checked and committed to disk before the call returns; Redis has it in memory."
+)
+_DRAINED = "Each batch is claimed under a fence and its end recorded, in one commit to disk."
+_PICKED_UP = "Two commits to disk lie between the call and the function: the job, and its claim."
+_STOPPED = (
+    "Who asked, why and for what is committed before anybody is stopped; others send a signal."
+)
+_WEIGHED = "A worker is a keeper, a guard, a runner for coroutines and a spare: Python four times."
+_RECOVERED = (
+    "A neighbour takes the lock of the dead one's folder, looks whether all is gone, and says so."
+)
+
+
+def _more(name: str, bound: str) -> Line:
+    return Line(name, "jobs/s", bound, more_is_better=True)
+
+
 WORKS: Mapping[str, Work] = {
-    "singly": Work(enqueue_singly, (Line(_SINGLY, "jobs/s", more_is_better=True),)),
-    "many": Work(enqueue_many, (Line(_MANY, "jobs/s", more_is_better=True),)),
-    "drain": Work(drain, (Line(_DRAIN_BY_ONE, "jobs/s", more_is_better=True),)),
-    "drain-by-two": Work(drain_by_two, (Line(_DRAIN_BY_TWO, "jobs/s", more_is_better=True),)),
-    "crowd": Work(drain_a_crowd, (Line(_CROWDED, "jobs/s", more_is_better=True),), once=True),
-    "pick-up": Work(pick_up, (Line(_PICK_UP, "ms"), Line(_PICK_UP_LATE, "ms"))),
-    "stop": Work(stop, tuple(Line(line, "ms") for line in _STOPS.values())),
-    "memory": Work(weigh, (Line(_IDLE, "MB"), Line(_NAPPING, "MB"))),
-    "recovery": Work(recover, (Line(_RECOVERY, "s"),), once=True),
+    "singly": Work(enqueue_singly, (_more(_SINGLY, _ENQUEUED),)),
+    "many": Work(enqueue_many, (_more(_MANY, _ENQUEUED),)),
+    "drain": Work(drain, (_more(_DRAIN_BY_ONE, _DRAINED),)),
+    "drain-by-two": Work(drain_by_two, (_more(_DRAIN_BY_TWO, _DRAINED),)),
+    "crowd": Work(drain_a_crowd, (_more(_CROWDED, _DRAINED),), once=True),
+    "pick-up": Work(
+        pick_up, (Line(_PICK_UP, "ms", _PICKED_UP), Line(_PICK_UP_LATE, "ms", _PICKED_UP))
+    ),
+    "stop": Work(stop, tuple(Line(line, "ms", _STOPPED) for line in _STOPS.values())),
+    "memory": Work(weigh, (Line(_IDLE, "MB", _WEIGHED), Line(_NAPPING, "MB", _WEIGHED))),
+    "recovery": Work(recover, (Line(_RECOVERY, "s", _RECOVERED),), once=True),
 }

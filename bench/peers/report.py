@@ -131,8 +131,21 @@ def _page(run: Run) -> str:
         servers=servers,
         table=_table(head, rows),
         settings=_table(["peer", "version", "server", "settings"], settings),
+        behind=_behind(run),
         pictures=pictures,
     )
+
+
+def _behind(run: Run) -> str:
+    """Where somebody else has the better number, and what ours is made of."""
+    told = []
+    for line in run.lines:
+        ours, best = run.cell(OURS, line), run.best(line)
+        if isinstance(ours, float) and ours != best:
+            who = next(it.title for it in run.peers if run.cell(it.title, line) == best)
+            said = f"{who} {number(best)} {line.unit}, {OURS} {number(ours)} {line.unit}"
+            told.append(f"- **{line.name}**: {said}. {line.bound}")
+    return "\n".join(told) or "Nowhere, in this run."
 
 
 def _cell(run: Run, peer: str, line: Line) -> str:
@@ -159,6 +172,10 @@ figures are medians of the rounds. Worker and server share the machine, which ha
 The best of each column is bold. *cannot*: the peer has no means for it. *failed*: it was tried, and
 the peer gave an error. Redis keeps nothing on disk here, PostgreSQL everything: their rows are not
 equal in what they promise.
+
+## Where Tenure is not first
+
+{behind}
 
 ## What is measured
 

@@ -62,6 +62,17 @@ def test_the_page_shows_every_peer_and_the_best_in_bold(tmp_path: Path) -> None:
     assert (tmp_path / "pictures" / "bench-drain-one-worker.svg").exists()
 
 
+def test_the_page_says_where_somebody_else_is_first(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    ahead = ("Tenure", DRAIN, 20_000.0, None), ("Other", DRAIN, 3_000.0, None)
+    write(run(*ahead), tmp_path)
+    assert "Nowhere, in this run." in (tmp_path / "benchmarks.md").read_text()
+    write(run(*ahead, ("Tenure", PICK_UP, 6.0, None), ("Other", PICK_UP, 4.0, None)), tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert f"- **pick-up, p50**: Other 4.0 ms, Tenure 6.0 ms. {PICK_UP.bound}" in page
+    assert "- **drain" not in page.partition("## What is measured")[0]
+
+
 def test_what_is_kept_can_be_read_again(tmp_path: Path) -> None:
     import msgspec
 
