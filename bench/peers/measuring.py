@@ -65,11 +65,8 @@ class Figure(msgspec.Struct, frozen=True):
     why: str | None = None
 
 
-def enqueue_singly(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+def enqueue(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
     yield Figure(_SINGLY, driver.call("enqueue-singly", amounts.singly))
-
-
-def enqueue_many(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
     n = min(amounts.many, driver.peer.jobs)
     yield Figure(_MANY, driver.call("enqueue-many", "noop", n))
 
@@ -119,12 +116,24 @@ def drain_a_crowd(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
         yield Figure(_CROWDED, ran / (now() - began))
 
 
-def pick_up(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    with driver.workers():
+def live(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    """A worker with nothing to do, with one job after the other, and with many that sleep."""
+    with driver.workers() as [worker]:
         driver.warm()
+        time.sleep(2)
+        yield Figure(_IDLE, worker.memory)
         taken: list[float] = driver.call("pick-up", amounts.picked_up)
-    yield Figure(_PICK_UP, median(taken) * 1e3)
-    yield Figure(_PICK_UP_LATE, quantile(taken, 0.99) * 1e3)
+        yield Figure(_PICK_UP, median(taken) * 1e3)
+        yield Figure(_PICK_UP_LATE, quantile(taken, 0.99) * 1e3)
+        if not driver.peer.naps:
+            yield Figure(_NAPPING, None, "a process or thread each")
+            return
+        driver.call("enqueue-many", "nap", amounts.naps)
+        driver.until(
+            lambda: sum(driver.notes.counted().values()) >= amounts.naps, "all of them slept"
+        )
+        time.sleep(1)
+        yield Figure(_NAPPING, worker.memory)
 
 
 def stop(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
@@ -165,22 +174,6 @@ def recover(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
     yield Figure(_RECOVERY, None, f"> {amounts.recovery:g} s")
 
 
-def weigh(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    with driver.workers() as [worker]:
-        driver.warm()
-        time.sleep(2)
-        yield Figure(_IDLE, worker.memory)
-        if not driver.peer.naps:
-            yield Figure(_NAPPING, None, "a process or thread each")
-            return
-        driver.call("enqueue-many", "nap", amounts.naps)
-        driver.until(
-            lambda: sum(driver.notes.counted().values()) >= amounts.naps, "all of them slept"
-        )
-        time.sleep(1)
-        yield Figure(_NAPPING, worker.memory)
-
-
 @dataclass(frozen=True)
 class Line:
     """Of the table."""
@@ -217,15 +210,19 @@ def _more(name: str, bound: str) -> Line:
 
 
 WORKS: Mapping[str, Work] = {
-    "singly": Work(enqueue_singly, (_more(_SINGLY, _ENQUEUED),)),
-    "many": Work(enqueue_many, (_more(_MANY, _ENQUEUED),)),
+    "enqueue": Work(enqueue, (_more(_SINGLY, _ENQUEUED), _more(_MANY, _ENQUEUED))),
     "drain": Work(drain, (_more(_DRAIN_BY_ONE, _DRAINED),)),
     "drain-by-two": Work(drain_by_two, (_more(_DRAIN_BY_TWO, _DRAINED),)),
-    "crowd": Work(drain_a_crowd, (_more(_CROWDED, _DRAINED),), once=True),
-    "pick-up": Work(
-        pick_up, (Line(_PICK_UP, "ms", _PICKED_UP), Line(_PICK_UP_LATE, "ms", _PICKED_UP))
+    "live": Work(
+        live,
+        (
+            Line(_PICK_UP, "ms", _PICKED_UP),
+            Line(_PICK_UP_LATE, "ms", _PICKED_UP),
+            Line(_IDLE, "MB", _WEIGHED),
+            Line(_NAPPING, "MB", _WEIGHED),
+        ),
     ),
     "stop": Work(stop, tuple(Line(line, "ms", _STOPPED) for line in _STOPS.values())),
-    "memory": Work(weigh, (Line(_IDLE, "MB", _WEIGHED), Line(_NAPPING, "MB", _WEIGHED))),
     "recovery": Work(recover, (Line(_RECOVERY, "s", _RECOVERED),), once=True),
+    "crowd": Work(drain_a_crowd, (_more(_CROWDED, _DRAINED),), once=True),
 }

@@ -8,7 +8,7 @@ from bench.peers.plot import Bar, plot
 from bench.peers.report import Found, Run, Told, keep, write
 
 [DRAIN] = WORKS["drain"].lines
-[PICK_UP, _] = WORKS["pick-up"].lines
+[PICK_UP, *_] = WORKS["live"].lines
 
 
 def run(*found: tuple[str, Line, float | None, str | None]) -> Run:
