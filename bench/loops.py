@@ -8,12 +8,12 @@ from uuid import uuid4
 import msgspec
 import psycopg
 
+from tenure.store.floors import Floors
 from tenure.store.outcomes import Ending
 from tenure.store.store import Store
 
 BATCH = 100
 LEASE = timedelta(hours=1)  # nobody beats while the clock runs
-FLOORS_HOLD = 1.0  # seconds; claim.sql says why
 
 _BARE_TABLE = """
     DROP TABLE IF EXISTS bare;
@@ -83,16 +83,15 @@ class VerbLoop:
     def __init__(self, connection: psycopg.Connection) -> None:
         self._worker = uuid4()
         self._connection = connection
-        self._floors: str | None = None
-        self._floors_until = 0.0
+        self._floors = Floors()
         connection.execute(REGISTER, (self._worker, LEASE))
 
     def step(self) -> int:
-        if perf_counter() > self._floors_until:
-            self._floors, self._floors_until = None, perf_counter() + FLOORS_HOLD
-        claim = _claim(self._ask(CLAIM, (self._worker, BATCH, self._floors)))
+        began = perf_counter()
+        since = self._floors.now(began)
+        claim = _claim(self._ask(CLAIM, (self._worker, BATCH, since)))
         ids = claim.jobs.get("id", [])
-        self._floors = bytes(claim.floors).decode()
+        self._floors.reached(bytes(claim.floors).decode(), since, began, perf_counter())
         outcomes = [{"job": job, "token": claim.token, "outcome": "completed"} for job in ids]
         self._ask(FINISH, (self._worker, msgspec.json.encode(outcomes).decode()))
         return len(ids)
@@ -109,15 +108,14 @@ class StoreLoop:
     def __init__(self, store: Store) -> None:
         self._worker = uuid4()
         self._store = store
-        self._floors: str | None = None
-        self._floors_until = 0.0
+        self._floors = Floors()
         store.register(self._worker, "bench", 1, LEASE)
 
     def step(self) -> int:
-        if perf_counter() > self._floors_until:
-            self._floors, self._floors_until = None, perf_counter() + FLOORS_HOLD
-        claim = self._store.claim(self._worker, BATCH, floors=self._floors)
-        self._floors = claim.floors
+        began = perf_counter()
+        since = self._floors.now(began)
+        claim = self._store.claim(self._worker, BATCH, floors=since)
+        self._floors.reached(claim.floors, since, began, perf_counter())
         endings = [Ending(job=job.id, token=job.token, outcome="completed") for job in claim.jobs]
         self._store.finish(self._worker, endings)
         return len(claim.jobs)

@@ -175,6 +175,9 @@ def sockets_of(user: Embedded) -> Path:
 
 
 def crash(*processes: psutil.Process) -> None:
+    """All at once: none of them sees that another one is gone."""
+    for process in processes:
+        process.suspend()
     for process in processes:
         process.kill()
     eventually(lambda: not any(is_living(process) for process in processes))

@@ -17,6 +17,7 @@ from tenure.runtime.keeper.desks import Customer
 from tenure.runtime.messages import Kind
 from tenure.store.call import Call
 from tenure.store.calls import working
+from tenure.store.floors import Floors
 from tenure.store.line import Line
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claim, Exchanged
@@ -30,7 +31,6 @@ _log = logging.getLogger("tenure.worker")
 
 BATCH = 250
 _MOST_BYTES = 4 << 20  # of results in one call
-_FLOORS_FOR = 1.0  # seconds; who committed late is below the floors
 _BUSY_PAUSE = 0.02
 
 
@@ -40,8 +40,7 @@ class Appetite:
     def __init__(self, crew: Crew, tasks: Sequence[str]) -> None:
         self.crew = crew
         self.tasks = list(tasks)
-        self.floors: str | None = None
-        self.floors_until = 0.0
+        self.floors = Floors()
         self.plenty = False  # the last claim got all it asked for: both desks may ask
         self.curious = True  # one look is due; whoever asks takes it along
 
@@ -105,7 +104,7 @@ class Exchange(Customer):
     def _look_everywhere(self) -> None:
         """Also below the floors, where jobs are that were given back."""
         for appetite in self._appetites.values():
-            appetite.floors = None
+            appetite.floors.forget()
         self.wake()
 
     def promote_soon(self) -> None:
@@ -242,7 +241,7 @@ class Exchange(Customer):
             self._backoff.reset()
             self._keeper.back()
             self._keeper.counts.exchanged(self._loop.time() - asked_at)
-            self._heard(answer, endings, asks)
+            self._heard(answer, endings, asks, asked_at)
         finally:
             self._in_flight -= 1
             for asking in asks:
@@ -278,14 +277,16 @@ class Exchange(Customer):
         return await asked(line, call, patience, self._tenant)
 
     def _want(self, appetite: Appetite, n: int) -> working.Want:
-        now = self._loop.time()
-        if now >= appetite.floors_until:
-            appetite.floors, appetite.floors_until = None, now + _FLOORS_FOR
         return working.Want(
-            n=n, queues=self._keeper.queues, tasks=appetite.tasks, floors=appetite.floors
+            n=n,
+            queues=self._keeper.queues,
+            tasks=appetite.tasks,
+            floors=appetite.floors.now(self._loop.time()),
         )
 
-    def _heard(self, answer: Exchanged, endings: list[Ending], asks: list[Asking]) -> None:
+    def _heard(
+        self, answer: Exchanged, endings: list[Ending], asks: list[Asking], asked_at: float
+    ) -> None:
         if self._is_closed:
             return  # what was claimed went with its tenant
         finished = answer.finished
@@ -315,7 +316,7 @@ class Exchange(Customer):
             again = [ending for ending in endings if ending.job in finished.busy]
             self._loop.call_later(_BUSY_PAUSE, self._say_again, again)
         for asking, claim in zip(asks, answer.claims, strict=True):
-            self._answered(asking, claim)
+            self._answered(asking, claim, asked_at)
         if answer.idled:
             self.wake()  # a job that came in this moment was announced to nobody
         if not answer.alive:
@@ -325,12 +326,12 @@ class Exchange(Customer):
         self._in_flight -= 1
         self.finish(endings)
 
-    def _answered(self, asking: Asking, claim: Claim) -> None:
-        appetite = asking.appetite
-        appetite.floors = claim.floors
+    def _answered(self, asking: Asking, claim: Claim, asked_at: float) -> None:
+        appetite, since = asking.appetite, asking.want.floors
+        appetite.floors.reached(claim.floors, since, asked_at, self._loop.time())
         appetite.plenty = len(claim.jobs) >= asking.want.n
-        if not appetite.plenty and asking.want.floors is not None:
-            self._look_by(appetite.floors_until)
+        if not appetite.plenty and since is not None:
+            self._look_by(appetite.floors.until)
         if claim.jobs:
             self._keeper.runs.claimed(self._tenant.name, appetite.crew, claim.jobs)
 
