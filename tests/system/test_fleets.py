@@ -56,6 +56,22 @@ def test_jobs_of_a_tenant_that_is_dropped_are_killed_and_nobody_waits_for_them(
         assert worker.drain() == 0
 
 
+def test_a_tenant_whose_tables_are_locked_holds_up_nobody(
+    app: Tenure, store: Store, sql: psycopg.Connection, database: str, tmp_path: Path
+) -> None:
+    """As by whoever migrates or drops it. Both desks come to it again and again."""
+    make_tenants(database, "acme")
+    settings = {"TENURE_LEASE": "10m", "TENURE_BEAT": "1s", "TENURE_POLL": "200ms"}
+    with running_worker(database, tmp_path, "--all-tenants", app=PLACE, settings=settings):
+        assert serving.quick.using(tenant="acme").enqueue().result(timeout="45s") == "done"
+        held = serving.quick.using(tenant="acme", delay="1s").enqueue()
+        with sql.transaction():
+            sql.execute("LOCK TABLE tenure_acme.job IN ACCESS EXCLUSIVE MODE")
+            for _ in range(5):
+                assert serving.quick.enqueue().result(timeout="45s") == "done"
+        assert held.result(timeout="45s") == "done"
+
+
 def test_more_tenants_take_no_more_connections(
     app: Tenure, sql: psycopg.Connection, database: str, tmp_path: Path
 ) -> None:

@@ -4,7 +4,7 @@
 -- Oldest jobs first, so that what is above takes with it what is below. How far it is stands in the same
 -- transaction as the stops: whoever dies in the middle has done nothing, and another goes on from there.
 CREATE OR REPLACE FUNCTION tenant.advance_bulk(n integer DEFAULT 100, bulk bigint DEFAULT NULL) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     ours tenant.bulk;
     ids  bigint[];

@@ -1,7 +1,7 @@
 -- Cancelled jobs whose artifacts a worker is to delete, with what is known of them. What it takes comes back
 -- to another if it does not say "discarded" in time: later every time, up to an hour.
 CREATE OR REPLACE FUNCTION tenant.discards(n integer DEFAULT 50) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     taken  json;

@@ -7,7 +7,7 @@
 -- nothing else. After n stops it answers "more" and goes on when it is called again. A policy with "at"
 -- acts once and is dropped then.
 CREATE OR REPLACE FUNCTION tenant.enforce_policies(every interval DEFAULT '0', n integer DEFAULT 100) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     due    tenant.policy[];

@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION tenant.exchange(
     worker uuid, outcomes jsonb DEFAULT '[]', wants jsonb DEFAULT '[]', promoting boolean DEFAULT false,
     hungry boolean DEFAULT false
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     finished json := '{"accepted": {}, "refused": [], "busy": [], "wakes": false}';
     promoted json;

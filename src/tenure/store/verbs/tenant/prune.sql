@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION tenant.prune(
     keep jsonb DEFAULT '{"completed": "7 days", "cancelled": "30 days"}',
     keep_events interval DEFAULT '30 days', n integer DEFAULT 1000
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
     -- What is not rolled up yet stays until it is; what is older than a day never will be.

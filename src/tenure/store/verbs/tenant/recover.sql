@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION tenant.recover(
     message text DEFAULT 'orphan: its worker stopped renewing its lease and was declared dead', n integer DEFAULT 500,
     by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     refusal  CONSTANT json := tenant.forbidden('recover', 'admin', 'tenant', '', by, via, role);
     buried   json := '{}';

@@ -7,7 +7,7 @@
 -- "number" grows with every report of a worker. One that is said again, because its answer was lost,
 -- keeps its number: it is not recorded twice, and is answered as it was.
 CREATE OR REPLACE FUNCTION tenant.report(worker uuid, reports jsonb, number bigint DEFAULT NULL) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     moment    timestamptz;

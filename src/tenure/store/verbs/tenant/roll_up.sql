@@ -10,7 +10,7 @@
 -- transaction, and leaves it to a later call. Five seconds more, for a transaction that has taken the moment
 -- but written nothing yet, and so is not known.
 CREATE OR REPLACE FUNCTION tenant.roll_up(every interval DEFAULT '0', n integer DEFAULT 10000) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     began  CONSTANT timestamptz := tenure.now() - (clock_timestamp() - transaction_timestamp());
     oldest CONSTANT timestamptz := date_bin('15 minutes', began - interval '25 hours', 'epoch');
