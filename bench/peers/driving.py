@@ -96,11 +96,12 @@ class Driver:
         self.servers.settle(self.peer)
 
     @contextmanager
-    def workers(self, n: int = 1, after: int = 0) -> Iterator[list["Worker"]]:
-        """So many, besides those that are there already."""
+    def workers(self, n: int = 1, after: int = 0, at_once: int = 0) -> Iterator[list["Worker"]]:
+        """So many, besides those that are there; each for so many jobs at once, or for more."""
         started: list[Worker] = []
+        room = max(self.peer.concurrency, at_once)
         try:
-            started.extend(self._start(str(after + number + 1)) for number in range(n))
+            started.extend(self._start(str(after + number + 1), room) for number in range(n))
             yield started
         finally:
             for worker in started:
@@ -120,11 +121,11 @@ class Driver:
                 raise Failed(f"not within {within:g} s: {what}; {' '.join(logs)[-600:]}")
             time.sleep(0.005)
 
-    def _start(self, number: str) -> "Worker":
+    def _start(self, number: str, room: int) -> "Worker":
         log = self.folder / f"{self.peer.program}-{number}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
-                [*self.environment.command, "worker", str(self.peer.concurrency)],
+                [*self.environment.command, "worker", str(room)],
                 cwd=ROOT,
                 env=self._env(number),
                 stdin=subprocess.DEVNULL,

@@ -117,7 +117,7 @@ def drain_a_crowd(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 
 def live(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    """A worker with nothing to do, with one job after the other, and with many that sleep."""
+    """A worker with nothing to do and with one job after the other; one with many that sleep."""
     with driver.workers() as [worker]:
         driver.warm()
         time.sleep(2)
@@ -125,9 +125,10 @@ def live(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
         taken: list[float] = driver.call("pick-up", amounts.picked_up)
         yield Figure(_PICK_UP, median(taken) * 1e3)
         yield Figure(_PICK_UP_LATE, quantile(taken, 0.99) * 1e3)
-        if not driver.peer.naps:
-            yield Figure(_NAPPING, None, "a process or thread each")
-            return
+    if not driver.peer.naps:
+        yield Figure(_NAPPING, None, "a process or thread each")
+        return
+    with driver.workers(at_once=amounts.naps) as [worker]:
         driver.call("enqueue-many", "nap", amounts.naps)
         driver.until(
             lambda: sum(driver.notes.counted().values()) >= amounts.naps, "all of them slept"
