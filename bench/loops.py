@@ -88,7 +88,7 @@ class VerbLoop:
 
     def step(self) -> int:
         began = perf_counter()
-        since = self._floors.now(began)
+        since = self._floors.at(began)
         claim = _claim(self._ask(CLAIM, (self._worker, BATCH, since)))
         ids = claim.jobs.get("id", [])
         self._floors.reached(bytes(claim.floors).decode(), since, began, perf_counter())
@@ -113,7 +113,7 @@ class StoreLoop:
 
     def step(self) -> int:
         began = perf_counter()
-        since = self._floors.now(began)
+        since = self._floors.at(began)
         claim = self._store.claim(self._worker, BATCH, floors=since)
         self._floors.reached(claim.floors, since, began, perf_counter())
         endings = [Ending(job=job.id, token=job.token, outcome="completed") for job in claim.jobs]

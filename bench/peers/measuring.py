@@ -14,6 +14,7 @@ from bench.peers.programs.notes import now
 from bench.quantiles import quantile
 
 _DRAIN = 180.0  # seconds, at most
+_SETTLES = 2.0  # seconds until a worker that was busy weighs what it weighs
 
 _SINGLY, _MANY = "enqueue one by one", "enqueue in bulk"
 _DRAIN_BY_ONE, _DRAIN_BY_TWO = "drain, one worker", "drain, two workers"
@@ -120,7 +121,7 @@ def live(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
     """A worker with nothing to do and with one job after the other; one with many that sleep."""
     with driver.workers() as [worker]:
         driver.warm()
-        time.sleep(2)
+        time.sleep(_SETTLES)
         yield Figure(_IDLE, worker.memory)
         taken: list[float] = driver.call("pick-up", amounts.picked_up)
         yield Figure(_PICK_UP, median(taken) * 1e3)
@@ -133,7 +134,7 @@ def live(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
         driver.until(
             lambda: sum(driver.notes.counted().values()) >= amounts.naps, "all of them slept"
         )
-        time.sleep(1)
+        time.sleep(_SETTLES)
         yield Figure(_NAPPING, worker.memory)
 
 

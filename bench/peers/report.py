@@ -182,6 +182,8 @@ equal in what they promise.
 - **enqueue**: one call after the other, awaited; in bulk by the fastest documented way.
 - **drain**: jobs that do nothing, per second, from the moment at which each worker has run one
   until all are done and on record.
+- **drain beside a million**: the same for some seconds, with a million that are over and a million
+  that wait, copied in SQL from the peer's own. Peers that keep no job that is over have none.
 - **pick-up**: an idle worker; from the call of enqueue to the first line of the function.
 - **stop**: from the call to the end of the code: a coroutine that sleeps, a function that sleeps, a
   function that computes.

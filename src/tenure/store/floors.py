@@ -15,7 +15,8 @@ class Floors:
         self._known: str | None = None
         self.until = 0.0  # when a claim from the very beginning is due
 
-    def now(self, moment: float) -> str | None:
+    def at(self, moment: float) -> str | None:
+        """From where a claim of this moment starts; nothing means the very beginning."""
         if moment >= self.until:
             self._known, self.until = None, moment + _AT_LEAST
         return self._known

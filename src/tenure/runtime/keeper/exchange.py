@@ -281,7 +281,7 @@ class Exchange(Customer):
             n=n,
             queues=self._keeper.queues,
             tasks=appetite.tasks,
-            floors=appetite.floors.now(self._loop.time()),
+            floors=appetite.floors.at(self._loop.time()),
         )
 
     def _heard(
