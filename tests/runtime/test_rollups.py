@@ -8,7 +8,7 @@ from typing import Any
 from tenure.config import Settings
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
-from tenure.runtime.keeper.services import chores
+from tenure.runtime.keeper.chores import rounds
 from tenure.store.migrating import Migrator
 from tenure.store.store import AsyncStore, Store
 from tenure.testing import Clock
@@ -30,7 +30,7 @@ def test_a_worker_counts_for_each_tenant_until_nothing_is_left(
                 store=lambda name: shared.of(Tenant(name)),
                 settings=Settings(),
             )
-            [run_once] = [run_once for name, _, run_once in chores(keeper) if name == "rollups"]
+            [run_once] = [run_once for name, _, run_once in rounds(keeper) if name == "rollups"]
             await run_once()
 
     with Store(database, ACME) as acme:

@@ -6,14 +6,11 @@ from typing import Any, cast
 
 import uvloop
 
-from tenure.errors import NotFound
 from tenure.runtime.keeper.desks import Customer, Desks, ExchangeDesks
 from tenure.runtime.keeper.exchange import Exchange
-from tenure.runtime.keeper.services import Chore
 from tenure.runtime.keeper.stirs import Stirs, Turns
 from tenure.store.line import Line
 from tenure.store.results import Stirring
-from tenure.store.store import AsyncStore
 
 
 def heard(stirs: Stirs, number: int, open: int, next: int) -> bool:  # noqa: A002
@@ -48,50 +45,6 @@ def test_everybody_has_a_turn_before_anybody_comes_again() -> None:
     assert turns.next(9) == ["d", "a", "b"]
     everybody.clear()
     assert turns.next() == []
-
-
-class Visits(Chore):
-    """Notes where it was, and comes again where it is told to."""
-
-    def __init__(self, keeper: Any) -> None:
-        super().__init__(keeper)
-        self.visited: list[str] = []
-        self.again: set[str] = set()
-
-    async def visit(self, store: AsyncStore) -> bool:
-        self.visited.append(store.tenant.name)
-        if store.tenant.name == "broken":
-            raise NotFound("there is no such tenant")
-        return store.tenant.name in self.again
-
-    def rounds(self, n: int = 1) -> list[list[str]]:
-        """Where it was in each; one is visited in turn, whatever happened."""
-        found = []
-        for _ in range(n):
-            asyncio.run(self.run_once())
-            found.append(sorted(self.visited))
-            self.visited.clear()
-        return found
-
-
-def test_a_chore_visits_those_who_have_moved_and_one_in_turn() -> None:
-    names = ("a", "b", "broken", "c")
-    stirs = SimpleNamespace(moves=dict.fromkeys(names, 1))
-    chore = Visits(
-        SimpleNamespace(
-            exchanges=dict.fromkeys(names),
-            stirs=stirs,
-            store=lambda name: SimpleNamespace(tenant=SimpleNamespace(name=name)),
-        )
-    )
-    assert chore.rounds() == [["a", "b", "broken", "c"]]
-    # Who could not be visited is tried again, and holds up nobody.
-    assert chore.rounds(3) == [["b", "broken"], ["broken"], ["broken", "c"]]
-    del stirs.moves["broken"]
-    stirs.moves["b"] += 1
-    chore.again.add("c")
-    assert chore.rounds(2) == [["a", "b"], ["b"]]
-    assert chore.rounds(3) == [["broken"], ["c"], ["a", "c"]]
 
 
 class Tenant(Customer):

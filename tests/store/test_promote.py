@@ -8,6 +8,7 @@ import pytest
 
 from tenure.domain.job import NEVER, After
 from tenure.domain.lifecycle import Intent, Reason, State, Status
+from tenure.store.outcomes import Artifact, Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tenure.testing import Clock
@@ -297,3 +298,24 @@ def test_what_is_locked_is_not_waited_for_and_its_wake_is_not_lost(
     assert worker.claim() == ()
     other.rollback()
     assert claimable(store) == [job]
+
+
+def test_what_else_there_is_to_do_is_told(store: Store) -> None:
+    worker, job = make_worker(store), make_job(store)
+    claimed = worker.claim_one()
+    artifact = Artifact("a.txt", "file:///kept/a.txt", 1)
+    worker.store.report(worker.id, [Report(job=job, token=claimed.token, artifacts=[artifact])])
+    store.set_policy("off", {"when": {"age": "1h"}}, enabled=False)
+    assert store.promote().chores == ()
+
+    store.stop(job, preserve=False)
+    end_as_stopped(worker, claimed)
+    assert store.promote().chores == ("discards",)
+    store.set_policy("off", {"when": {"age": "1h"}})
+    bulk = store.bulk_stop({})
+    assert store.promote().chores == ("bulks", "discards", "policies")
+
+    store.advance_bulk(bulk=bulk.id)
+    store.drop_policy("off")
+    store.discarded(job, [artifact.url])
+    assert store.promote().chores == ()

@@ -115,6 +115,7 @@ class Promoted(msgspec.Struct, frozen=True):
     closed: int
     more: bool
     next_due: float | None = None  # seconds until the next job that waits for its time
+    chores: tuple[str, ...] = ()  # what else there is to do for the tenant
 
 
 class Exchanged(msgspec.Struct, frozen=True):

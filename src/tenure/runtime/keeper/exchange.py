@@ -20,7 +20,7 @@ from tenure.store.calls import working
 from tenure.store.floors import Floors
 from tenure.store.line import Line
 from tenure.store.outcomes import Ending
-from tenure.store.results import Claim, Exchanged
+from tenure.store.results import Claim, Exchanged, Promoted
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -293,10 +293,8 @@ class Exchange(Customer):
         # Also when it has promoted in the same call: what was locked then waits for another.
         if finished.wakes or (answer.promoted is not None and answer.promoted.more):
             self._promote = True
-        if answer.promoted is not None and (
-            answer.promoted.due or answer.promoted.linked or answer.promoted.targets
-        ):
-            self.wake()
+        if answer.promoted is not None:
+            self._promoted(answer.promoted)
         if any(claim.jobs for claim in answer.claims):
             self._expecting = False
         elif asks and self._expecting:
@@ -321,6 +319,12 @@ class Exchange(Customer):
             self.wake()  # a job that came in this moment was announced to nobody
         if not answer.alive:
             self._keeper.lease.look_now()
+
+    def _promoted(self, promoted: Promoted) -> None:
+        if promoted.due or promoted.linked or promoted.targets:
+            self.wake()
+        for chore in promoted.chores:
+            self._keeper.chores[chore].add(self._tenant.name)
 
     def _say_again(self, endings: list[Ending]) -> None:
         self._in_flight -= 1

@@ -5,6 +5,7 @@ A worker that is declared dead never comes back as the same: it ends here, and a
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
 from hashlib import sha256
 from itertools import count
@@ -79,6 +80,7 @@ class Keeper:
         self.exchange_desks = ExchangeDesks()
         self.report_desk: Desks[Reports] = Desks()
         self.stirs = Stirs(self)
+        self.chores: defaultdict[str, set[str]] = defaultdict(set)  # by name: where they are open
         self.report_numbers = count(1)
         self._tasks_of: Mapping[Kind, Sequence[str]] = {}
         self.staff = staff

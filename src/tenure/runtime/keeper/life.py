@@ -24,12 +24,13 @@ from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
 from tenure.runtime.keeper.backoff import Backoff
+from tenure.runtime.keeper.chores import rounds
 from tenure.runtime.keeper.desks import EXCHANGE_DESKS
 from tenure.runtime.keeper.drain import Drain, Drained
 from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.neighbours import LOOK_EVERY, Neighbours, say_reaped
 from tenure.runtime.keeper.schedules import Schedules
-from tenure.runtime.keeper.services import PRUNE_EVERY, Pruning, Recovery, chores, every
+from tenure.runtime.keeper.services import Recovery, every
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.watch import Watch
 from tenure.runtime.leftovers import Place, Reaped, reap
@@ -227,11 +228,10 @@ async def _serve(
                 desk = keeper.exchange_desks.serve(Line(url, settings))
                 services.create_task(desk, name="exchange")
             services.create_task(keeper.report_desk.serve(Line(url, settings)), name="reports")
-            services.create_task(keeper.stirs.serve(), name="stirs")
+            services.create_task(keeper.stirs.serve(lambda: notices.live), name="stirs")
             services.create_task(every(settings.recover_every, recovery.run_once), name="recovery")
             services.create_task(every(LOOK_EVERY, neighbours.run_once), name="neighbours")
-            services.create_task(every(PRUNE_EVERY, Pruning(keeper).run_once), name="pruning")
-            for name, pause, run_once in chores(keeper):
+            for name, pause, run_once in rounds(keeper):
                 services.create_task(every(pause, run_once), name=name)
             services.create_task(Watch(keeper).serve(), name="watch")
             services.create_task(drain.serve(), name="drain")

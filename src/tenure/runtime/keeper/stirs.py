@@ -9,7 +9,7 @@ transaction that was under way came to its end.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,7 +52,8 @@ class Stirs:
         """Do not wait for the next time: something may have been missed."""
         self._wake.set()
 
-    async def serve(self) -> None:
+    async def serve(self, notices_arrive: Callable[[], bool]) -> None:
+        poll = self._keeper.settings.poll.total_seconds()
         while True:
             self._wake.clear()
             try:
@@ -60,8 +61,9 @@ class Stirs:
             except TenureError as problem:
                 _log.debug("%s", problem)
             await asyncio.sleep(_AT_LEAST)
+            pause = 2 * poll if notices_arrive() else poll
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._keeper.settings.poll.total_seconds() - _AT_LEAST):
+                async with asyncio.timeout(pause - _AT_LEAST):
                     await self._wake.wait()
 
     async def run_once(self) -> None:

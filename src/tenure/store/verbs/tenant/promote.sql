@@ -2,7 +2,8 @@
 --
 -- Runs after the commit of whatever left a wake, with fresh snapshots and without ever waiting: what
 -- somebody has locked keeps its wake and is looked at again. Any number of callers may run it at
--- once. "more" says that a batch was full, "next_due" in how many seconds the next job's time comes.
+-- once. "more" says that a batch was full, "next_due" in how many seconds the next job's time comes,
+-- "chores" what else there is to do here.
 CREATE OR REPLACE FUNCTION tenant.promote(n integer DEFAULT 500) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -12,5 +13,6 @@ DECLARE
     closed  integer := tenant.close_complete(n);
 BEGIN
     RETURN json_build_object('linked', linked, 'due', due, 'targets', lined, 'closed', closed,
-        'more', greatest(linked, due, lined, closed) >= n, 'next_due', tenant.next_due());
+        'more', greatest(linked, due, lined, closed) >= n, 'next_due', tenant.next_due(),
+        'chores', to_json(tenant.chores()));
 END $$;

@@ -1,0 +1,110 @@
+"""Which tenants a worker visits, beside running their jobs."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tenure.config import Settings
+from tenure.errors import NotFound
+from tenure.runtime.keeper.chores import Chore, Round
+from tenure.runtime.keeper.services import Recovery
+from tenure.store.store import AsyncStore
+
+
+class Diary:
+    """Where somebody was, and where to come again."""
+
+    def __init__(self) -> None:
+        self._visited: list[str] = []
+        self.again: set[str] = set()
+
+    def note(self, tenant: str) -> bool:
+        self._visited.append(tenant)
+        if tenant == "broken":
+            raise NotFound("there is no such tenant")
+        return tenant in self.again
+
+    def rounds(
+        self, run_once: Callable[[], Coroutine[Any, Any, object]], n: int = 1
+    ) -> list[list[str]]:
+        found = []
+        for _ in range(n):
+            asyncio.run(run_once())
+            found.append(sorted(self._visited))
+            self._visited.clear()
+        return found
+
+
+def keeper_of(*tenants: str, **more: Any) -> Any:
+    return SimpleNamespace(
+        exchanges=dict.fromkeys(tenants),
+        store=lambda name: SimpleNamespace(tenant=SimpleNamespace(name=name)),
+        **more,
+    )
+
+
+def test_a_round_visits_those_who_have_moved_and_one_in_turn() -> None:
+    diary = Diary()
+
+    class Walk(Round):
+        async def visit(self, store: AsyncStore) -> bool:
+            return diary.note(store.tenant.name)
+
+    names = ("a", "b", "broken", "c")
+    stirs = SimpleNamespace(moves=dict.fromkeys(names, 1))
+    walk = Walk(keeper_of(*names, stirs=stirs))
+    assert diary.rounds(walk.run_once) == [["a", "b", "broken", "c"]]
+    # Who could not be visited is tried again, and holds up nobody.
+    assert diary.rounds(walk.run_once, 3) == [["b", "broken"], ["broken"], ["broken", "c"]]
+    del stirs.moves["broken"]
+    stirs.moves["b"] += 1
+    diary.again.add("c")
+    assert diary.rounds(walk.run_once, 2) == [["a", "b"], ["b"]]
+    assert diary.rounds(walk.run_once, 3) == [["broken"], ["c"], ["a", "c"]]
+
+
+def test_a_chore_visits_those_in_which_it_is_open() -> None:
+    diary = Diary()
+
+    class Errand(Chore):
+        name = "errand"
+
+        async def visit(self, store: AsyncStore) -> bool:
+            return diary.note(store.tenant.name)
+
+    keeper = keeper_of("a", "b", "broken", chores={"errand": {"a", "b", "broken", "gone"}})
+    errand = Errand(keeper)
+    diary.again.add("a")
+    assert diary.rounds(errand.run_once, 2) == [["a", "b", "broken"], ["a", "broken"]]
+    keeper.chores["errand"].add("b")
+    diary.again.clear()
+    assert diary.rounds(errand.run_once, 2) == [["a", "b", "broken"], ["broken"]]
+
+
+@pytest.mark.parametrize(
+    ("tenants", "changes", "visits"),
+    [(1, {}, 2), (3, {}, 6), (12, {}, 24), (40, {}, 24), (3, {"pending_orphan_after": "1h"}, 72)],
+)
+def test_tenants_without_dead_workers_are_recovered_in_turn(
+    tenants: int, changes: dict[str, Any], visits: int
+) -> None:
+    diary = Diary()
+
+    async def sweep(_grace: object) -> Any:
+        return SimpleNamespace(dead=(), tenants=())
+
+    async def recover(tenant: str) -> None:
+        diary.note(tenant)
+
+    keeper = keeper_of(
+        *map(str, range(tenants)),
+        settings=Settings(**changes),
+        shared=SimpleNamespace(sweep=sweep),
+        lease=SimpleNamespace(trusted_until=float("inf")),
+    )
+    recovery = Recovery(keeper)
+    recovery._recover = recover  # type: ignore[method-assign]
+    assert sum(map(len, diary.rounds(recovery.run_once, 24))) == visits
