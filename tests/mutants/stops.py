@@ -89,6 +89,13 @@ STOPS: tuple[Mutant, ...] = (
         "races/cascades::test_cascades_over_trees_that_depend_on_each_other_both_ways_do_not_deadlock",
     ),
     mutant(
+        "stop locks nothing but the job that is named",
+        "stop_job",
+        "IF added <> ARRAY[stop_job.job] THEN",
+        "IF false THEN",
+        "races/cascades::test_cascades_over_trees_that_depend_on_each_other_both_ways_do_not_deadlock",
+    ),
+    mutant(
         "nobody tells the worker",
         "stop_members",
         "WHERE m.worker_id IS NOT NULL",

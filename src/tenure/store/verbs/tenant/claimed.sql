@@ -7,6 +7,11 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     columns json;
+    first   integer;   -- of the lanes
+    last    integer;
+    lowest  smallint;  -- of the priorities
+    highest smallint;
+    upto    bigint;    -- the last turn
     reach   jsonb;
 BEGIN
     IF ids = '{}' THEN
@@ -23,8 +28,9 @@ BEGIN
         'budget', CASE WHEN count(c.budget) > 0 THEN json_agg(c.budget) END,
         'checkpoint', CASE WHEN count(c.checkpoint) > 0 THEN json_agg(c.checkpoint) END,
         'slots', CASE WHEN count(c.slots) > 0 THEN json_agg(c.slots) END,
-        'waited_ms', json_agg(CASE WHEN isfinite(c.run_at) THEN (extract(epoch FROM c.started_at - c.run_at) * 1000)::bigint END))
-    INTO columns
+        'waited_ms', json_agg(CASE WHEN isfinite(c.run_at) THEN (extract(epoch FROM c.started_at - c.run_at) * 1000)::bigint END)),
+        min(c.lane), max(c.lane), min(c.priority), max(c.priority), max(c.turn)
+    INTO columns, first, last, lowest, highest, upto
     FROM (
         SELECT j.*, p.args, p.owner, p.key, p.options, p.budget, o.checkpoint, CASE WHEN l.pools <> '{}' THEN (
             SELECT json_object_agg(s.pool, s.name) FROM tenant.slot AS s WHERE s.job_id = j.id) END AS slots
@@ -36,11 +42,15 @@ BEGIN
         ORDER BY j.priority DESC, j.turn
     ) AS c;
 
-    SELECT jsonb_object_agg(f.lane, coalesce(floors -> f.lane::text, '{}') || f.turns) INTO reach FROM (
-        SELECT t.lane, jsonb_object_agg(t.priority, t.turn) AS turns FROM (
-            SELECT j.lane, j.priority, max(j.turn) AS turn FROM tenant.job AS j WHERE j.id = ANY (ids)
-            GROUP BY j.lane, j.priority) AS t
-        GROUP BY t.lane) AS f;
+    IF first = last AND lowest = highest THEN
+        reach := jsonb_build_object(first, coalesce(floors -> first::text, '{}') || jsonb_build_object(lowest, upto));
+    ELSE
+        SELECT jsonb_object_agg(f.lane, coalesce(floors -> f.lane::text, '{}') || f.turns) INTO reach FROM (
+            SELECT t.lane, jsonb_object_agg(t.priority, t.turn) AS turns FROM (
+                SELECT j.lane, j.priority, max(j.turn) AS turn FROM tenant.job AS j WHERE j.id = ANY (ids)
+                GROUP BY j.lane, j.priority) AS t
+            GROUP BY t.lane) AS f;
+    END IF;
     RETURN json_build_object('alive', alive, 'token', draw, 'jobs', columns, 'floors', floors || coalesce(reach, '{}'),
         'lanes', (SELECT json_object_agg(l.id, json_build_array(l.task, l.queue)) FROM tenant.lane AS l
                   WHERE l.id = ANY (SELECT r.key::integer FROM jsonb_object_keys(reach) AS r(key))));

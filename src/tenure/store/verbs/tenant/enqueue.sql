@@ -14,16 +14,18 @@ SET enable_seqscan = off AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
     actor   CONSTANT text := tenure.actor(by);
-    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END;  -- null: it may all
+    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END;  -- null: it may all
     drafts  tenure.draft[];
     d       tenure.draft;
-    places  jsonb;             -- where in the call the job with this key stands
+    places  jsonb := '{}';     -- where in the call the job with this key stands
+    turns   integer[] := '{1}';
     place   integer;
     above   integer;           -- where its parent stands, if that is in the call
     ids     bigint[] := '{}';
     answers json[] := '{}';
     linked  integer[] := '{}';
     queues  text[] := '{}';
+    said    bigint;            -- the job that was enqueued with this idempotency key before
     mother  tenant.job;
     refusal json;
     problem text;
@@ -42,19 +44,23 @@ BEGIN
             RETURN refusal;
         END IF;
     END IF;
-    SELECT coalesce(jsonb_object_agg(k.key, k.place), '{}') INTO places FROM (
-        SELECT j.value ->> 'key' AS key, min(j.place) AS place
-        FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
-        WHERE j.value ->> 'key' IS NOT NULL GROUP BY 1) AS k;
-    IF cardinality(drafts) > 1 AND jobs @? '$[*].unique' AND jobs @? '$[*].idempotency' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
+    IF cardinality(drafts) <> 1 OR (drafts[1]).key IS NOT NULL THEN
+        SELECT coalesce(jsonb_object_agg(k.key, k.place), '{}') INTO places FROM (
+            SELECT j.value ->> 'key' AS key, min(j.place) AS place
+            FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
+            WHERE j.value ->> 'key' IS NOT NULL GROUP BY 1) AS k;
+    END IF;
+    IF cardinality(drafts) <> 1 THEN
+        IF jobs @? '$[*].unique' AND jobs @? '$[*].idempotency' THEN
+            RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
+        END IF;
+        turns := ARRAY(
+            SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
+            ORDER BY CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
+                THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place);
     END IF;
 
-    FOR place IN
-        SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
-        ORDER BY CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
-            THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place
-    LOOP
+    FOREACH place IN ARRAY turns LOOP
         d := drafts[place];
         problem := tenure.complaint(d);
         IF problem IS NOT NULL THEN
@@ -68,13 +74,18 @@ BEGIN
             SELECT coalesce((SELECT j.id FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
-        ELSIF EXISTS (SELECT FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency) THEN
-            -- Said before: what has become of its parent since then does not matter.
-            SELECT j.id, false AS created, 'idempotency' AS taken INTO born
-            FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency;
         ELSE
-            mother := tenant.mother_of(d.parent, place, places, ids);
-            SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via, whose) AS b;
+            said := NULL;
+            IF d.idempotency IS NOT NULL THEN
+                SELECT j.id INTO said FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency;
+            END IF;
+            IF said IS NULL THEN
+                mother := tenant.mother_of(d.parent, place, places, ids);
+                SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via, whose) AS b;
+            ELSE
+                -- What has become of its parent since then does not matter.
+                SELECT said AS id, false AS created, 'idempotency' AS taken INTO born;
+            END IF;
         END IF;
         IF born.created THEN
             linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;

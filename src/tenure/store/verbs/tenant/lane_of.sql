@@ -4,9 +4,12 @@ CREATE OR REPLACE FUNCTION tenant.lane_of(queue_name text, task_name text, pool_
 RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    wanted text[] := ARRAY(SELECT DISTINCT p FROM unnest(pool_names) AS p ORDER BY p);
+    wanted text[] := coalesce(pool_names, '{}');
     found_id integer;
 BEGIN
+    IF cardinality(pool_names) > 1 THEN
+        wanted := ARRAY(SELECT DISTINCT p FROM unnest(pool_names) AS p ORDER BY p);
+    END IF;
     SELECT min(l.id) INTO found_id FROM tenant.lane AS l
     WHERE l.queue = queue_name AND l.task IS NOT DISTINCT FROM task_name AND l.pools = wanted;
     IF found_id IS NULL THEN

@@ -6,6 +6,9 @@ SET enable_seqscan = off AS $$
 DECLARE
     woken boolean := false;
 BEGIN
+    IF coalesce(done, ended, parents) IS NULL AND targets IS NULL THEN
+        RETURN false;
+    END IF;
     -- A statement of its own: an edge that was committed while the rows above were locked is seen here.
     INSERT INTO tenant.wake (job_id)
     SELECT DISTINCT e.job_id FROM tenant.edge AS e WHERE e.needs_id = ANY (ended);

@@ -17,6 +17,7 @@ DECLARE
     since      bigint;
     first_turn bigint;
     places     tenure.place[] := '{}';
+    sole       tenure.place;
 BEGIN
     FOR open IN
         SELECT l.* FROM tenant.lane AS l
@@ -31,8 +32,11 @@ BEGIN
     LOOP
         upper := 32768;
         LOOP
-            known := (SELECT max(k.key::integer) FROM jsonb_object_keys(floors -> open.id::text) AS k(key)
-                      WHERE k.key::integer < upper);
+            known := NULL;
+            IF floors ? open.id::text THEN
+                known := (SELECT max(k.key::integer) FROM jsonb_object_keys(floors -> open.id::text) AS k(key)
+                          WHERE k.key::integer < upper);
+            END IF;
             found_at := (SELECT j.priority FROM tenant.job AS j
                 WHERE j.ready AND j.lane = open.id AND j.priority < upper AND j.priority > coalesce(known, -32769)
                 ORDER BY j.priority DESC, j.turn DESC LIMIT 1);
@@ -47,6 +51,12 @@ BEGIN
             END IF;
         END LOOP;
     END LOOP;
+    IF cardinality(places) < 2 THEN
+        FOREACH sole IN ARRAY places LOOP
+            RETURN NEXT (sole.priority, sole.pools, ARRAY[sole.lane], ARRAY[sole.since], sole.head, NULL::bigint)::tenure.opening;
+        END LOOP;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT p.priority, p.pools, array_agg(p.lane), array_agg(p.since), min(p.head),
         lead(min(p.head)) OVER (PARTITION BY p.priority ORDER BY min(p.head))

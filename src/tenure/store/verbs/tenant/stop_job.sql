@@ -68,9 +68,6 @@ BEGIN
         rollback_tasks, preserve, stop_job.strategy)
     RETURNING * INTO written;
     PERFORM tenant.tell(ARRAY[written.id]);
-    INSERT INTO tenant.step (stop_id, place, name)
-    SELECT written.id, s.place, s.name FROM unnest(ARRAY['stop_assignment', 'terminate_runners', 'cancel_pending',
-        'update_tasks', 'release_slots', 'preserve_artifacts']) WITH ORDINALITY AS s(name, place);
 
     -- Every look is a new statement: a child committed in the meantime is found by the next one. One
     -- that is still in flight is stopped when promote meets it.
@@ -79,7 +76,9 @@ BEGIN
         added := ARRAY(SELECT unnest(tenant.reach(stop_job.job, "cascade" AND intent = 'cancel', whose))
                        EXCEPT SELECT unnest(reached) ORDER BY 1);
         EXIT WHEN added = '{}';
-        locked := tenant.lock_tree(added, locked);
+        IF added <> ARRAY[stop_job.job] THEN
+            locked := tenant.lock_tree(added, locked);
+        END IF;
         PERFORM tenant.stop_members(written.id, added);
         reached := reached || added;
     END LOOP;

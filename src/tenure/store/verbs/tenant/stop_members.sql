@@ -61,9 +61,11 @@ BEGIN
     SELECT array_agg(e.id), array_agg(DISTINCT e.parent_id) FILTER (WHERE e.parent_id IS NOT NULL),
         array_agg(DISTINCT e.target) FILTER (WHERE e.target IS NOT NULL AND NOT e.holds), (SELECT count(*) FROM noticed)
     INTO done, parents, targets FROM ended AS e;
+    IF done IS NULL THEN
+        RETURN;
+    END IF;
     -- Somebody else may have been stopping it too.
     UPDATE tenant.member AS m SET became = ends, ended_at = moment WHERE m.job_id = ANY (done) AND m.ended_at IS NULL;
-
     IF ends = 'cancelled' THEN
         DELETE FROM tenant.edge AS e WHERE e.job_id = ANY (done);
         PERFORM tenant.let_go(done, done, parents, targets);
