@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Cause = Literal["stop", "timeout", "memory", "drain", "preemption"]
 
+_GONE = asyncio.Event()  # of all for whose end nobody waits; it is set at the first, for good
+
 
 class Limits:
     """What the options of a job say, with the worker's settings for what they leave out.
@@ -144,7 +146,7 @@ class Run:
     def end(self) -> None:
         """Its code is gone. Whoever climbs its ladder comes down."""
         if self.gone is None:
-            self.gone = asyncio.Event()
+            self.gone = _GONE
         self.gone.set()
         for timer in self.timers or ():
             timer.cancel()

@@ -185,11 +185,11 @@ class Runs:
         runner.runs.pop(run.number, None)
         runner.passed_on.discard(run.number)
         runner.done += 1
-        runner.idle_since = asyncio.get_running_loop().time()
         self._say_what_was_dropped(run)
         run.end()
 
     def _make_room(self, runner: Runner, n: int) -> None:
+        runner.idle_since = asyncio.get_running_loop().time()
         if self._is_worn_out(runner):
             self._keeper.staff.retire(runner)
         crew = self._keeper.staff.crews.get((runner.tenant or "", runner.kind or "async"))

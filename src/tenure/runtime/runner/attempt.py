@@ -45,27 +45,30 @@ class Link(Protocol):
 
 
 class Attempt:
-    """Its flags are read by the code of the job and set by the runner, in any thread."""
+    """Its flags are read by the code of the job and set by the runner, in any thread.
 
+    How each of them begins stands with the class: most attempts never touch most of them.
+    """
+
+    orders: Orders | None = None
+    asked = False
+    heard = False
+    interrupted = False  # the second rung was reached
+    delivered = False  # and its code has felt it; once is enough
+    over = False  # its code has ended; nothing may interrupt what cleans up after it
+    committed = False  # by its own transaction
+    shields = 0
+    spawned = 0
+    lines = 0
+    context: "Context | None" = None
     span: Span | None = None  # if somebody traces
+    _progress: Mapping[str, JSON] | None = None
+    _said_at = 0.0
 
     def __init__(self, work: Work, link: Link) -> None:
         self.work = work
         self.link = link
-        self.orders: Orders | None = None
-        self.asked = False
-        self.heard = False
-        self.interrupted = False  # the second rung was reached
-        self.delivered = False  # and its code has felt it; once is enough
-        self.over = False  # its code has ended; nothing may interrupt what cleans up after it
-        self.committed = False  # by its own transaction
-        self.shields = 0
-        self.spawned = 0
         self.again: list[tuple[str, Mapping[str, JSON]]] = []  # tasks that go on cleaning up
-        self.lines = 0
-        self.context: Context | None = None
-        self._progress: Mapping[str, JSON] | None = None
-        self._said_at = 0.0
 
     def context_for(self, task: "Task[Any, Any]") -> tuple["Context"] | tuple[()]:
         """What a task function is called with before its arguments."""

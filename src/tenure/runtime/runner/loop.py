@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 from tenure.errors import InputRefused
 from tenure.observe import tracing
+from tenure.runtime.garbage import collect_seldom
 from tenure.runtime.messages import (
     Answer,
     Ask,
@@ -46,7 +47,7 @@ from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import forks, processes, seeing
 from tenure.runtime.runner.answers import refusal_of
-from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
+from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
@@ -152,7 +153,7 @@ class LoopRunner:
         try:
             if task is None:
                 raise InputRefused(f"this worker has no task {attempt.work.task!r}")  # noqa: TRY301
-            arguments = task.read_arguments(read(attempt.work.args))
+            arguments = task.read_arguments(attempt.work.args)
             call = partial(task.function, *attempt.context_for(task), **arguments)
             if self._in_threads:
                 how, cleanup = await self._in_thread(attempt, call, task.write_result)
@@ -362,6 +363,7 @@ def _note_process(attempt: Attempt, pid: int) -> None:
 
 
 def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:
+    collect_seldom()
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     main = loop.create_task(_main(app, sock, page, begin))

@@ -13,9 +13,10 @@ T = TypeVar("T")
 
 
 class LoopAttempt(Attempt):
+    task: asyncio.Task[None] | None = None  # its own
+
     def __init__(self, work: Work, link: Link) -> None:
         super().__init__(work, link)
-        self.task: asyncio.Task[None] | None = None  # its own
         self.tasks: set[asyncio.Task[Any]] = set()  # those it created
         self.threads: set[threading.Thread] = set()
         self.calls: set[Future[Any]] = set()  # in threads of the loop's executor

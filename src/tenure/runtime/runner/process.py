@@ -44,7 +44,7 @@ from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import forks, seeing
 from tenure.runtime.runner.answers import refusal_of
-from tenure.runtime.runner.attempt import PATIENCE, Attempt, current, read
+from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.output import capture_logging
@@ -154,7 +154,7 @@ class ProcessRunner:
             try:
                 if task is None:
                     raise InputRefused(f"this worker has no task {attempt.work.task!r}")
-                arguments = task.read_arguments(read(attempt.work.args))
+                arguments = task.read_arguments(attempt.work.args)
                 call = partial(task.function, *attempt.context_for(task), **arguments)
                 page.on_cpu = run
                 if self._wanted:  # before there was anything to interrupt

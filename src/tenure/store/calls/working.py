@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import repeat, starmap
 from typing import Any
 from uuid import UUID
 
@@ -294,9 +295,12 @@ def _claim(claim: _ClaimColumns) -> Claim:
     columns = claim.jobs
     nothing = [None] * len(columns.id)
     lanes = {int(lane): names for lane, names in claim.lanes.items()}
+    names = [lanes[lane] for lane in columns.lane]
     rows = zip(
         columns.id,
-        (lanes[lane] for lane in columns.lane),
+        repeat(claim.token, len(names)),
+        (task for task, _ in names),
+        (queue for _, queue in names),
         # Copies: a part of the answer would keep all of it in memory, as long as the job runs.
         map(bytes, columns.args),
         columns.attempt,
@@ -316,7 +320,7 @@ def _claim(claim: _ClaimColumns) -> Claim:
         columns.waited_ms,
         strict=True,
     )
-    jobs = tuple(Claimed(job, claim.token, *names, *rest) for job, names, *rest in rows)
+    jobs = tuple(starmap(Claimed, rows))
     return Claim(jobs, bytes(claim.floors).decode(), claim.alive)
 
 

@@ -1,0 +1,30 @@
+"""That the garbage collector of a runner looks seldom, unless job code has said how often."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import gc
+from tenure.runtime.garbage import collect_seldom
+before = gc.get_threshold()
+{said}
+collect_seldom()
+assert gc.get_freeze_count() > 0
+print(gc.get_threshold()[0] > before[0], gc.get_threshold())
+"""
+
+
+def told(said: str) -> str:
+    program = [sys.executable, "-c", PROGRAM.format(said=said)]
+    return subprocess.run(program, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_it_looks_seldom() -> None:
+    assert told("").startswith("True (20000,")
+
+
+@pytest.mark.parametrize("rhythm", [(0, 10, 10), (123, 4, 5)])
+def test_a_rhythm_that_the_app_has_chosen_is_left_as_it_is(rhythm: tuple[int, int, int]) -> None:
+    assert told(f"gc.set_threshold{rhythm}").endswith(str(rhythm))
