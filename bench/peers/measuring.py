@@ -38,7 +38,7 @@ class Amounts:
     picked_up: int = 60
     stopped: int = 5
     patience: float = 10.0  # seconds for a stop
-    recovery: float = 60.0  # seconds to wait for
+    recovery: float = 40.0  # seconds to wait for
     crowd: int = 1_000_000
     crowded: float = 10.0  # seconds
     naps: int = 1_000
@@ -190,7 +190,7 @@ class Line:
 class Work:
     measure: Callable[[Driver, Amounts], Iterator[Figure]]
     lines: tuple[Line, ...]
-    once: bool = False  # it takes a minute where nothing comes back
+    once: bool = False  # it takes a minute with most peers
 
 
 _ENQUEUED = (

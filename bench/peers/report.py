@@ -119,21 +119,26 @@ def _picture(line: Line) -> str:
 
 
 def _page(run: Run) -> str:
-    lines = list(run.lines)
-    head = ["", *(f"{line.name}, {line.unit}" for line in lines)]
-    rows = [[peer.title, *(_cell(run, peer.title, line) for line in lines)] for peer in run.peers]
     settings = [[peer.title, peer.version, peer.server, peer.settings] for peer in run.peers]
     servers = "; ".join(f"{name} {told}" for name, told in run.servers.items())
-    pictures = "\n\n".join(f"![{line.name}](pictures/{_picture(line)})" for line in lines)
+    pictures = "\n\n".join(f"![{line.name}](pictures/{_picture(line)})" for line in run.lines)
     return _PAGE.format(
         date=run.date,
         machine=run.machine,
         servers=servers,
-        table=_table(head, rows),
+        tables="\n\n".join(_tables(run)),
         settings=_table(["peer", "version", "server", "settings"], settings),
         behind=_behind(run),
         pictures=pictures,
     )
+
+
+def _tables(run: Run) -> Iterator[str]:
+    """One for each unit: what is counted, what is waited for, what is weighed."""
+    for unit in dict.fromkeys(line.unit for line in run.lines):
+        lines = [line for line in run.lines if line.unit == unit]
+        rows = [[it.title, *(_cell(run, it.title, line) for line in lines)] for it in run.peers]
+        yield _table([unit, *(line.name for line in lines)], rows)
 
 
 def _behind(run: Run) -> str:
@@ -167,7 +172,7 @@ Every peer did the same work on the same machine, in turns, each time in a fresh
 figures are medians of the rounds. Worker and server share the machine, which has {machine}.
 {servers}.
 
-{table}
+{tables}
 
 The best of each column is bold. *cannot*: the peer has no means for it. *failed*: it was tried, and
 the peer gave an error. Redis keeps nothing on disk here, PostgreSQL everything: their rows are not

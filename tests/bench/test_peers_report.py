@@ -62,6 +62,14 @@ def test_the_page_shows_every_peer_and_the_best_in_bold(tmp_path: Path) -> None:
     assert (tmp_path / "pictures" / "bench-drain-one-worker.svg").exists()
 
 
+def test_the_page_has_a_table_for_each_unit(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    write(run(("Tenure", DRAIN, 20_000.0, None), ("Tenure", PICK_UP, 2.0, None)), tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert "\n\n| jobs/s | drain, one worker |\n| --- | --- |\n| Tenure | **20,000** |\n" in page
+    assert "\n\n| ms | pick-up, p50 |\n| --- | --- |\n| Tenure | **2.0** |\n" in page
+
+
 def test_the_page_says_where_somebody_else_is_first(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     ahead = ("Tenure", DRAIN, 20_000.0, None), ("Other", DRAIN, 3_000.0, None)
