@@ -25,6 +25,7 @@ from bench.peers.measuring import QUICK, WORKS, Amounts, Figure
 from bench.peers.programs.notes import Notes
 from bench.peers.servers import Servers, serve
 
+_KEPT = FOLDER / "peers.json"
 _MEMORY = Path("/dev/shm")  # noqa: S108 - notes are to cost no writing to a disk
 
 
@@ -33,8 +34,17 @@ def main() -> int:
     parser.add_argument("--only", choices=WORKS, action="append", help="just this work")
     parser.add_argument("--peer", action="append", metavar="NAME", help="just this one and Tenure")
     parser.add_argument("--quick", action="store_true", help="small sizes, to try it out")
+    parser.add_argument("--kept", action="store_true", help="measure nothing: what the last found")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="also write the page and plot")
     args = parser.parse_args()
+    run = report.kept(_KEPT) if args.kept else _run(args)
+    report.show(run)
+    if args.write:
+        report.write(run, args.write)
+    return 0
+
+
+def _run(args: argparse.Namespace) -> report.Run:
     amounts = QUICK if args.quick else Amounts()
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder:
@@ -49,11 +59,8 @@ def main() -> int:
             works = args.only or list(WORKS)
             for one in _measured(there, servers, works, amounts, Path(folder), notes):
                 run.figures.append(one)
-                report.keep(run, FOLDER / "peers.json")  # so that it outlives an interruption
-    report.show(run)
-    if args.write:
-        report.write(run, args.write)
-    return 0
+                report.keep(run, _KEPT)  # so that it outlives an interruption
+    return run
 
 
 def _environments(peers: tuple[Peer, ...]) -> dict[Peer, Environment]:

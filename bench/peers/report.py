@@ -85,6 +85,12 @@ def keep(run: Run, file: Path) -> None:
     file.write_bytes(msgspec.json.format(msgspec.json.encode(run)))
 
 
+def kept(file: Path) -> Run:
+    if not file.exists():
+        raise SystemExit(f"nothing was measured yet: there is no {file}")
+    return msgspec.json.decode(file.read_bytes(), type=Run)
+
+
 def show(run: Run) -> None:
     """A paragraph for each line of the table, the best first; it fits into any terminal."""
     console = Console(stderr=True, highlight=False)
@@ -124,6 +130,7 @@ def _page(run: Run) -> str:
     pictures = "\n\n".join(f"![{line.name}](pictures/{_picture(line)})" for line in run.lines)
     return _PAGE.format(
         date=run.date,
+        rounds=_rounds(run),
         machine=run.machine,
         servers=servers,
         tables="\n\n".join(_tables(run)),
@@ -131,6 +138,16 @@ def _page(run: Run) -> str:
         behind=_behind(run),
         pictures=pictures,
     )
+
+
+def _rounds(run: Run) -> str:
+    times = {
+        line.name: sum(it.peer == OURS and it.figure.line == line.name for it in run.figures)
+        for line in run.lines
+    }
+    most = max(times.values())
+    fewer = [f"{name}: {n}" for name, n in times.items() if n < most]
+    return f"{most} rounds" + (f" ({'; '.join(fewer)})" if fewer else "")
 
 
 def _tables(run: Run) -> Iterator[str]:
@@ -169,7 +186,7 @@ _PAGE = """\
 Made by `make bench-peers` from one run, on {date}.
 
 Every peer did the same work on the same machine, in turns, each time in a fresh database; the
-figures are medians of the rounds. Worker and server share the machine, which has {machine}.
+figures are medians of {rounds}. Worker and server share the machine, which has {machine}.
 {servers}.
 
 {tables}

@@ -3,9 +3,10 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from bench.peers.measuring import WORKS, Figure, Line
 from bench.peers.plot import Bar, plot
-from bench.peers.report import Found, Run, Told, keep, write
+from bench.peers.report import Found, Run, Told, keep, kept, write
 
 [DRAIN] = WORKS["drain"].lines
 [PICK_UP, *_] = WORKS["live"].lines
@@ -82,12 +83,24 @@ def test_the_page_says_where_somebody_else_is_first(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_can_be_read_again(tmp_path: Path) -> None:
-    import msgspec
-
     told = run(("Tenure", DRAIN, 20.0, None))
     keep(told, tmp_path / "peers.json")
-    again = msgspec.json.decode((tmp_path / "peers.json").read_bytes(), type=Run)
-    assert again == told
+    assert kept(tmp_path / "peers.json") == told
+
+
+def test_who_wants_to_see_what_nobody_measured_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="nothing was measured yet"):
+        kept(tmp_path / "peers.json")
+
+
+def test_the_page_says_how_many_rounds_there_were(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    drained = [("Tenure", DRAIN, value, None) for value in (1.0, 2.0, 3.0)]
+    write(run(*drained), tmp_path)
+    assert "figures are medians of 3 rounds. " in (tmp_path / "benchmarks.md").read_text()
+    write(run(*drained, ("Tenure", PICK_UP, 2.0, None)), tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert "figures are medians of 3 rounds (pick-up, p50: 1). " in page
 
 
 def test_a_plot_is_well_formed_and_has_the_best_first() -> None:
