@@ -55,9 +55,10 @@ PEERS = (
         "pg-boss",
         ("pg-boss", "pg"),
         runs_on="node",
-        concurrency=500,
-        jobs=40_000,
-        settings="batchSize 500, 4 fetchers, poll of 0.5 s",
+        concurrency=5_000,
+        jobs=80_000,
+        # It fetches a batch at every poll, and polls no more often: the batch bounds the rate.
+        settings="batchSize 5,000, 4 fetchers, poll of 0.5 s",
         stops=_NOTHING,
     ),
     Peer(

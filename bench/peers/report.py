@@ -43,6 +43,7 @@ class Run(msgspec.Struct):
     servers: dict[str, str]
     peers: list[Told]
     figures: list[Found] = msgspec.field(default_factory=list)
+    remarks: list[str] = msgspec.field(default_factory=list)  # sentences about the run
 
     def cell(self, peer: str, line: Line) -> "float | str | None":
         """The median of the rounds; a word where there is no number; nothing if not measured."""
@@ -134,6 +135,7 @@ def _page(run: Run) -> str:
         machine=run.machine,
         servers=servers,
         tables="\n\n".join(_tables(run)),
+        remarks="".join(f"{remark}\n\n" for remark in run.remarks),
         settings=_table(["peer", "version", "server", "settings"], settings),
         behind=_behind(run),
         pictures=pictures,
@@ -191,7 +193,7 @@ figures are medians of {rounds}. Worker and server share the machine, which has 
 
 {tables}
 
-The best of each column is bold. *cannot*: the peer has no means for it. *failed*: it was tried, and
+{remarks}The best of each column is bold. *cannot*: the peer has no means for it. *failed*: it was tried, and
 the peer gave an error. Redis keeps nothing on disk here, PostgreSQL everything: their rows are not
 equal in what they promise.
 

@@ -93,6 +93,15 @@ def test_who_wants_to_see_what_nobody_measured_is_told_so(tmp_path: Path) -> Non
         kept(tmp_path / "peers.json")
 
 
+def test_remarks_about_a_run_stand_below_its_tables(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    told = run(("Tenure", DRAIN, 20.0, None))
+    told.remarks.append("The moon was full.")
+    write(told, tmp_path)
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert "|\n\nThe moon was full.\n\nThe best of each column is bold." in page
+
+
 def test_the_page_says_how_many_rounds_there_were(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     drained = [("Tenure", DRAIN, value, None) for value in (1.0, 2.0, 3.0)]
