@@ -194,8 +194,8 @@ figures are medians of {rounds}. Worker and server share the machine, which has 
 {tables}
 
 {remarks}The best of each column is bold. *cannot*: the peer has no means for it. *failed*: it was
-tried, and the peer gave an error. Redis keeps nothing on disk here, PostgreSQL everything: their rows are not
-equal in what they promise.
+tried, and the peer gave an error. Redis keeps nothing on disk here, PostgreSQL everything: their
+rows are not equal in what they promise.
 
 ## Where Tenure is not first
 
