@@ -1,6 +1,7 @@
 """The order of things in a keeper: forced here, because a real worker only rarely hits it."""
 
 import asyncio
+import json
 import signal
 from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
@@ -247,6 +248,26 @@ async def test_what_ended_before_a_worker_heard_of_its_death_is_said_and_refused
     [said] = scene.line.calls
     assert said.verb == "finish"
     assert '"job":7' in said.arguments["outcomes"].value.replace(" ", "")
+
+
+@in_a_keeper
+async def test_what_was_on_its_way_when_a_worker_heard_of_its_death_is_said_again(
+    scene: Scene,
+) -> None:
+    exchange: Any = scene.keeper.exchanges["default"]
+    exchange._outbox.extend(Ending(job=job, token=1, outcome="completed") for job in (7, 8))
+    saying = asyncio.create_task(exchange.run_once(scene.line))
+    await asyncio.sleep(0)
+    assert len(scene.line.calls) == 1, "it is on its way"
+    saying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await saying
+    scene.line.open.set()
+    scene.line.answers.append(Finished(accepted={}, refused=(7, 8), busy=(), wakes=False))
+    await scene.keeper.say_too_late(cast(Any, scene.line))
+    said = scene.line.calls[-1]
+    assert said.verb == "finish"
+    assert [told["job"] for told in json.loads(said.arguments["outcomes"].value)] == [7, 8]
 
 
 @in_a_keeper

@@ -237,6 +237,9 @@ class Exchange(Customer):
             self._uncertain = self._uncertain or bool(asks)
             self._promote = True
             self._away(problem)
+        except asyncio.CancelledError:  # the worker is dead, and says them too late
+            self._outbox.extendleft(reversed(endings))
+            raise
         else:
             self._backoff.reset()
             self._keeper.back()
