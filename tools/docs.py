@@ -30,7 +30,7 @@ PAGES = {
 GROUPS = {
     "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
     "What workers say": (
-        *("register", "renew", "stirs", "drain", "leave", "claim", "held"),
+        *("register", "renew", "hear", "stirs", "drain", "leave", "claim", "held"),
         *("finish", "exchange", "report", "crash", "release", "waiting_priority", "end_session"),
         *("completed", "answer_look"),
     ),

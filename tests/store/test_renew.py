@@ -210,3 +210,23 @@ def test_a_renewal_waits_for_a_death_in_progress_and_then_accepts_it(
         late.execute("SELECT tenure.renew(%s)", (worker.id,))
     grave.commit()
     assert not store.renew(worker.id).alive
+
+
+def test_what_there_is_to_hear_is_heard_without_a_renewal(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    job = make_job(store)
+    worker, other = make_worker(store), make_worker(store)
+    worker.claim_one()
+    store.stop(job, by="anna")
+    before = sql.execute("SELECT * FROM tenure.worker ORDER BY id").fetchall()
+    heard = store.hear(worker.id)
+    assert (heard.alive, heard.draining, store.hear(other.id).signals) == (True, False, ())
+    assert sql.execute("SELECT * FROM tenure.worker ORDER BY id").fetchall() == before
+
+    assert heard.signals == store.renew(worker.id).signals != ()
+    store.drain(other.id)
+    assert store.hear(other.id).draining
+    store.leave(other.id)
+    assert not store.hear(other.id).alive
+    assert not store.hear(uuid4()).alive

@@ -56,7 +56,7 @@ MAY: dict[Kind, set[str]] = {
     | {"pause", "unpause", "create_pool", "change_slots", "release_slot", "recover", "drain"}
     | {"step", "close_record", "prune", "tenants", "tokens", "create_token", "revoke_token"}
     | {"set_strategy", "drop_strategy"},
-    "worker": {"register", "renew", "leave", "claim", "held", "finish", "crash", "release"}
+    "worker": {"register", "renew", "hear", "leave", "claim", "held", "finish", "crash", "release"}
     | {"exchange", "report", "promote", "recover", "prune", "stop", "step", "close_record", "show"}
     | {"waiting_priority", "end_session", "completed", "enforce_policies", "advance_bulk"}
     | {"roll_up", "stirs", "sweep"}
@@ -71,6 +71,7 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "promote": lambda s, _: s.promote(),
     "register": lambda s, _: s.register(uuid4(), "host", 1, timedelta(seconds=1)),
     "renew": lambda s, _: s.renew(uuid4()),
+    "hear": lambda s, _: s.hear(uuid4()),
     "leave": lambda s, _: s.leave(uuid4()),
     "stirs": lambda s, _: s.stirs(),
     "sweep": lambda s, _: s.sweep(),

@@ -80,12 +80,15 @@ class Holding(msgspec.Struct, frozen=True):
     token: int
 
 
-class Renewal(msgspec.Struct, frozen=True):
+class Heard(msgspec.Struct, frozen=True):
     alive: bool  # false: declared dead; kill what still runs and start anew
     signals: tuple[Signal, ...]
+    draining: bool = False
+
+
+class Renewal(Heard, frozen=True):
     lost: tuple[Holding, ...] = ()  # of what it said it holds
     expires_at: datetime | None = None
-    draining: bool = False
 
 
 class Finished(msgspec.Struct, frozen=True):

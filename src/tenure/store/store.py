@@ -110,6 +110,7 @@ class Store:
 
     register = _sent(working.register)
     renew = _sent(working.renew)
+    hear = _sent(working.hear)
     stirs = _sent(working.stirs)
     drain = _sent(working.drain)
     leave = _sent(working.leave)
@@ -252,6 +253,7 @@ class AsyncStore:
 
     register = _awaited(working.register)
     renew = _awaited(working.renew)
+    hear = _awaited(working.hear)
     stirs = _awaited(working.stirs)
     drain = _awaited(working.drain)
     leave = _awaited(working.leave)

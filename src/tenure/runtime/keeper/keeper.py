@@ -261,7 +261,7 @@ class Keeper:
         """There are jobs of a tenant, or orders; without a word it may be both, and of anybody."""
         about, _, tenant = notice.partition(" ")
         if about != "jobs":
-            self.lease.look_now()
+            self.lease.hear_now()
         if about == "jobs" and tenant in self.exchanges:
             self.exchanges[tenant].expect()
         elif about != "orders":

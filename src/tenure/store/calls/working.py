@@ -20,6 +20,7 @@ from tenure.store.results import (
     Completed,
     Exchanged,
     Finished,
+    Heard,
     Held,
     Holding,
     Promoted,
@@ -60,6 +61,10 @@ def renew(worker: UUID, holding: Sequence[Holding] = ()) -> Call[Renewal]:
         safe=True,
         control=True,
     )
+
+
+def hear(worker: UUID) -> Call[Heard]:
+    return Call("hear", of_worker(worker), answer(Heard), safe=True, control=True)
 
 
 def stirs(tenants: Sequence[str] | None = None, *, after: str = "") -> Call[Stirring]:

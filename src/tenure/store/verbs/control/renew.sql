@@ -24,10 +24,6 @@ BEGIN
         'alive', true,
         'expires_at', renewed.expires_at,
         'draining', renewed.draining_at IS NOT NULL,
-        'signals', (
-            SELECT coalesce(json_agg(json_build_object(
-                'id', s.id, 'tenant', s.tenant, 'job_id', s.job_id, 'token', s.token,
-                'orders', s.orders) ORDER BY s.id), '[]')
-            FROM tenure.signal AS s WHERE s.worker_id = worker),
+        'signals', tenure.signals_of(worker),
         'lost', tenure.lost(worker, holding));
 END $$;

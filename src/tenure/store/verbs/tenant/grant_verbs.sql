@@ -15,12 +15,12 @@ DECLARE
         WHEN 'admin' THEN looking || own || ARRAY['pause', 'unpause', 'create_pool', 'change_slots', 'release_slot', 'recover',
             'drain', 'step', 'close_record', 'prune', 'tenants', 'tokens', 'create_token', 'revoke_token',
             'set_strategy', 'drop_strategy']
-        WHEN 'worker' THEN ARRAY['register', 'renew', 'leave', 'stirs', 'sweep', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
+        WHEN 'worker' THEN ARRAY['register', 'renew', 'hear', 'leave', 'stirs', 'sweep', 'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
             'promote', 'recover', 'prune', 'stop', 'step', 'close_record', 'show', 'waiting_priority', 'end_session', 'completed',
             'roll_up', 'enforce_policies', 'advance_bulk', 'discards', 'discarded', 'answer_look']
     END;
     -- In the control schema only what belongs to all tenants; what decides about all of them is the default tenant's.
-    shared  CONSTANT text[] := ARRAY['register', 'renew', 'leave', 'stirs', 'sweep', 'workers', 'server', 'status', 'principal'];
+    shared  CONSTANT text[] := ARRAY['register', 'renew', 'hear', 'leave', 'stirs', 'sweep', 'workers', 'server', 'status', 'principal'];
     verb    regprocedure;
 BEGIN
     IF granted IS NULL THEN

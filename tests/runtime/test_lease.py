@@ -1,0 +1,129 @@
+"""What a worker is told between two beats, and that no amount of it keeps the beats away."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tenure.config import Settings
+from tenure.errors import LeaseLost
+from tenure.runtime.guard.page import boottime
+from tenure.runtime.keeper.lease import Lease
+from tenure.store.line import Line
+from tenure.store.store import Store
+from tests.factories import make_job, make_worker
+
+
+class Keeper:
+    """As far as a lease knows it."""
+
+    def __init__(self, url: str, worker: UUID, **changes: Any) -> None:
+        self.id = worker
+        self.settings = Settings(**changes)
+        self.guard = SimpleNamespace(is_frozen=False, trust_until=lambda _: None)
+        self.clock = SimpleNamespace(learn=lambda *_: None)
+        self.runs: list[Any] = []
+        self.heard: list[int] = []
+        self.drained = asyncio.Event()
+        self.line = Line(url, self.settings)
+        self.lease = Lease(self, self.line)  # type: ignore[arg-type]
+        self.lease.begins(boottime())
+
+    def hear(self, signal: Any) -> None:
+        self.heard.append(signal.job_id)
+
+    def drain(self, _why: str) -> None:
+        self.drained.set()
+
+    def watch_guard(self) -> None: ...
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+                serving = tasks.create_task(self.lease.serve())
+                yield
+                serving.cancel()
+        finally:
+            await self.line.close()
+
+
+def beat_at(sql: psycopg.Connection, worker: UUID) -> object:
+    row = sql.execute("SELECT beat_at FROM tenure.worker WHERE id = %s", (worker,)).fetchone()
+    assert row is not None
+    return row[0]
+
+
+async def moved(sql: psycopg.Connection, worker: UUID, before: object) -> object:
+    while (now := beat_at(sql, worker)) == before:  # noqa: ASYNC110 - another process moves it
+        await asyncio.sleep(0.01)
+    return now
+
+
+def test_what_there_is_to_hear_is_heard_between_two_beats(
+    store: Store, database: str, sql: psycopg.Connection
+) -> None:
+    job, worker = make_job(store), make_worker(store)
+    worker.claim_one()
+    before = beat_at(sql, worker.id)
+
+    async def main() -> None:
+        keeper = Keeper(database, worker.id, lease="1m", beat="20s")
+        async with keeper.at_work():
+            beat = await moved(sql, worker.id, before)
+            store.stop(job)
+            store.drain(worker.id)
+            keeper.lease.hear_now()
+            await keeper.drained.wait()
+            assert keeper.heard == [job]
+            assert beat_at(sql, worker.id) == beat, "nothing was renewed for it"
+            keeper.lease.look_now()
+            await moved(sql, worker.id, beat)
+
+    asyncio.run(main())
+
+
+def test_who_is_told_something_all_the_time_renews_its_lease_nevertheless(
+    store: Store, database: str, sql: psycopg.Connection
+) -> None:
+    worker = make_worker(store)
+
+    async def main() -> None:
+        keeper = Keeper(database, worker.id, lease="1m", beat="200ms")
+        async with keeper.at_work():
+            told = asyncio.create_task(tell_all_the_time(keeper.lease))
+            beat = beat_at(sql, worker.id)
+            for _ in range(4):
+                beat = await moved(sql, worker.id, beat)
+            told.cancel()
+
+    async def tell_all_the_time(lease: Lease) -> None:
+        while True:
+            lease.hear_now()
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+
+
+def test_who_was_declared_dead_hears_so_between_two_beats(
+    store: Store, database: str, sql: psycopg.Connection
+) -> None:
+    worker = make_worker(store)
+    before = beat_at(sql, worker.id)
+
+    async def main() -> None:
+        keeper = Keeper(database, worker.id, lease="1m", beat="20s")
+        async with keeper.at_work():
+            await moved(sql, worker.id, before)
+            store.leave(worker.id)
+            keeper.lease.hear_now()
+            await asyncio.sleep(20)
+
+    with pytest.raises(ExceptionGroup) as ended:
+        asyncio.run(main())
+    assert ended.group_contains(LeaseLost)
