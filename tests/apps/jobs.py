@@ -4,6 +4,7 @@ Each says that it runs by making the file named `started`, so that a test never 
 """
 
 import asyncio
+import gc
 import os
 import re
 import signal
@@ -35,6 +36,11 @@ async def noop() -> None:
 @app.task
 async def echo(value: Any) -> Any:
     return value
+
+
+@app.task
+async def rhythm_of_the_collector() -> int:
+    return gc.get_threshold()[0]
 
 
 # The same job for every executor.

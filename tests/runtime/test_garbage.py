@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.apps import jobs
+
 PROGRAM = """
 import gc
 from tenure.runtime.garbage import collect_seldom
@@ -28,3 +30,8 @@ def test_it_looks_seldom() -> None:
 @pytest.mark.parametrize("rhythm", [(0, 10, 10), (123, 4, 5)])
 def test_a_rhythm_that_the_app_has_chosen_is_left_as_it_is(rhythm: tuple[int, int, int]) -> None:
     assert told(f"gc.set_threshold{rhythm}").endswith(str(rhythm))
+
+
+@pytest.mark.usefixtures("worker", "app")
+def test_the_runner_of_coroutines_looks_seldom() -> None:
+    assert jobs.rhythm_of_the_collector.enqueue().result(timeout="60s") == 20_000

@@ -6,7 +6,7 @@ many buffers it touched.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, LiteralString
@@ -209,6 +209,8 @@ def furnish(store: Store, sql: psycopg.Connection) -> Mapping[str, Call[Any] | s
         "promote records": f"SELECT tenure.close_complete({BATCH})",
         "recover": keeping.recover(),
         "stop": controlling.stop(due[0].id),
+        "stop what runs": controlling.stop(held[0].id),
+        "hear": working.hear(worker.id),
         "enqueue": enqueueing.enqueue(NewJob(task="hot", queue="hot")),
         "enqueue with keys": enqueueing.enqueue(
             [NewJob(task="hot", queue="hot", unique=f"u{n}") for n in range(BATCH)]
@@ -231,7 +233,7 @@ VERBS = [
     "claim", "claim from all queues", "claim with floors", "finish", "retry", "crash", "report",
     "exchange", "waiting priority", "workers", "next due",
     "renew", "promote linked", "promote due", "promote targets", "promote records", "recover",
-    "stop", "enqueue", "enqueue with keys", "enqueue a child",
+    "stop", "stop what runs", "hear", "enqueue", "enqueue with keys", "enqueue a child",
 ]  # fmt: skip
 
 
@@ -291,7 +293,11 @@ def test_what_a_call_touches_does_not_grow_with_the_tables(scenes: Open, shape: 
 # A burst that the statistics have not seen: of what is there, no more is read than taken.
 
 
-def read_by(sql: psycopg.Connection, call: LiteralString, *values: object) -> int:
+def read_by(
+    sql: psycopg.Connection,
+    call: LiteralString,
+    values: Sequence[object] | Mapping[str, object] = (),
+) -> int:
     """Rows of jobs that a call fetched by indexes."""
     with sql.transaction():
         sql.execute(call, values)
@@ -310,7 +316,7 @@ def test_a_claim_reads_what_it_takes_and_not_all_that_is_ready(
     worker.finish(worker.claim_one())
     sql.execute("ANALYZE tenure.job")
     store.enqueue_many(NewJob(task="work"), [{}] * 3000)
-    assert read_by(sql, "SELECT tenure.claim(%s, 10)", worker.id) < 300
+    assert read_by(sql, "SELECT tenure.claim(%s, 10)", [worker.id]) < 300
 
 
 def test_a_promotion_reads_what_is_due_and_not_all_that_waits(
@@ -322,3 +328,33 @@ def test_a_promotion_reads_what_is_due_and_not_all_that_waits(
     store.enqueue_many(NewJob(task="work", delay=timedelta(hours=1)), [{}] * 3000)
     clock.advance(timedelta(seconds=2))
     assert read_by(sql, "SELECT tenure.promote(10)") < 300
+
+
+ONE = """jsonb_build_array(jsonb_build_object(
+    'job', %(job)s, 'token', %(token)s, 'outcome', 'retry', 'progress', '{"n": 1}'::jsonb))"""
+ABOUT_ONE: Mapping[str, LiteralString] = {
+    "stop": "SELECT tenure.stop(%(job)s)",
+    "pause": "SELECT tenure.stop(%(job)s, 'pause')",
+    "force": "SELECT tenure.stop(%(job)s, force => true)",
+    "finish": f"SELECT tenure.finish(%(worker)s, {ONE})",
+    "crash": f"SELECT tenure.crash(%(worker)s, {ONE})",
+    "release": f"SELECT tenure.release(%(worker)s, {ONE})",
+    "report": f"SELECT tenure.report(%(worker)s, {ONE})",
+    "look": "SELECT tenure.look_into(%(job)s)",
+    "show": "SELECT tenure.show(%(job)s)",
+    "explain": "SELECT tenure.explain(%(job)s)",
+}
+
+
+@pytest.mark.parametrize("verb", ABOUT_ONE)
+def test_a_call_about_one_job_reads_that_and_not_all_that_runs(
+    store: Store, sql: psycopg.Connection, verb: str
+) -> None:
+    make_job(store)
+    worker = make_worker(store)
+    worker.finish(worker.claim_one())
+    sql.execute("ANALYZE tenure.job")
+    store.enqueue_many(NewJob(task="work"), [{}] * 1000)
+    job = worker.claim(1000)[500]
+    told = {"job": job.id, "token": job.token, "worker": worker.id}
+    assert read_by(sql, ABOUT_ONE[verb], told) < 100

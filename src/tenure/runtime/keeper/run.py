@@ -158,10 +158,12 @@ class Run:
         return self.lines <= most
 
     async def ends_within(self, seconds: float) -> bool:
+        if seconds <= 0:
+            return self.has_ended
         if self.gone is None:
             self.gone = asyncio.Event()
         try:
-            async with asyncio.timeout(max(seconds, 0)):
+            async with asyncio.timeout(seconds):
                 await self.gone.wait()
         except TimeoutError:
             return False

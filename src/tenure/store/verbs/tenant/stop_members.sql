@@ -17,8 +17,9 @@ BEGIN
     SELECT c.* INTO record FROM tenant.cancellation AS c WHERE c.id = stop;
     ends := CASE WHEN record.intent = 'pause' THEN 'paused' ELSE 'cancelled' END;
 
+    -- By primary key alone, here and below; conclude says why.
     above := ARRAY(SELECT DISTINCT a FROM tenant.job AS r CROSS JOIN LATERAL unnest(tenant.ancestors(r.id)) AS a
-        WHERE r.id = ANY (ids) AND r.state = 'running');
+        WHERE r.id = ANY (ids) AND r.state::text = 'running');
 
     -- The rows are locked, so what is said about them here still holds below.
     IF stop IS NOT NULL THEN
@@ -46,7 +47,7 @@ BEGIN
         UPDATE tenant.job AS j SET stop_id = stop, ready = false,
             waiting = CASE WHEN j.state = 'pending' THEN CASE WHEN j.waiting = 'tasks' THEN j.waiting ELSE 'children' END END
         WHERE j.id = ANY (ids) AND stop IS NOT NULL
-          AND (j.state = 'running' OR (j.state IN ('pending', 'paused') AND j.id = ANY (above)))
+          AND (j.state::text = 'running' OR (j.state IN ('pending', 'paused') AND j.id = ANY (above)))
           AND NOT (j.state = 'paused' AND ends = 'paused')
           AND NOT (ends = 'paused' AND EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = j.stop_id AND c.intent = 'cancel'))
         RETURNING j.id, j.worker_id, j.token
