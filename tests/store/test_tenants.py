@@ -258,3 +258,22 @@ def test_whoever_claims_while_a_tenant_is_dropped_waits_and_finds_it_gone(
     assert [str(refusal) for refusal in refused] == [
         "workers hold 1 jobs of tenant acme; cancel them first, or drop it by force"
     ]
+
+
+def test_a_drop_that_waits_for_somebody_who_waits_for_it_is_tried_again(
+    acme: Store, database: str, connect: Connect
+) -> None:
+    make_job(acme)
+    working = connect()
+    working.execute("SET deadlock_timeout = '1h'")  # so it is the drop that gives way
+    working.execute("SELECT FROM tenure_acme.payload")
+    dropping = threading.Thread(target=Migrator(database).drop, args=(ACME,))
+    dropping.start()
+    watch = connect()
+    watch.autocommit = True
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+    eventually(lambda: watch.execute(waiting).fetchone() == (1,), "the drop waits for us")
+    working.execute("SELECT FROM tenure_acme.job")
+    working.commit()
+    dropping.join()
+    assert ACME not in Migrator(database).tenants()

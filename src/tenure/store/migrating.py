@@ -1,15 +1,20 @@
 """Migrations from outside the store: by URL, for people and for programs that start."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import psycopg
 
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store import schema
-from tenure.store.faults import fault
+from tenure.store.faults import fault, is_contention
 from tenure.store.schema import Plan
+from tenure.store.sending import pauses
+
+T = TypeVar("T")
 
 
 class Migrator:
@@ -20,18 +25,15 @@ class Migrator:
 
     def migrate(self, tenant: Tenant, *, by: str | None = None, via: str = "python") -> list[Plan]:
         """What was done, by scope. A tenant that is new is on record in the default one."""
-        with self._connection() as connection:
-            return schema.migrate(connection, tenant, by=by, via=via)
+        return self._carry_out(lambda to: schema.migrate(to, tenant, by=by, via=via))
 
     def pending(self, tenant: Tenant) -> list[Plan]:
         """What would be done, by scope."""
-        with self._connection() as connection:
-            return schema.pending(connection, tenant)
+        return self._carry_out(lambda at: schema.pending(at, tenant))
 
     def tenants(self) -> list[Tenant]:
         """Every tenant there is."""
-        with self._connection() as connection:
-            return schema.tenants(connection)
+        return self._carry_out(schema.tenants)
 
     def drop(
         self, tenant: Tenant, *, force: bool = False, by: str | None = None, via: str = "python"
@@ -42,20 +44,28 @@ class Migrator:
         """
         if tenant.schema == "tenure":
             raise InputRefused("the default tenant cannot be dropped; drop the schema by hand")
-        with self._connection() as connection:
-            schema.drop(connection, tenant, force=force, by=by, via=via)
+        self._carry_out(lambda at: schema.drop(at, tenant, force=force, by=by, via=via))
+
+    def _carry_out(self, work: Callable[[psycopg.Connection], T]) -> T:
+        """All of it or nothing. Again, where it and somebody at work waited for each other."""
+        for pause in pauses():
+            try:
+                with self._connection() as connection:
+                    return work(connection)
+            except psycopg.Error as error:
+                if pause is None or not is_contention(error):
+                    raise fault(error) from error
+            time.sleep(pause)
+        raise AssertionError
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection]:
-        try:
-            with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
-                version = connection.info.server_version
-                if version < 140000:
-                    raise StoreUnavailable(
-                        f"this is PostgreSQL {version // 10000}; Tenure needs 14 or newer"
-                    )
-                # Who has waited for another's migration must see what it did.
-                connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-                yield connection
-        except psycopg.Error as error:
-            raise fault(error) from error
+        with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
+            version = connection.info.server_version
+            if version < 140000:
+                raise StoreUnavailable(
+                    f"this is PostgreSQL {version // 10000}; Tenure needs 14 or newer"
+                )
+            # Who has waited for another's migration must see what it did.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+            yield connection

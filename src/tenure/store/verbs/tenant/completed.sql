@@ -6,7 +6,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 DECLARE
     told CONSTANT jsonb := (
         SELECT p.args FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane JOIN tenant.payload AS p ON p.job_id = j.id
-        WHERE j.id = completed.job AND j.state = 'running' AND j.worker_id = completed.worker AND j.token = completed.token
+        WHERE j.id = completed.job AND j.state::text = 'running' AND j.worker_id = completed.worker AND j.token = completed.token
           AND l.task = 'tenure.rollback');
 BEGIN
     IF told IS NULL OR NOT EXISTS (SELECT FROM tenant.cancellation AS c

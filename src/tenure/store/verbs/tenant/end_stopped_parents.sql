@@ -18,7 +18,8 @@ BEGIN
         FROM tenant.cancellation AS s
         WHERE j.id = ANY (ids) AND s.id = j.stop_id
           AND (j.state = 'pending' OR (j.state = 'paused' AND s.intent = 'cancel'))
-          AND CASE WHEN j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
+          -- Only now: without CASE, or without the stop in it, it was asked of every job that came along.
+          AND CASE WHEN j.stop_id IS NOT NULL AND j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (
         UPDATE tenant.member AS m SET became = o.state, ended_at = moment

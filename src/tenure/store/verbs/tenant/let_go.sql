@@ -10,8 +10,8 @@ BEGIN
         RETURN false;
     END IF;
     -- A statement of its own: an edge that was committed while the rows above were locked is seen here.
-    INSERT INTO tenant.wake (job_id)
-    SELECT DISTINCT e.job_id FROM tenant.edge AS e WHERE e.needs_id = ANY (ended);
+    INSERT INTO tenant.wake (job_id, needed)
+    SELECT e.job_id, array_agg(e.needs_id) FROM tenant.edge AS e WHERE e.needs_id = ANY (ended) GROUP BY e.job_id;
     woken := FOUND;
     IF parents IS NOT NULL THEN
         -- And whatever is above them: it waits for all that is below it.

@@ -12,6 +12,6 @@ BEGIN
     RETURN coalesce((
         SELECT (coalesce(l.answer, '{}') || jsonb_build_object('id', l.id, 'job_id', l.job_id, 'asked_by', l.asked_by,
             'asked_at', l.asked_at, 'answered_at', l.answered_at))::json
-        FROM tenant.look AS l JOIN tenant.job AS j ON j.id = l.job_id AND j.token = l.token AND j.state = 'running'
+        FROM tenant.look AS l JOIN tenant.job AS j ON j.id = l.job_id AND j.token = l.token AND j.state::text = 'running'
         WHERE l.job_id = looked.job), 'null');
 END $$;

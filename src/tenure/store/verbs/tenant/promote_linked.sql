@@ -10,7 +10,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
-    woken  bigint[];   -- whom a wake names
+    wakes  tenant.wake[];
+    woken  bigint[];   -- whom they name
     ours   bigint[];   -- those of them that are locked
     young  bigint[];   -- those that nobody has looked at before
     needed bigint[];   -- what decides about them, locked too
@@ -19,29 +20,32 @@ BEGIN
         DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(
             SELECT o.id FROM tenant.wake AS o WHERE o.job_id IS NOT NULL
             ORDER BY o.id LIMIT n FOR UPDATE SKIP LOCKED))
-        RETURNING w.job_id
+        RETURNING w AS wake
     )
-    SELECT array_agg(DISTINCT t.job_id) INTO woken FROM taken AS t;
-    IF woken IS NULL THEN
+    SELECT array_agg(t.wake) INTO wakes FROM taken AS t;
+    IF wakes IS NULL THEN
         RETURN 0;
     END IF;
+    woken := ARRAY(SELECT DISTINCT w.job_id FROM unnest(wakes) AS w);
     ours := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
     young := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ours) AND j.waiting IS DISTINCT FROM 'dependencies');
     needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
+            -- As UNION this read all edges there are, in their order.
             SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (young)
-            UNION SELECT a.id FROM unnest(ours) AS o(id) CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
+            UNION ALL SELECT a.id FROM unnest(ours) AS o(id) CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
         FOR SHARE SKIP LOCKED);
     -- Whatever is gone was over for long: nobody has to wait for it.
-    needed := needed || tenant.gone(ours);
+    needed := needed || tenant.gone(ours, young);
     ours := ARRAY(SELECT o.id FROM unnest(ours) AS o(id)
         WHERE tenant.ancestors(o.id) <@ needed
           AND NOT (o.id = ANY (young)
                    AND EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
     -- Whoever could not be locked goes to the back of the line of wakes.
-    INSERT INTO tenant.wake (job_id) SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) AND j.id <> ALL (ours);
+    INSERT INTO tenant.wake (job_id, needed) SELECT w.job_id, w.needed FROM unnest(wakes) AS w
+    WHERE w.job_id <> ALL (ours) AND (SELECT true FROM tenant.job AS j WHERE j.id = w.job_id);
 
     PERFORM tenant.join_stopped_parents(ours);
-    PERFORM tenant.settle_dependencies(ours, moment);
+    PERFORM tenant.settle_dependencies(ours, wakes, moment);
     PERFORM tenant.settle_parents(ours, moment);
     RETURN cardinality(ours);
 END $$;

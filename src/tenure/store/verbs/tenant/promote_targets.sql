@@ -44,7 +44,7 @@ BEGIN
         -- The head of the line or nobody: whoever is behind it must not overtake a head that is only locked.
         SELECT x.target, x.id, j.place FROM next AS x
         LEFT JOIN LATERAL (SELECT c.ctid AS place FROM tenant.job AS c
-            WHERE c.id = x.id AND c.waiting = 'target' FOR UPDATE SKIP LOCKED) AS j ON true
+            WHERE c.id = x.id AND c.waiting::text = 'target' FOR UPDATE SKIP LOCKED) AS j ON true
         WHERE x.id IS NOT NULL
     ), promoted AS (
         UPDATE tenant.job AS j

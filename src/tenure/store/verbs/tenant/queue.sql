@@ -12,7 +12,7 @@ BEGIN
         RETURN refusal;
     END IF;
     UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment), waiting = 'promotion'
-    WHERE j.id = queue.job AND j.waiting = 'unqueued'
+    WHERE j.id = queue.job AND j.waiting::text = 'unqueued'
     RETURNING j.* INTO queued;
     IF NOT FOUND THEN
         PERFORM tenant.refuse_verb(queue.job, 'queue');

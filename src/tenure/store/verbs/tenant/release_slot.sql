@@ -13,7 +13,7 @@ BEGIN
     SELECT s.* INTO was FROM tenant.slot AS s WHERE s.pool = release_slot.pool AND s.name = release_slot.slot FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no slot %L in pool %L', slot, pool);
-    ELSIF EXISTS (SELECT FROM tenant.job AS j WHERE j.id = was.job_id AND j.state = 'running') THEN
+    ELSIF EXISTS (SELECT FROM tenant.job AS j WHERE j.id = was.job_id AND j.state::text = 'running') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('job %s is running with this slot; stop it first', was.job_id);
     END IF;
     UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.pool = release_slot.pool AND s.name = release_slot.slot;

@@ -12,14 +12,18 @@ DECLARE
     parents bigint[];
     lanes   integer[];
 BEGIN
-    WITH family AS MATERIALIZED (
-        SELECT g.id, g.waiting, c.any, tenant.lives_below(g.id) AS open, c.failed, c.cancelled
-        FROM tenant.job AS g CROSS JOIN LATERAL (
+    WITH parent AS MATERIALIZED (
+        -- By primary key alone; conclude says why.
+        SELECT g.id, g.waiting, tenant.lives_below(g.id) AS open FROM tenant.job AS g
+        WHERE g.id = ANY (ours) AND g.waiting::text IN ('tasks', 'children') AND g.stop_id IS NULL
+    ), family AS MATERIALIZED (
+        SELECT g.id, g.waiting, g.open, c.any, c.failed, c.cancelled
+        FROM parent AS g CROSS JOIN LATERAL (
+            -- What has become of them is asked once, when all are over.
             SELECT count(*) > 0 AS any,
                 coalesce(bool_or(c.state = 'failed'), false) AS failed,
                 coalesce(bool_or(c.state = 'cancelled'), false) AS cancelled
-            FROM tenant.job AS c WHERE c.parent_id = g.id) AS c
-        WHERE g.id = ANY (ours) AND g.waiting IN ('tasks', 'children') AND g.stop_id IS NULL
+            FROM tenant.job AS c WHERE c.parent_id = g.id AND NOT g.open) AS c
     ), over AS (
         UPDATE tenant.job AS j SET state = CASE WHEN f.cancelled THEN 'cancelled' ELSE 'completed' END::tenure.state,
             waiting = NULL, ended_at = moment
