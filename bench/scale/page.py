@@ -105,6 +105,8 @@ _SAID = {
     "claim and finish under an old snapshot": "A transaction began before the first job and stays "
     "open: nothing that was finished meanwhile can be cleaned up.",
     "jobs of serial targets": "Jobs of one target run one after the other; no-op coroutines.",
+    "jobs of large families": "Always the same number of no-op coroutines: as tasks of ever fewer "
+    "jobs, and with ever more of them before one that waits for all.",
 }
 
 _PAGE = """\

@@ -12,9 +12,11 @@ class Scale:
     tenants: tuple[int, ...] = (1, 10, 100, 1_000)
     finished: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
     targets: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
+    families: tuple[int, ...] = (10, 100, 1_000, 10_000)
     drained: int = 40_000  # jobs for each point
     of_one_target: int = 300  # of these, at most
     of_targets: int = 20_000
+    of_families: int = 20_000
     latencies: int = 50
     settles: float = 10.0  # seconds for a worker to have looked at every tenant
     idle: float = 20.0  # seconds
@@ -29,9 +31,11 @@ def quick(bench: Bench) -> Scale:
         tenants=(1, 3),
         finished=(1_000, 4_000),
         targets=(1, 100),
+        families=(10, 1_000),
         drained=3_000,
         of_one_target=50,
         of_targets=2_000,
+        of_families=2_000,
         latencies=5,
         settles=1.0,
         idle=2.0,
