@@ -10,7 +10,7 @@ DECLARE
     settling CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j
         WHERE j.id = ANY (ours) AND j.waiting::text IN ('promotion', 'dependencies'));
     whole    CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (settling)
-        AND (j.waiting = 'promotion' OR j.id = ANY (ARRAY(SELECT w.job_id FROM unnest(wakes) AS w WHERE w.needed IS NULL))));
+        AND (j.waiting::text = 'promotion' OR j.id = ANY (ARRAY(SELECT w.job_id FROM unnest(wakes) AS w WHERE w.needed IS NULL))));
     edges    tid[];
     doomed  jsonb;
     unmet   bigint[];
