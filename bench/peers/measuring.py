@@ -197,9 +197,14 @@ _ENQUEUED = (
     "A job is checked and committed to disk before the call returns; Redis has it in memory."
 )
 _DRAINED = "Each batch is claimed under a fence and its end recorded, in one commit to disk."
-_PICKED_UP = "Two commits to disk lie between the call and the function: the job, and its claim."
+_MADE_OF = "([what it is made of](decisions/025-what-bounds-a-stop-and-a-pick-up.md))"
+_PICKED_UP = (
+    "Two commits to disk lie between the call and the function: the job, and its claim "
+    f"{_MADE_OF}."
+)
 _STOPPED = (
-    "Who asked, why and for what is committed before anybody is stopped; others send a signal."
+    "Who asked, why and for what is committed before anybody is stopped; others send a signal "
+    f"{_MADE_OF}."
 )
 _WEIGHED = "A worker is a keeper, a guard, a runner for coroutines and a spare: Python four times."
 _RECOVERED = (
