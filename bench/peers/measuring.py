@@ -199,8 +199,7 @@ _ENQUEUED = (
 _DRAINED = "Each batch is claimed under a fence and its end recorded, in one commit to disk."
 _MADE_OF = "([what it is made of](decisions/025-what-bounds-a-stop-and-a-pick-up.md))"
 _PICKED_UP = (
-    "Two commits to disk lie between the call and the function: the job, and its claim "
-    f"{_MADE_OF}."
+    f"Two commits to disk lie between the call and the function: the job, and its claim {_MADE_OF}."
 )
 _STOPPED = (
     "Who asked, why and for what is committed before anybody is stopped; others send a signal "
