@@ -278,3 +278,52 @@ def test_a_promote_that_is_rolled_back_leaves_every_wake_to_the_next(
 
     assert stage.is_ready(late)
     assert stage.is_ready(lined)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_end_at_repeatable_read_that_saw_no_edge_is_found_by_the_sweep(
+    store: Store, stage: Stage, others: int
+) -> None:
+    worker = make_worker(store)
+    store.enqueue([NewJob(task="work")] * (1 + others))
+    need, *rest = worker.claim(1 + others)
+    a = stage.session()
+    a.connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    a.connection.execute("SELECT FROM tenure.job")
+    late = make_job(store, after=[need.id, *(job.id for job in rest)])
+    promote(store)
+
+    a(working.finish(worker.id, [ending(need)]))
+    a.commit()
+    store.finish(worker.id, [ending(job) for job in rest])
+    promote(store)
+    assert stage.waiting(late) == "dependencies", "nobody was told"
+    store.prune({})
+    promote(store)
+
+    assert stage.is_ready(late)
+
+
+def test_wakes_of_a_job_that_is_locked_become_one_and_delay_nobody(
+    store: Store, stage: Stage
+) -> None:
+    worker = make_worker(store)
+    store.enqueue([NewJob(task="work")] * 12)
+    *needs, other = worker.claim(12)
+    locked = make_job(store, after=[need.id for need in needs])
+    free = make_job(store, after=[other.id])
+    promote(store)
+    a = stage.session()
+    a.connection.execute("SELECT FROM tenure.job WHERE id = %s FOR UPDATE", (locked,))
+    for need in needs:
+        worker.finish(need)
+    worker.finish(other)
+
+    store.promote(10)
+    store.promote(10)
+
+    assert stage.is_ready(free)
+    assert stage.one("SELECT count(*) FROM tenure.wake WHERE job_id = %s", locked) <= 2
+    a.commit()
+    promote(store)
+    assert stage.is_ready(locked)

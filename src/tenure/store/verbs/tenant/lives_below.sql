@@ -1,12 +1,12 @@
 -- Whether anything below a job is not over yet. Mostly a child is, and found at once; all that is below is
--- looked through only when none is. The order makes sure of the index: where most children were open when
--- the planner last looked, it took any index at all.
+-- looked through only when none is. The order makes sure of the index (EXISTS would forget it): where most
+-- children were open when the planner last looked, it took any index at all.
 CREATE OR REPLACE FUNCTION tenant.lives_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM tenant.job AS c WHERE c.parent_id BETWEEN lives_below.job AND lives_below.job
-            AND c.ended_at IS NULL ORDER BY c.parent_id LIMIT 1) OR EXISTS (
+    RETURN (SELECT true FROM tenant.job AS c WHERE c.parent_id BETWEEN lives_below.job AND lives_below.job
+            AND c.ended_at IS NULL ORDER BY c.parent_id LIMIT 1) IS NOT NULL OR EXISTS (
         WITH RECURSIVE down AS (
             SELECT c.id, c.ended_at FROM tenant.job AS c WHERE c.parent_id = lives_below.job
             UNION ALL

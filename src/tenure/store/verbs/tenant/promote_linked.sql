@@ -40,9 +40,12 @@ BEGIN
         WHERE tenant.ancestors(o.id) <@ needed
           AND NOT (o.id = ANY (young)
                    AND EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
-    -- Whoever could not be locked goes to the back of the line of wakes.
-    INSERT INTO tenant.wake (job_id, needed) SELECT w.job_id, w.needed FROM unnest(wakes) AS w
-    WHERE w.job_id <> ALL (ours) AND (SELECT true FROM tenant.job AS j WHERE j.id = w.job_id);
+    -- Whoever could not be locked goes to the back of the line of wakes, with all of its own as one.
+    INSERT INTO tenant.wake (job_id, needed)
+    SELECT w.job_id, CASE WHEN bool_and(w.needed IS NOT NULL) THEN array_agg(DISTINCT n.id) END
+    FROM unnest(wakes) AS w LEFT JOIN LATERAL unnest(w.needed) AS n(id) ON true
+    WHERE w.job_id <> ALL (ours) AND (SELECT true FROM tenant.job AS j WHERE j.id = w.job_id)
+    GROUP BY w.job_id;
 
     PERFORM tenant.join_stopped_parents(ours);
     PERFORM tenant.settle_dependencies(ours, wakes, moment);

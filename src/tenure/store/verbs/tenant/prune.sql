@@ -52,6 +52,12 @@ BEGIN
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
     DELETE FROM tenant.job WHERE id = ANY (gone);
     PERFORM tenant.add_up(5000);
+    -- What nobody was told of: an end at REPEATABLE READ sees no edge that came after it began.
+    INSERT INTO tenant.wake (job_id)
+    SELECT DISTINCT e.job_id FROM tenant.edge AS e
+    WHERE cardinality(roots) < n AND coalesce((
+        SELECT o.state = 'completed' OR (o.ended_at IS NOT NULL AND e.policy <> 'wait')
+        FROM tenant.job AS o WHERE o.id = e.needs_id), true);
     -- What was seen in a job is for whoever asked, not for keeping.
     WITH old AS (DELETE FROM tenant.look AS l WHERE l.asked_at < moment - interval '1 hour' RETURNING l.job_id)
     DELETE FROM tenure.signal AS s USING old WHERE s.tenant = '{tenant}' AND s.job_id = old.job_id AND s.orders ? 'look';

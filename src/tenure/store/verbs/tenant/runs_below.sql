@@ -3,8 +3,8 @@ CREATE OR REPLACE FUNCTION tenant.runs_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM tenant.job AS c WHERE c.parent_id BETWEEN runs_below.job AND runs_below.job
-            AND c.ended_at IS NULL AND c.state::text = 'running' ORDER BY c.parent_id LIMIT 1) OR EXISTS (
+    RETURN (SELECT true FROM tenant.job AS c WHERE c.parent_id BETWEEN runs_below.job AND runs_below.job
+            AND c.ended_at IS NULL AND c.state::text = 'running' ORDER BY c.parent_id LIMIT 1) IS NOT NULL OR EXISTS (
         WITH RECURSIVE down AS (
             SELECT c.id, c.state FROM tenant.job AS c WHERE c.parent_id = runs_below.job
             UNION ALL
