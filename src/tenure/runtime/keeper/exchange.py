@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
@@ -61,6 +62,7 @@ class Exchange(Customer):
         self._keeper = keeper
         self._tenant = tenant
         self._outbox: deque[Ending] = deque()
+        self._unheard: list[list[Ending]] = []  # said, and not answered for good
         self._appetites: dict[Kind, Appetite] = {}
         self._promote = False
         self._promote_at = 0.0  # when to promote even if there is enough to do
@@ -136,8 +138,9 @@ class Exchange(Customer):
 
     @property
     def unsaid(self) -> list[Ending]:
-        """What has ended, and the database has not heard."""
-        return list(self._outbox)
+        """What has ended, and nobody knows whether the database has heard it."""
+        ends = (*chain.from_iterable(self._unheard), *self._outbox)
+        return list({(end.job, end.token): end for end in ends}.values())
 
     @property
     def is_quiet(self) -> bool:
@@ -217,6 +220,7 @@ class Exchange(Customer):
         promote: bool,
     ) -> None:
         self._in_flight += 1
+        self._unheard.append(endings)  # and left there if the worker dies meanwhile
         asked_at = self._loop.time()
         try:
             answer = await self._ask(
@@ -237,9 +241,6 @@ class Exchange(Customer):
             self._uncertain = self._uncertain or bool(asks)
             self._promote = True
             self._away(problem)
-        except asyncio.CancelledError:  # the worker is dead, and says them too late
-            self._outbox.extendleft(reversed(endings))
-            raise
         else:
             self._backoff.reset()
             self._keeper.back()
@@ -249,6 +250,7 @@ class Exchange(Customer):
             self._in_flight -= 1
             for asking in asks:
                 asking.appetite.crew.room.leave(asking.want.n)
+        self._unheard.remove(endings)
 
     async def _one_by_one(self, line: Line, endings: list[Ending], problem: InputRefused) -> None:
         """One of them cannot be taken. It ends failed; the others are not lost with it."""
@@ -315,6 +317,7 @@ class Exchange(Customer):
         if finished.busy:
             self._in_flight += 1
             again = [ending for ending in endings if ending.job in finished.busy]
+            self._unheard.append(again)
             self._loop.call_later(_BUSY_PAUSE, self._say_again, again)
         for asking, claim in zip(asks, answer.claims, strict=True):
             self._answered(asking, claim, asked_at)
@@ -331,6 +334,7 @@ class Exchange(Customer):
 
     def _say_again(self, endings: list[Ending]) -> None:
         self._in_flight -= 1
+        self._unheard.remove(endings)
         self.finish(endings)
 
     def _answered(self, asking: Asking, claim: Claim, asked_at: float) -> None:
