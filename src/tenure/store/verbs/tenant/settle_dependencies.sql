@@ -12,9 +12,9 @@ DECLARE
     whole    CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (settling)
         AND (j.waiting::text = 'promotion' OR j.id = ANY (ARRAY(SELECT w.job_id FROM unnest(wakes) AS w WHERE w.needed IS NULL))));
     edges    tid[];
-    doomed  jsonb;
-    unmet   bigint[];
-    lanes   integer[];
+    doomed   jsonb;
+    unmet    bigint[];
+    lanes    integer[];
 BEGIN
     -- By primary key each: as a join, a plan from when the table was small read all of it.
     edges := ARRAY(
