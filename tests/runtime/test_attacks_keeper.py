@@ -1,151 +1,27 @@
 """The order of things in a keeper: forced here, because a real worker only rarely hits it."""
 
 import asyncio
-import json
 import signal
-from collections.abc import Callable, Coroutine
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from tenure.config import Settings
 from tenure.domain.job import NewJob
-from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.runtime.context import Context
-from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Exit
-from tenure.runtime.keeper.crew import Crew, Room
-from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.reports import Reports
-from tenure.runtime.keeper.run import Run
-from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.schedules import Schedules
 from tenure.runtime.messages import Ended, Endings, Interrupting, Question, Said, Sayings
-from tenure.store.outcomes import Ending
-from tenure.store.results import Claimed, Exchanged, Finished, Reported
-
-NOTHING = Reported(accepted=(), refused=(), busy=(), exhausted=(), granted={})
-
-
-def claimed(job: int = 1, token: int = 1, options: Any = None) -> Claimed:
-    return Claimed(
-        job, token, "task", "default", b"{}", 1, 3, 0, 0, "", job, None, None, None, options, None,
-        None, None,
-    )  # fmt: skip
-
-
-class FakeGuard:
-    is_frozen = is_gone = False
-
-    def __init__(self) -> None:
-        self.killed: list[int] = []
-
-    def trust_until(self, deadline: float) -> None:
-        pass
-
-    async def kill(self, pid: int) -> None:
-        self.killed.append(pid)
-
-
-class FakeStaff:
-    def __init__(self, guard: FakeGuard) -> None:
-        self._guard = guard
-        self.crews: dict[Any, Crew] = {}
-        self.runners: list[Runner] = []
-
-    def retire(self, runner: Runner) -> None:
-        runner.retired = True
-
-    def kill(self, runner: Runner) -> Coroutine[Any, Any, None]:
-        runner.killed = runner.retired = True
-        return self._guard.kill(runner.pid)
-
-    def remove_files(self, _runs: object) -> None:
-        return
-
-    def forget(self, _tenant: str) -> None:
-        return
-
-
-class FakeLine:
-    """Answers reports, when the test wants it to."""
-
-    def __init__(self) -> None:
-        self.open = asyncio.Event()
-        self.calls: list[Any] = []
-        self.answers: list[Any] = []
-
-    async def close(self) -> None:
-        return
-
-    async def send(self, call: Any, _tenant: Any = None) -> Any:
-        self.calls.append(call)
-        await self.open.wait()
-        answer = self.answers.pop(0) if self.answers else NOTHING
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-class Scene:
-    def __init__(self) -> None:
-        self.guard = FakeGuard()
-        self.staff = FakeStaff(self.guard)
-        self.keeper = Keeper(
-            "postgresql://nowhere", Settings(), [DEFAULT], None, cast(Any, self.guard),
-            cast(Any, self.staff),
-        )  # fmt: skip
-        self.keeper.lease.begins(boottime())
-        self.crew = self.staff.crews["default", "process"] = Crew(
-            "process", "default", Room(2, lambda: None), lambda _crew: None
-        )
-        self.line = FakeLine()
-        self.finished: list[Any] = []
-        exchange: Any = self.keeper.exchanges["default"]
-        exchange.finish = self.finished.extend
-        self.reports = self.keeper.reports["default"]
-        self.serving = asyncio.create_task(self.keeper.report_desk.serve(cast(Any, self.line)))
-
-    def runner(self) -> Runner:
-        runner = Runner("runner-1", self.keeper.runs.heard, self.keeper.runs.runner_lost)
-        runner.kind, runner.tenant, runner.pid = "process", "default", 42
-        runner.ready.set()
-        runner._channel = cast(Any, Sink())
-        self.crew.runners.append(runner)
-        return runner
-
-    def start(self, job: Claimed) -> Run:
-        self.keeper.runs.claimed("default", self.crew, [job])
-        return next(run for run in self.keeper.runs if run.job is job)
-
-
-class Sink:
-    def __init__(self) -> None:
-        self.sent: list[Any] = []
-
-    def send(self, message: Any) -> None:
-        self.sent.append(message)
-
-
-def in_a_keeper(test: Callable[[Scene], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    async def main() -> None:
-        scene = Scene()
-        await test(scene)
-        scene.serving.cancel()
-
-    def run() -> None:
-        asyncio.run(main())
-
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
-
-
-async def turns(n: int = 10) -> None:
-    for _ in range(n):
-        await asyncio.sleep(0)
+from tenure.store.results import Finished
+from tests.runtime.lone_keeper import (
+    Scene,
+    claimed,
+    in_a_keeper,
+    turns,
+)
 
 
 @in_a_keeper
@@ -234,86 +110,6 @@ async def test_nobody_waits_for_what_a_dropped_tenant_will_not_record(scene: Sce
         await waits
     assert (len(scene.keeper.runs), scene.keeper.exchanges, scene.crew.free) == (0, {}, 2)
     assert scene.keeper.is_idle
-
-
-@in_a_keeper
-async def test_what_ended_before_a_worker_heard_of_its_death_is_said_and_refused(
-    scene: Scene,
-) -> None:
-    exchange: Any = scene.keeper.exchanges["default"]
-    exchange._outbox.append(Ending(job=7, token=1, outcome="completed"))
-    scene.line.open.set()
-    scene.line.answers.append(Finished(accepted={}, refused=(7,), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
-    [said] = scene.line.calls
-    assert said.verb == "finish"
-    assert '"job":7' in said.arguments["outcomes"].value.replace(" ", "")
-
-
-def said_too_late(scene: Scene) -> list[int]:
-    """The jobs in the last call."""
-    call = scene.line.calls[-1]
-    assert call.verb == "finish"
-    return [told["job"] for told in json.loads(call.arguments["outcomes"].value)]
-
-
-@in_a_keeper
-async def test_what_was_on_its_way_when_a_worker_heard_of_its_death_is_said_again(
-    scene: Scene,
-) -> None:
-    exchange: Any = scene.keeper.exchanges["default"]
-    exchange._outbox.extend(Ending(job=job, token=1, outcome="completed") for job in (7, 8))
-    saying = asyncio.create_task(exchange.run_once(scene.line))
-    await asyncio.sleep(0)
-    assert len(scene.line.calls) == 1, "it is on its way"
-    saying.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await saying
-    scene.line.open.set()
-    scene.line.answers.append(Finished(accepted={}, refused=(7, 8), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
-    assert said_too_late(scene) == [7, 8]
-
-
-class RefusesOnce(FakeLine):
-    """The first call; to the second there is no answer."""
-
-    async def send(self, call: Any, _tenant: Any = None) -> Any:
-        self.calls.append(call)
-        if len(self.calls) == 1:
-            raise InputRefused("one of them cannot be taken")
-        await self.open.wait()
-
-
-@in_a_keeper
-async def test_nor_is_one_forgotten_of_those_that_were_being_said_one_by_one(scene: Scene) -> None:
-    exchange: Any = scene.keeper.exchanges["default"]
-    exchange._outbox.extend(Ending(job=job, token=1, outcome="completed") for job in (7, 8, 9))
-    line = RefusesOnce()
-    saying = asyncio.create_task(exchange.run_once(line))
-    await asyncio.sleep(0)
-    assert len(line.calls) == 2, "the first of them is on its way"
-    saying.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await saying
-    scene.line.open.set()
-    scene.line.answers.append(Finished(accepted={}, refused=(7, 8, 9), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
-    assert said_too_late(scene) == [7, 8, 9]
-
-
-@in_a_keeper
-async def test_nor_what_was_busy_and_is_to_be_said_again(scene: Scene) -> None:
-    exchange: Any = scene.keeper.exchanges["default"]
-    exchange._outbox.extend(Ending(job=job, token=1, outcome="completed") for job in (7, 8))
-    scene.line.open.set()
-    busy = Finished(accepted={}, refused=(), busy=(8,), wakes=False)
-    scene.line.answers.append(Exchanged(True, busy, (), None, None, None, idled=False))
-    await exchange.run_once(scene.line)
-    assert [end.job for end in exchange.unsaid] == [8]
-    scene.line.answers.append(Finished(accepted={}, refused=(8,), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
-    assert said_too_late(scene) == [8]
 
 
 @in_a_keeper

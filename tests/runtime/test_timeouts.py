@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from tenure.runtime.messages import Ready
-from tests.runtime.test_attacks_keeper import Scene, claimed, in_a_keeper
+from tests.runtime.lone_keeper import Scene, claimed, in_a_keeper
 
 LIMIT, MOST_OF_IT = 0.2, 0.15  # seconds
 

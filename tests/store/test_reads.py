@@ -3,7 +3,7 @@
 Whatever the planner knows: its statistics may be from before a burst, from its middle, or later.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import LiteralString
 
@@ -14,7 +14,7 @@ from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tenure.testing import Clock
-from tests.factories import ending, make_job, make_worker, promote
+from tests.factories import Worker, ending, make_job, make_worker, promote
 
 
 def read_by(
@@ -32,13 +32,30 @@ def read_by(
     return int(fetched)
 
 
-def test_a_claim_reads_what_it_takes_and_not_all_that_is_ready(
-    store: Store, sql: psycopg.Connection
-) -> None:
+def worker_before_a_burst(store: Store, sql: psycopg.Connection) -> Worker:
+    """Statistics are from when there was one job, and it was over."""
     make_job(store)
     worker = make_worker(store)
     worker.finish(worker.claim_one())
     sql.execute("ANALYZE tenure.job")
+    return worker
+
+
+def analyzing(sql: psycopg.Connection, chosen: str) -> Callable[[str], None]:
+    """Statistics are from one moment of a test, whatever PostgreSQL thinks of it."""
+
+    def analyze(moment: str) -> None:
+        if moment == chosen:
+            sql.execute("ANALYZE tenure.job, tenure.edge, tenure.wake")
+
+    sql.execute("ALTER TABLE tenure.job SET (autovacuum_enabled = off)")
+    return analyze
+
+
+def test_a_claim_reads_what_it_takes_and_not_all_that_is_ready(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    worker = worker_before_a_burst(store, sql)
     store.enqueue_many(NewJob(task="work"), [{}] * 3000)
     assert read_by(sql, "SELECT tenure.claim(%s, 10)", [worker.id]) < 300
 
@@ -78,10 +95,7 @@ ABOUT_ONE: Mapping[str, LiteralString] = {
 def test_a_call_about_one_job_reads_that_and_not_all_that_runs_or_waits(
     store: Store, sql: psycopg.Connection, verb: str
 ) -> None:
-    make_job(store)
-    worker = make_worker(store)
-    worker.finish(worker.claim_one())
-    sql.execute("ANALYZE tenure.job")
+    worker = worker_before_a_burst(store, sql)
     store.enqueue_many(NewJob(task="work"), [{}] * 1000)
     job = worker.claim(1000)[500]
     aside = store.enqueue_many(NewJob(task="work", run_at=NEVER), [{}] * 1000)[500]
@@ -95,11 +109,7 @@ def test_a_call_about_one_job_reads_that_and_not_all_that_runs_or_waits(
 def test_the_end_of_a_child_reads_that_and_not_all_its_siblings(
     store: Store, sql: psycopg.Connection, analyzed: str, stopped: bool
 ) -> None:
-    def analyze(when: str) -> None:
-        if when == analyzed:
-            sql.execute("ANALYZE tenure.job")
-
-    sql.execute("ALTER TABLE tenure.job SET (autovacuum_enabled = off)")
+    analyze = analyzing(sql, analyzed)
     parent = make_job(store, task=None)
     analyze("when empty")
     store.enqueue([NewJob(task="work", parent=parent) for _ in range(1000)])
@@ -127,11 +137,7 @@ def test_the_end_of_a_child_reads_that_and_not_all_its_siblings(
 def test_the_end_of_a_dependency_reads_that_and_not_all_the_others(
     store: Store, sql: psycopg.Connection, analyzed: str
 ) -> None:
-    def analyze(when: str) -> None:
-        if when == analyzed:
-            sql.execute("ANALYZE tenure.job, tenure.edge, tenure.wake")
-
-    sql.execute("ALTER TABLE tenure.job SET (autovacuum_enabled = off)")
+    analyze = analyzing(sql, analyzed)
     worker = make_worker(store)
     analyze("when empty")
     store.enqueue_many(NewJob(task="work"), [{}] * 3000)
