@@ -7,6 +7,9 @@ import signal
 import psycopg
 import pytest
 
+from tenure.domain.job import Job
+from tenure.domain.tenant import Tenant
+from tenure.store import schema
 from tenure.store.store import AsyncStore, Store
 from tests.conftest import Connect
 from tests.factories import make_job
@@ -46,21 +49,39 @@ def test_a_cancel_wins_over_the_error_of_a_lost_connection(
     asyncio.run(story())
 
 
+@pytest.mark.parametrize(
+    ("busy", "asker"), [(["default"], "default"), (["default", "acme"], "other")]
+)
 def test_a_cancel_that_comes_with_a_connection_is_not_lost(
-    database: str, store: Store, connect: Connect, sql: psycopg.Connection
+    database: str,
+    store: Store,
+    connect: Connect,
+    sql: psycopg.Connection,
+    busy: list[str],
+    asker: str,
 ) -> None:
-    """Cancelled once at every turn of the loop around the one in which it gets the connection."""
-    job = make_job(store)
+    """Cancelled once at every turn of the loop around the one in which it gets the connection.
+
+    It waits for a call of its own tenant to end, or for a call of any.
+    """
+    jobs = {}
+    for name in ("default", "acme", "other"):
+        schema.migrate(sql, Tenant(name))
+        jobs[name] = make_job(store.of(Tenant(name)))
 
     async def story() -> None:
         async with AsyncStore(database) as store:
+
+            def ask(tenant: str) -> asyncio.Future[Job]:
+                return asyncio.ensure_future(store.of(Tenant(tenant)).show(jobs[tenant]))
+
             for turns in range(20):
                 with connect() as holder:
-                    holder.execute("LOCK TABLE tenure.job")
-                    others = [asyncio.ensure_future(store.show(job)) for _ in range(8)]
-                    await soon(lambda: len(sql.execute(_WAITING).fetchall()) == 8, "no more")
-                    call = asyncio.ensure_future(store.show(job))
-                    await soon(lambda: store._pool.get_stats()["requests_waiting"] == 1)
+                    holder.execute("LOCK TABLE tenure.job, tenure_acme.job")
+                    others = [ask(name) for name in busy * 8]
+                    await soon(lambda: len(sql.execute(_WAITING).fetchall()) == 8 * len(busy))
+                    call = ask(asker)
+                    await soon(lambda: waits_for_a_connection(store))
                 while sql.execute(_ACTIVE).fetchone():
                     pass  # their answers come, and the loop does not turn
                 for _ in range(turns):
@@ -73,6 +94,12 @@ def test_a_cancel_that_comes_with_a_connection_is_not_lost(
                 assert call.cancelled(), f"lost at turn {turns}"
 
     asyncio.run(story())
+
+
+def waits_for_a_connection(store: AsyncStore) -> bool:
+    shared = store._shared
+    in_line = sum(len(place._waiters or ()) for place in shared._places.values())
+    return bool(in_line + shared._pool.get_stats()["requests_waiting"])
 
 
 async def waiting_backend(sql: psycopg.Connection) -> int:

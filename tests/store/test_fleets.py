@@ -99,6 +99,16 @@ def test_a_job_that_is_to_be_tried_again_later_moves_its_tenant(store: Store, ac
     assert number(store) > before
 
 
+def test_a_tenant_in_which_nothing_has_ever_happened_has_not_moved(
+    store: Store, acme: Store
+) -> None:
+    assert number(store) == 0
+    acme.promote()
+    assert number(store) == 0
+    make_job(acme)
+    assert number(store) > 0
+
+
 def test_looking_moves_nobody(store: Store, acme: Store) -> None:
     make_job(acme)
     worker = make_worker(acme)

@@ -51,8 +51,8 @@ class Client:
         self._url = url or self.settings.database_url
         self._embedded: Embedded | None = None
         self._opening = threading.RLock()
-        self._stores: dict[Tenant, Store] = {}
-        self._of_loops: MutableMapping[asyncio.AbstractEventLoop, _LoopStores] = WeakKeyDictionary()
+        self._store: Store | None = None
+        self._of_loops: MutableMapping[asyncio.AbstractEventLoop, _LoopStore] = WeakKeyDictionary()
 
     @property
     def url(self) -> str:
@@ -77,14 +77,13 @@ class Client:
         return self.store_of(DEFAULT)
 
     def store_of(self, tenant: Tenant | str) -> "Store":
-        """The verbs for a tenant."""
+        """The verbs for a tenant; all tenants share their connections."""
         from tenure.store.store import Store
 
-        tenant = as_tenant(tenant)
         with self._opening:
-            if tenant not in self._stores:
-                self._stores[tenant] = Store(self.url, tenant, self.settings)
-            return self._stores[tenant]
+            if self._store is None:
+                self._store = Store(self.url, settings=self.settings)
+            return self._store.of(as_tenant(tenant))
 
     def async_store(self, tenant: Tenant | str = DEFAULT) -> "AsyncStore":
         """A store of your own for async code; open it with ``async with``."""
@@ -96,8 +95,8 @@ class Client:
         """The store of this event loop, already open; ``aclose`` closes it."""
         loop = asyncio.get_running_loop()
         with self._opening:
-            stores = self._of_loops.setdefault(loop, _LoopStores())
-        return await stores.opened(self, as_tenant(tenant))
+            store = self._of_loops.setdefault(loop, _LoopStore())
+        return (await store.opened(self)).of(as_tenant(tenant))
 
     def behalf(self, principal: Principal) -> "Behalf":
         """This client in the name of somebody: in their tenant, as far as their role allows."""
@@ -178,18 +177,19 @@ class Client:
     def close(self) -> None:
         """Close what plain code opened; the embedded PostgreSQL stops with its last user."""
         with self._opening:
-            while self._stores:
-                self._stores.popitem()[1].close()
+            if self._store is not None:
+                self._store.close()
+                self._store = None
             if self._embedded is not None:
                 self._embedded.close()
                 self._embedded = None
 
     async def aclose(self) -> None:
         """Close what this event loop opened, and all that ``close`` closes."""
-        stores = self._of_loops.pop(asyncio.get_running_loop(), None)
-        if stores is not None:
-            await stores.close()
-        if self._stores or self._embedded is not None:
+        store = self._of_loops.pop(asyncio.get_running_loop(), None)
+        if store is not None:
+            await store.close()
+        if self._store is not None or self._embedded is not None:
             await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
@@ -215,28 +215,29 @@ class Client:
         await self.aclose()
 
 
-class _LoopStores:
-    """The stores of one event loop: connections of one loop are of no use in another."""
+class _LoopStore:
+    """The store of one event loop: connections of one loop are of no use in another."""
 
     def __init__(self) -> None:
         self._opening = asyncio.Lock()
-        self._stores: dict[Tenant, AsyncStore] = {}
+        self._store: AsyncStore | None = None
 
-    async def opened(self, client: Client, tenant: Tenant) -> "AsyncStore":
-        if tenant not in self._stores:
+    async def opened(self, client: Client) -> "AsyncStore":
+        if self._store is None:
             async with self._opening:
-                if tenant not in self._stores:
+                if self._store is None:
                     # In a thread: to start PostgreSQL takes seconds.
                     await asyncio.to_thread(lambda: client.url)
-                    store = client.async_store(tenant)
+                    store = client.async_store()
                     await store.open()
-                    self._stores[tenant] = store
-        return self._stores[tenant]
+                    self._store = store
+        return self._store
 
     async def close(self) -> None:
         async with self._opening:
-            while self._stores:
-                await self._stores.popitem()[1].close()
+            if self._store is not None:
+                await self._store.close()
+                self._store = None
 
 
 def as_tenant(tenant: Tenant | str) -> Tenant:

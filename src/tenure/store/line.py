@@ -12,10 +12,9 @@ from tenure.store.call import Call
 from tenure.store.dedicated import Dedicated, dedicated
 from tenure.store.faults import is_contention
 from tenure.store.sending import explained, pauses, read, statement
+from tenure.store.sharing import MOST_TENANTS
 
 T = TypeVar("T")
-
-_TENANTS = 50  # that a backend gets to know; each costs it more than 2 MB
 
 
 class Line:
@@ -56,7 +55,7 @@ class Line:
 
     async def _forget_most_tenants(self, beside: Tenant) -> None:
         """A backend keeps all it has learned of a tenant: a new one knows of nobody."""
-        if beside not in self._tenants and len(self._tenants) >= _TENANTS:
+        if beside not in self._tenants and len(self._tenants) >= MOST_TENANTS:
             await self._hang_up()
         self._tenants.add(beside)
 

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
@@ -27,21 +27,11 @@ from tenure.store.calls import (
     working,
 )
 from tenure.store.faults import is_contention, is_outage
-from tenure.store.sending import (
-    connect_timeout,
-    explained,
-    heeding_cancels,
-    may_be_gone,
-    options,
-    pauses,
-    read,
-    statement,
-)
+from tenure.store.sending import explained, heeding_cancels, pauses, read, statement
+from tenure.store.sharing import AsyncShared, Shared
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_LIFETIME = 600.0  # seconds; a backend keeps what it has learned of each tenant
 
 
 def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate["Store", P], T]:
@@ -67,20 +57,18 @@ class Store:
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        timeout = connect_timeout(settings)
-        self._pool = ConnectionPool(
-            url,
-            min_size=0,
-            max_size=8,
-            timeout=timeout,
-            reconnect_timeout=timeout,
-            kwargs=options(timeout),
-            check=_check,
-            open=True,
-        )
+        self._shared = Shared(url, settings)
+
+    def of(self, tenant: Tenant) -> "Store":
+        """The verbs for another tenant, over the same connections."""
+        if tenant == self.tenant:
+            return self
+        other = copy(self)
+        other.tenant = tenant
+        return other
 
     def close(self) -> None:
-        self._pool.close()
+        self._shared.close()
 
     def __enter__(self) -> Self:
         return self
@@ -93,7 +81,7 @@ class Store:
         call = call.of(self.tenant)
         for pause in pauses():
             try:
-                with self._pool.connection() as connection:
+                with self._shared.connection(self.tenant) as connection:
                     row = connection.execute(statement(call), call.values).fetchone()
                 return read(call, row)
             except UnicodeError as error:
@@ -197,30 +185,21 @@ class AsyncStore:
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        timeout = connect_timeout(settings)
-        self._pool = AsyncConnectionPool(
-            url,
-            min_size=0,
-            max_size=8,
-            max_lifetime=_LIFETIME,
-            timeout=timeout,
-            reconnect_timeout=timeout,
-            kwargs=options(timeout),
-            check=_acheck,
-            open=False,
-        )
+        self._shared = AsyncShared(url, settings)
 
     def of(self, tenant: Tenant) -> "AsyncStore":
         """The verbs for another tenant, over the same connections."""
+        if tenant == self.tenant:
+            return self
         other = copy(self)
         other.tenant = tenant
         return other
 
     async def open(self) -> None:
-        await self._pool.open()
+        await self._shared.open()
 
     async def close(self) -> None:
-        await self._pool.close()
+        await self._shared.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -235,7 +214,7 @@ class AsyncStore:
         for pause in pauses():
             try:
                 with heeding_cancels():
-                    async with self._pool.connection() as connection:
+                    async with self._shared.connection(self.tenant) as connection:
                         cursor = await connection.execute(statement(call), call.values)
                         row = await cursor.fetchone()
                 return read(call, row)
@@ -341,13 +320,3 @@ def _raise_unless_worth_another_try(
     again = is_contention(error) or (call.safe and is_outage(error))
     if pause is None or not again:
         raise explained(call, error) from error
-
-
-def _check(connection: psycopg.Connection) -> None:
-    if may_be_gone(connection):
-        ConnectionPool.check_connection(connection)
-
-
-async def _acheck(connection: psycopg.AsyncConnection) -> None:
-    if may_be_gone(connection):
-        await AsyncConnectionPool.check_connection(connection)

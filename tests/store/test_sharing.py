@@ -1,0 +1,146 @@
+"""The connections of a store: tenants share them, and none of them gets all."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+
+import psycopg
+import pytest
+
+from tenure.app import Tenure
+from tenure.config import Settings
+from tenure.domain.lifecycle import State
+from tenure.domain.tenant import Tenant
+from tenure.errors import StoreUnavailable
+from tenure.store import schema, sharing
+from tenure.store.store import AsyncStore, Store
+from tests.conftest import Connect
+from tests.factories import make_job, make_job_in
+from tests.waiting import soon
+from tests.workers import eventually
+
+ACME = Tenant("acme")
+TENANTS = [Tenant(f"t{number}") for number in range(4)]
+IMPATIENT = Settings(connect_timeout=timedelta(seconds=1))
+CROWDED = "tenant 'acme' has 8 calls under way, and none ended in 1 s"
+
+
+def named(url: str, name: str) -> str:
+    return f"{url}&application_name={name}"
+
+
+def backends(sql: psycopg.Connection, name: str) -> set[int]:
+    rows = sql.execute("SELECT pid FROM pg_stat_activity WHERE application_name = %s", (name,))
+    return {pid for (pid,) in rows}
+
+
+@contextmanager
+def all_places_taken(url: str, connect: Connect, sql: psycopg.Connection) -> Iterator[Store]:
+    """A store with as many calls of a tenant under way as one may have: they wait for a lock."""
+    schema.migrate(sql, ACME)
+    with Store(named(url, "crowd"), ACME, IMPATIENT) as acme, ThreadPoolExecutor(8) as threads:
+        job, other = make_job_in(acme, State.PAUSED), connect()
+        other.execute("SELECT FROM tenure_acme.job WHERE id = %s FOR UPDATE", (job,))
+        calls = [threads.submit(acme.resume, job) for _ in range(8)]
+        eventually(lambda: len(backends(sql, "crowd")) == 8)
+        yield acme
+        other.rollback()
+        assert {call.exception(20) is None for call in calls} == {True, False}  # one resumed it
+
+
+@pytest.fixture
+def four_tenants(sql: psycopg.Connection) -> None:
+    for tenant in TENANTS:
+        schema.migrate(sql, tenant)
+
+
+@pytest.mark.usefixtures("four_tenants")
+def test_a_backend_that_has_got_to_know_many_tenants_is_given_up(
+    database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "MOST_TENANTS", 3)
+    with Store(named(database, "curious")) as store:
+        for tenant in TENANTS:
+            make_job(store.of(tenant))
+        [first] = backends(sql, "curious")
+        assert [store.of(tenant).statistics().total for tenant in TENANTS] == [1, 1, 1, 1]
+        eventually(lambda: first not in backends(sql, "curious"))
+
+
+@pytest.mark.usefixtures("four_tenants")
+def test_an_async_backend_that_has_got_to_know_many_tenants_is_given_up(
+    database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "MOST_TENANTS", 3)
+
+    async def visit() -> None:
+        async with AsyncStore(named(database, "curious")) as store:
+            for tenant in TENANTS:
+                assert (await store.of(tenant).statistics()).total == 0
+            [first] = backends(sql, "curious")
+            assert (await store.statistics()).total == 0
+            await soon(lambda: first not in backends(sql, "curious"))
+
+    asyncio.run(visit())
+
+
+def test_tenants_of_a_client_share_its_connections(database: str, sql: psycopg.Connection) -> None:
+    schema.migrate(sql, ACME)
+    with Tenure(named(database, "client")) as app:
+        for tenant in ("acme", "default", "acme"):
+            app.store_of(tenant).statistics()
+        assert len(backends(sql, "client")) == 1
+
+
+def test_tenants_of_an_event_loop_share_its_connections(
+    database: str, sql: psycopg.Connection
+) -> None:
+    schema.migrate(sql, ACME)
+
+    async def talk() -> int:
+        async with Tenure(named(database, "client")) as app:
+            for tenant in ("acme", "default", "acme"):
+                await (await app.astore_of(tenant)).statistics()
+            return len(backends(sql, "client"))
+
+    assert asyncio.run(talk()) == 1
+
+
+def test_a_tenant_that_waits_with_all_its_calls_holds_up_itself_alone(
+    database: str, connect: Connect, sql: psycopg.Connection
+) -> None:
+    with all_places_taken(database, connect, sql) as acme:
+        assert acme.of(Tenant("default")).statistics().total == 0
+        with pytest.raises(StoreUnavailable) as crowded:
+            acme.statistics()
+        assert str(crowded.value) == CROWDED
+    assert acme.tenant == ACME
+
+
+def test_an_async_tenant_that_waits_with_all_its_calls_holds_up_itself_alone(
+    database: str, connect: Connect, sql: psycopg.Connection
+) -> None:
+    schema.migrate(sql, ACME)
+
+    async def talk() -> None:
+        async with AsyncStore(named(database, "crowd"), ACME, IMPATIENT) as acme:
+            job, other = await asyncio.to_thread(paused), connect()
+            other.execute("SELECT FROM tenure_acme.job WHERE id = %s FOR UPDATE", (job,))
+            calls = [asyncio.ensure_future(acme.resume(job)) for _ in range(8)]
+            await soon(lambda: len(backends(sql, "crowd")) == 8)
+            assert (await acme.of(Tenant("default")).statistics()).total == 0
+            with pytest.raises(StoreUnavailable) as crowded:
+                await acme.statistics()
+            assert str(crowded.value) == CROWDED
+            other.rollback()
+            await asyncio.wait(calls)
+            assert [call.exception() is None for call in calls].count(True) == 1
+            assert (await acme.statistics()).total == 1
+
+    def paused() -> int:
+        with Store(database, ACME) as store:
+            return make_job_in(store, State.PAUSED)
+
+    asyncio.run(talk())
