@@ -1,6 +1,7 @@
 """Named values of given types: checked, written as JSON, and read back."""
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from pydantic import (
     Secret,
     SecretBytes,
     SecretStr,
+    TypeAdapter,
     ValidationError,
     create_model,
 )
@@ -81,6 +83,21 @@ class Shape:
             why = "" if self._secrets else f": {_without_prefix(error)}"
             raise Mistakes([f"it cannot be written as JSON{why}"]) from None
         return text
+
+    def write_many(self, many: list[dict[str, Any]]) -> bytes | None:
+        """A JSON list of such objects; none if each of them needs a look of its own."""
+        if not self._comes_back:
+            return None
+        try:
+            checked = self._list.validate_python(many)
+            text = self._list.dump_json(checked, **_DUMP, exclude_unset=True)
+        except (ValidationError, PydanticSerializationError):
+            return None
+        return None if _MASK in text else text
+
+    @cached_property
+    def _list(self) -> TypeAdapter[list[Any]]:
+        return TypeAdapter(list[self._model])  # type: ignore[name-defined]
 
     def _refuse_other_secrets(self, checked: BaseModel, text: bytes) -> None:
         # A SecretBytes inside a model of somebody else's may be read by other rules than ours.

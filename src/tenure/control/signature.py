@@ -93,6 +93,18 @@ class Signature:
             raise InputRefused("; ".join(mistakes))
         return text
 
+    def write_many(self, calls: Sequence[Mapping[str, Any] | Sequence[Any]]) -> bytes | None:
+        """The arguments of these calls as a JSON list; none if each needs a look of its own."""
+        given = []
+        for call in calls:
+            if isinstance(call, dict):
+                given.append(call)
+            elif isinstance(call, list | tuple) and len(call) <= len(self.positional):
+                given.append(dict(zip(self.positional, call, strict=False)))
+            else:
+                return None
+        return self._arguments.write_many(given)
+
     def read_arguments(self, args: Mapping[str, JSON] | bytes) -> dict[str, Any]:
         """The arguments as the function takes them."""
         if not self.types and args in ({}, b"{}"):

@@ -38,13 +38,14 @@ def enqueue(
 
 def enqueue_many(
     job: NewJob,
-    arguments: Sequence[Mapping[str, JSON] | msgspec.Raw],
+    arguments: Sequence[Mapping[str, JSON]] | msgspec.Raw,
     *,
     by: str | None = None,
     via: str = "python",
 ) -> Call[tuple[int, ...]]:
     checked([job])
-    refuse_not_json(list(arguments))
+    if not isinstance(arguments, msgspec.Raw):
+        refuse_not_json(list(arguments))
     return Call(
         "enqueue_many",
         {
