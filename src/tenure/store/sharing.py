@@ -81,7 +81,7 @@ class AsyncShared:
     async def connection(self, tenant: Tenant) -> AsyncIterator[psycopg.AsyncConnection]:
         place = self._places[tenant]
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout if place.locked() else None):
                 await place.acquire()
         except TimeoutError:
             raise _crowded(tenant, self._timeout) from None

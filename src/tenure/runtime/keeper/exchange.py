@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("tenure.worker")
 
-BATCH = 250
+BATCH = 500
 _MOST_BYTES = 4 << 20  # of results in one call
 _BUSY_PAUSE = 0.02
 
