@@ -40,13 +40,13 @@ _NOTHING: frozenset[Kind] = frozenset()
 _PSYCOPG = "psycopg[binary,pool]"
 
 PEERS = (
-    Peer("tenure", "Tenure", concurrency=1_000, jobs=60_000),
+    Peer("tenure", "Tenure", concurrency=1_000, jobs=120_000),
     Peer(
         "graphile",
         "Graphile Worker",
         ("graphile-worker", "pg"),
         runs_on="node",
-        jobs=60_000,
+        jobs=120_000,
         settings="localQueue of 500, completeJobBatchDelay 0",
         stops=_NOTHING,
     ),
