@@ -1,6 +1,7 @@
 """Arguments of many jobs are written together, and are what they would be one by one."""
 
 import json
+from collections import deque
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
@@ -80,6 +81,14 @@ def test_what_needs_a_look_of_its_own_gets_it() -> None:
     assert many(rich, calls) == one_by_one(rich, calls)
     assert many(bare, [(), {}]) == [{}, {}]
     assert many(plain, [("**********",), ("b",)]) == [{"text": "**********"}, {"text": "b"}]
+
+
+def test_calls_come_in_anything_that_has_them_in_order() -> None:
+    class Loud(dict[str, str]):
+        def items(self) -> Any:
+            return [(name, value.upper()) for name, value in super().items()]
+
+    assert many(plain, deque([("a",), Loud(text="b")])) == [{"text": "a"}, {"text": "B"}]
 
 
 def test_a_text_that_is_no_unicode_is_refused() -> None:

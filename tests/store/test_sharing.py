@@ -1,9 +1,10 @@
 """The connections of a store: tenants share them, and none of them gets all."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 
 import psycopg
@@ -62,9 +63,10 @@ def test_a_backend_that_has_got_to_know_many_tenants_is_given_up(
 ) -> None:
     monkeypatch.setattr(sharing, "MOST_TENANTS", 3)
     with Store(named(database, "curious")) as store:
-        for tenant in TENANTS:
+        for tenant in TENANTS[:3]:
             make_job(store.of(tenant))
         [first] = backends(sql, "curious")
+        make_job(store.of(TENANTS[3]))
         assert [store.of(tenant).statistics().total for tenant in TENANTS] == [1, 1, 1, 1]
         eventually(lambda: first not in backends(sql, "curious"))
 
@@ -77,13 +79,78 @@ def test_an_async_backend_that_has_got_to_know_many_tenants_is_given_up(
 
     async def visit() -> None:
         async with AsyncStore(named(database, "curious")) as store:
-            for tenant in TENANTS:
+            for tenant in TENANTS[:3]:
                 assert (await store.of(tenant).statistics()).total == 0
             [first] = backends(sql, "curious")
-            assert (await store.statistics()).total == 0
+            assert (await store.of(TENANTS[3]).statistics()).total == 0
             await soon(lambda: first not in backends(sql, "curious"))
 
     asyncio.run(visit())
+
+
+def test_many_backends_that_know_enough_hold_up_nobody(
+    database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing, "MOST_TENANTS", 0)
+    with Store(named(database, "curious"), settings=IMPATIENT) as store:
+        with ExitStack() as at_once:
+            for _ in range(6):
+                at_once.enter_context(store._shared.connection(store.tenant))
+            first = backends(sql, "curious")
+        assert len(first) == 6
+        assert store.statistics().total == 0
+        eventually(lambda: not first & backends(sql, "curious"))
+
+
+def test_a_store_of_a_client_that_somebody_closed_is_opened_again(
+    database: str, sql: psycopg.Connection
+) -> None:
+    schema.migrate(sql, ACME)
+
+    async def again(app: Tenure) -> int:
+        async with app, await app.astore_of("acme") as acme:
+            await acme.statistics()
+            await acme.close()
+            return (await (await app.astore_of()).statistics()).total
+
+    with Tenure(database) as app:
+        with app.store_of("acme") as acme:
+            make_job(acme)
+        assert app.store.statistics().total == 0
+        assert app.store_of("acme").statistics().total == 1
+        assert asyncio.run(again(app)) == 0
+
+
+def test_a_place_goes_to_who_has_waited_for_it() -> None:
+    places = sharing._Places(1)
+    assert places.take(0)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(places.take, 20)
+        eventually(lambda: len(places._line) == 1)
+        places.leave()
+        assert not places.take(0), "who comes later does not overtake"
+        assert waiting.result(20)
+    places.leave()
+    assert places.take(0)
+
+
+def test_a_place_is_not_lost_with_who_was_interrupted_waiting_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Interrupted(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if timeout == 2:
+                places.leave()  # and it is handed over in that moment
+            raise KeyboardInterrupt
+
+    places = sharing._Places(1)
+    assert places.take(0)
+    monkeypatch.setattr(sharing, "Event", Interrupted)
+    for moment in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            places.take(moment)
+    assert places.take(0)
+    assert not places._line
 
 
 def test_tenants_of_a_client_share_its_connections(database: str, sql: psycopg.Connection) -> None:

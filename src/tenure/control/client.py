@@ -81,7 +81,7 @@ class Client:
         from tenure.store.store import Store
 
         with self._opening:
-            if self._store is None:
+            if self._store is None or self._store.is_closed:
                 self._store = Store(self.url, settings=self.settings)
             return self._store.of(as_tenant(tenant))
 
@@ -177,9 +177,9 @@ class Client:
     def close(self) -> None:
         """Close what plain code opened; the embedded PostgreSQL stops with its last user."""
         with self._opening:
-            if self._store is not None:
-                self._store.close()
-                self._store = None
+            store, self._store = self._store, None
+            if store is not None:
+                store.close()
             if self._embedded is not None:
                 self._embedded.close()
                 self._embedded = None
@@ -223,9 +223,9 @@ class _LoopStore:
         self._store: AsyncStore | None = None
 
     async def opened(self, client: Client) -> "AsyncStore":
-        if self._store is None:
+        if self._store is None or self._store.is_closed:
             async with self._opening:
-                if self._store is None:
+                if self._store is None or self._store.is_closed:
                     # In a thread: to start PostgreSQL takes seconds.
                     await asyncio.to_thread(lambda: client.url)
                     store = client.async_store()
@@ -235,9 +235,9 @@ class _LoopStore:
 
     async def close(self) -> None:
         async with self._opening:
-            if self._store is not None:
-                await self._store.close()
-                self._store = None
+            store, self._store = self._store, None
+            if store is not None:
+                await store.close()
 
 
 def as_tenant(tenant: Tenant | str) -> Tenant:

@@ -1,7 +1,7 @@
 """A job of a task, from the arguments of a call to what is enqueued."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, cast
 
@@ -84,10 +84,11 @@ def drafted_many(
 
 
 def written_many(
-    task: Draftable, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
+    task: Draftable, calls: Iterable[Mapping[str, Any] | Sequence[Any]]
 ) -> msgspec.Raw:
     """The arguments of each call, as a JSON list, for jobs that differ in nothing else."""
     most = task.client.settings.max_args_bytes
+    calls = list(calls)
 
     def write(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
         text = _written(task, args, kwargs)

@@ -97,7 +97,7 @@ class Signature:
         """The arguments of these calls as a JSON list; none if each needs a look of its own."""
         given = []
         for call in calls:
-            if isinstance(call, dict):
+            if type(call) is dict:  # another may say something else of what is in it
                 given.append(call)
             elif isinstance(call, list | tuple) and len(call) <= len(self.positional):
                 given.append(dict(zip(self.positional, call, strict=False)))

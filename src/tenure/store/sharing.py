@@ -5,10 +5,10 @@ leaves as many to the others.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from threading import BoundedSemaphore
+from threading import Event, Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,6 @@ from tenure.store.sending import connect_timeout, may_be_gone, options
 MOST_TENANTS = 50  # that a backend gets to know; each costs it more than 2 MB
 _FOR_ONE = 8  # connections that one tenant may have at a time
 _FOR_ALL = 2 * _FOR_ONE
-_ENOUGH = "its backend has got to know many tenants; another begins with none"
 
 _Connection = psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
@@ -34,30 +33,27 @@ class Shared:
     def __init__(self, url: str, settings: Settings | None) -> None:
         self._timeout = connect_timeout(settings)
         self._met = _Met()
-        self._places = defaultdict[Tenant, BoundedSemaphore](lambda: BoundedSemaphore(_FOR_ONE))
-        self._pool = ConnectionPool(url, check=self._check, open=True, **_pooled(self._timeout))
+        self._places: dict[Tenant, _Places] = {}
+        self._pool = ConnectionPool(url, check=_check, open=True, **_pooled(self._timeout))
+
+    @property
+    def is_closed(self) -> bool:
+        return self._pool.closed
 
     def close(self) -> None:
         self._pool.close()
 
     @contextmanager
     def connection(self, tenant: Tenant) -> Iterator[psycopg.Connection]:
-        place = self._places[tenant]
-        if not place.acquire(timeout=self._timeout):
+        places = self._places.get(tenant) or self._places.setdefault(tenant, _Places(_FOR_ONE))
+        if not places.take(self._timeout):
             raise _crowded(tenant, self._timeout)
         try:
             with self._pool.connection() as connection:
                 self._met.add(connection, tenant)
                 yield connection
         finally:
-            place.release()
-
-    def _check(self, connection: psycopg.Connection) -> None:
-        if self._met.too_many(connection):
-            connection.close()
-            raise psycopg.OperationalError(_ENOUGH)
-        if may_be_gone(connection):
-            ConnectionPool.check_connection(connection)
+            places.leave()
 
 
 class AsyncShared:
@@ -67,9 +63,11 @@ class AsyncShared:
         self._timeout = connect_timeout(settings)
         self._met = _Met()
         self._places = defaultdict[Tenant, asyncio.Semaphore](lambda: asyncio.Semaphore(_FOR_ONE))
-        self._pool = AsyncConnectionPool(
-            url, check=self._check, open=False, **_pooled(self._timeout)
-        )
+        self._pool = AsyncConnectionPool(url, check=_acheck, open=False, **_pooled(self._timeout))
+
+    @property
+    def is_closed(self) -> bool:
+        return self._pool.closed
 
     async def open(self) -> None:
         await self._pool.open()
@@ -92,25 +90,69 @@ class AsyncShared:
         finally:
             place.release()
 
-    async def _check(self, connection: psycopg.AsyncConnection) -> None:
-        if self._met.too_many(connection):
-            await connection.close()
-            raise psycopg.OperationalError(_ENOUGH)
-        if may_be_gone(connection):
-            await AsyncConnectionPool.check_connection(connection)
+
+class _Places:
+    """Threads wait in line for one; a semaphore would give it to whoever comes at that moment."""
+
+    def __init__(self, free: int) -> None:
+        self._free = free
+        self._line: deque[Event] = deque()
+        self._lock = Lock()
+
+    def take(self, timeout: float) -> bool:
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            turn = Event()
+            self._line.append(turn)
+        try:
+            return turn.wait(timeout) or not self._left_the_line(turn)
+        except BaseException:
+            if not self._left_the_line(turn):
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        with self._lock:
+            if self._line:
+                self._line.popleft().set()
+            else:
+                self._free += 1
+
+    def _left_the_line(self, turn: Event) -> bool:
+        """Not if it was given a place in the last moment."""
+        with self._lock:
+            if turn.is_set():
+                return False
+            self._line.remove(turn)
+            return True
 
 
 class _Met:
-    """Which tenants the backend of a connection has got to know."""
+    """Which tenants the backend of a connection has got to know; one that knows many is replaced.
+
+    When it comes back: a pool whose check refuses one pauses, and longer with each.
+    """
 
     def __init__(self) -> None:
         self._by: WeakKeyDictionary[_Connection, set[Tenant]] = WeakKeyDictionary()
 
     def add(self, connection: _Connection, tenant: Tenant) -> None:
-        self._by.setdefault(connection, set()).add(tenant)
+        met = self._by.setdefault(connection, set())
+        met.add(tenant)
+        if len(met) > MOST_TENANTS:
+            connection._expire_at = 0.0  # the pool's own mark; it has no other way to say so
 
-    def too_many(self, connection: _Connection) -> bool:
-        return len(self._by.get(connection, ())) > MOST_TENANTS
+
+def _check(connection: psycopg.Connection) -> None:
+    if may_be_gone(connection):
+        ConnectionPool.check_connection(connection)
+
+
+async def _acheck(connection: psycopg.AsyncConnection) -> None:
+    if may_be_gone(connection):
+        await AsyncConnectionPool.check_connection(connection)
 
 
 def _pooled(timeout: float) -> dict[str, Any]:

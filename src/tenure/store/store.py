@@ -67,7 +67,12 @@ class Store:
         other.tenant = tenant
         return other
 
+    @property
+    def is_closed(self) -> bool:
+        return self._shared.is_closed
+
     def close(self) -> None:
+        """For all tenants."""
         self._shared.close()
 
     def __enter__(self) -> Self:
@@ -195,10 +200,15 @@ class AsyncStore:
         other.tenant = tenant
         return other
 
+    @property
+    def is_closed(self) -> bool:
+        return self._shared.is_closed
+
     async def open(self) -> None:
         await self._shared.open()
 
     async def close(self) -> None:
+        """For all tenants."""
         await self._shared.close()
 
     async def __aenter__(self) -> Self:
