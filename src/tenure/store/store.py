@@ -50,16 +50,13 @@ def _awaited(make: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncStore", P
     return verb
 
 
-class Store:
-    """The verbs for one tenant, from plain code."""
+class _OfTenant:
+    """One tenant, over connections that it shares with others."""
 
-    def __init__(
-        self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
-    ) -> None:
-        self.tenant = tenant
-        self._shared = Shared(url, settings)
+    tenant: Tenant
+    _shared: Shared | AsyncShared
 
-    def of(self, tenant: Tenant) -> "Store":
+    def of(self, tenant: Tenant) -> Self:
         """The verbs for another tenant, over the same connections."""
         if tenant == self.tenant:
             return self
@@ -70,6 +67,18 @@ class Store:
     @property
     def is_closed(self) -> bool:
         return self._shared.is_closed
+
+
+class Store(_OfTenant):
+    """The verbs for one tenant, from plain code."""
+
+    _shared: Shared
+
+    def __init__(
+        self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
+    ) -> None:
+        self.tenant = tenant
+        self._shared = Shared(url, settings)
 
     def close(self) -> None:
         """For all tenants."""
@@ -183,26 +192,16 @@ class Store:
     stops = _sent(examining.stops)
 
 
-class AsyncStore:
+class AsyncStore(_OfTenant):
     """The verbs for one tenant, from async code. Use it as an async context manager."""
+
+    _shared: AsyncShared
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
         self._shared = AsyncShared(url, settings)
-
-    def of(self, tenant: Tenant) -> "AsyncStore":
-        """The verbs for another tenant, over the same connections."""
-        if tenant == self.tenant:
-            return self
-        other = copy(self)
-        other.tenant = tenant
-        return other
-
-    @property
-    def is_closed(self) -> bool:
-        return self._shared.is_closed
 
     async def open(self) -> None:
         await self._shared.open()
