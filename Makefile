@@ -46,7 +46,8 @@ test-examples: $(READY)  ## Those of the examples alone, from end to end
 	$(BIN)/pytest $(TOGETHER) tests/examples
 
 # What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.
-TELLING := tests/store/test_schema.py tests/store/test_lifecycle_matrix.py tests/store/test_plans.py \
+TELLING := tests/store/test_schema.py tests/store/test_search_path.py tests/store/test_catalog.py \
+	tests/store/test_lifecycle_matrix.py tests/store/test_plans.py \
 	tests/store/test_reads.py tests/store/races tests/store/test_stop.py tests/store/test_exchange.py \
 	tests/store/test_policies.py tests/store/test_totals.py tests/store/test_authorization.py tests/system/embedded
 TESTS ?= tests/store tests/model tests/system/embedded

@@ -74,6 +74,13 @@ def empty_database(server: str) -> Iterator[str]:
     yield from _database(server, "template1")
 
 
+@pytest.fixture
+def empty(empty_database: str) -> Iterator[psycopg.Connection]:
+    """A connection to a database with nothing in it."""
+    with psycopg.connect(empty_database, autocommit=True) as connection:
+        yield connection
+
+
 @pytest.fixture(scope="session")
 def shared_database(server: str, template: str) -> Iterator[str]:
     yield from _database(server, template)

@@ -2,9 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import timedelta
 
 import psycopg
@@ -12,8 +11,9 @@ import pytest
 
 from tenure.app import Tenure
 from tenure.config import Settings
+from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
-from tenure.domain.tenant import Tenant
+from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import StoreUnavailable
 from tenure.store import schema, sharing
 from tenure.store.store import AsyncStore, Store
@@ -37,18 +37,27 @@ def backends(sql: psycopg.Connection, name: str) -> set[int]:
     return {pid for (pid,) in rows}
 
 
-@contextmanager
-def all_places_taken(url: str, connect: Connect, sql: psycopg.Connection) -> Iterator[Store]:
-    """A store with as many calls of a tenant under way as one may have: they wait for a lock."""
-    schema.migrate(sql, ACME)
-    with Store(named(url, "crowd"), ACME, IMPATIENT) as acme, ThreadPoolExecutor(8) as threads:
-        job, other = make_job_in(acme, State.PAUSED), connect()
-        other.execute("SELECT FROM tenure_acme.job WHERE id = %s FOR UPDATE", (job,))
-        calls = [threads.submit(acme.resume, job) for _ in range(8)]
-        eventually(lambda: len(backends(sql, "crowd")) == 8)
-        yield acme
-        other.rollback()
-        assert {call.exception(20) is None for call in calls} == {True, False}  # one resumed it
+def test_many_threads_share_eight_connections(database: str, sql: psycopg.Connection) -> None:
+    with Store(named(database, "crowd")) as store, ThreadPoolExecutor(32) as threads:
+        made = list(threads.map(lambda _: make_job(store), range(200)))
+        assert len(set(made)) == 200
+        assert 1 <= len(backends(sql, "crowd")) <= 8
+    eventually(lambda: not backends(sql, "crowd"))
+
+
+def test_many_tasks_share_eight_connections(database: str, sql: psycopg.Connection) -> None:
+    async def crowd() -> int:
+        async with AsyncStore(named(database, "tasks")) as store:
+            await asyncio.gather(*(store.enqueue(NewJob(task="work")) for _ in range(200)))
+            return len(backends(sql, "tasks"))
+
+    assert 1 <= asyncio.run(crowd()) <= 8
+    eventually(lambda: not backends(sql, "tasks"))
+
+
+def test_a_store_that_nobody_asks_has_no_connection(database: str, sql: psycopg.Connection) -> None:
+    with Store(named(database, "quiet")):
+        assert not backends(sql, "quiet")
 
 
 @pytest.fixture
@@ -178,12 +187,20 @@ def test_tenants_of_an_event_loop_share_its_connections(
 def test_a_tenant_that_waits_with_all_its_calls_holds_up_itself_alone(
     database: str, connect: Connect, sql: psycopg.Connection
 ) -> None:
-    with all_places_taken(database, connect, sql) as acme:
-        assert acme.of(Tenant("default")).statistics().total == 0
+    schema.migrate(sql, ACME)
+    crowd = named(database, "crowd")
+    with Store(crowd, ACME, IMPATIENT) as acme, ThreadPoolExecutor(8) as threads:
+        job, other = make_job_in(acme, State.PAUSED), connect()
+        other.execute("SELECT FROM tenure_acme.job WHERE id = %s FOR UPDATE", (job,))
+        calls = [threads.submit(acme.resume, job) for _ in range(8)]
+        eventually(lambda: len(backends(sql, "crowd")) == 8)
+        assert acme.of(DEFAULT).statistics().total == 0
         with pytest.raises(StoreUnavailable) as crowded:
             acme.statistics()
         assert str(crowded.value) == CROWDED
-    assert acme.tenant == ACME
+        other.rollback()
+        assert [call.exception(20) is None for call in calls].count(True) == 1
+        assert acme.statistics().total == 1
 
 
 def test_an_async_tenant_that_waits_with_all_its_calls_holds_up_itself_alone(
@@ -197,7 +214,7 @@ def test_an_async_tenant_that_waits_with_all_its_calls_holds_up_itself_alone(
             other.execute("SELECT FROM tenure_acme.job WHERE id = %s FOR UPDATE", (job,))
             calls = [asyncio.ensure_future(acme.resume(job)) for _ in range(8)]
             await soon(lambda: len(backends(sql, "crowd")) == 8)
-            assert (await acme.of(Tenant("default")).statistics()).total == 0
+            assert (await acme.of(DEFAULT).statistics()).total == 0
             with pytest.raises(StoreUnavailable) as crowded:
                 await acme.statistics()
             assert str(crowded.value) == CROWDED

@@ -92,7 +92,7 @@ def written_many(
 
     def write(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
         text = _written(task, args, kwargs)
-        if _may_hold_no_number(text):
+        if _may_hold_nan(text):
             refuse_not_json(json.loads(text))
         return text
 
@@ -100,14 +100,14 @@ def written_many(
     for start in range(0, len(calls), _TOGETHER):
         some = calls[start : start + _TOGETHER]
         text = task.signature.write_many(some)
-        if text is None or len(text) > most or _may_hold_no_number(text):
+        if text is None or len(text) > most or _may_hold_nan(text):
             text = b"[%s]" % b",".join(_each(some, write, start))
         written.append(text[1:-1])
     return msgspec.Raw(b"[%s]" % b",".join(written))
 
 
-def _may_hold_no_number(text: bytes) -> bool:
-    """Something that JSON does not have as a number; it may also stand in a text."""
+def _may_hold_nan(text: bytes) -> bool:
+    """A number that JSON does not have, or a text that reads like one."""
     return b"NaN" in text or b"Infinity" in text
 
 
