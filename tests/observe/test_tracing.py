@@ -6,11 +6,15 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
+from tenure.runtime.messages import Orders
+from tenure.runtime.runner.attempt import Attempt
 from tests.conftest import wipe
 from tests.observe.scene import APP
 from tests.workers import ROOT, running_worker
@@ -134,6 +138,15 @@ def test_a_stop_is_on_the_run_and_names_its_record(traces: Traces) -> None:
         assert run["facts"]["tenure.outcome"] == "stopped"
 
 
+def test_who_is_interrupted_before_its_orders_are_read_was_asked_before() -> None:
+    attempt = Attempt(cast(Any, None), cast(Any, SimpleNamespace(interrupt_now=lambda _: None)))
+    attempt.span, attempt.moments = cast(Any, "a span"), {}
+    attempt.note_asked()
+    attempt.interrupt()
+    attempt.ask(Orders(Intent.CANCEL, "enough", "ada", 1.0))
+    assert list(attempt.moments) == ["asked", "interrupted"]
+
+
 def test_a_request_to_stop_links_to_the_trace_of_the_job(traces: Traces) -> None:
     for job in ("waits", "sleeps", "hogs"):
         stop = traces.stop(job)
@@ -173,7 +186,10 @@ def test_a_program_that_does_not_trace_imports_nothing_and_begins_nothing() -> N
 import sys
 from tenure import Tenure
 from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
+from tenure.runtime.messages import Orders
+from tenure.runtime.runner.attempt import Attempt
 import tenure.runtime.keeper.life, tenure.runtime.runner.loop
 
 assert not tracing.is_on()
@@ -196,7 +212,10 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
 def test_a_program_that_only_has_it_imported_begins_nothing() -> None:
     code = """
 import opentelemetry.trace
+from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
+from tenure.runtime.messages import Orders
+from tenure.runtime.runner.attempt import Attempt
 
 assert tracing.is_on()
 trace = "00-" + "1" * 32 + "-" + "2" * 16 + "-01"

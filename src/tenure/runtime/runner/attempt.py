@@ -105,7 +105,7 @@ class Attempt:
     def trace(self) -> None:
         """Begin the span of its code; what that code begins is below it."""
         work, link = self.work, self.link
-        self.moments: list[tuple[str, int]] = []
+        self.moments: dict[str, int] = {}  # by rung, in order: when it was reached
         self.span = tracing.begin(
             f"run {work.task}",
             "consumer",
@@ -124,16 +124,19 @@ class Attempt:
             return
         orders = self.orders
         stop = {} if orders is None else {"cancellation": orders.cancellation_id, "by": orders.by}
-        for what, at in self.moments:
+        for what, at in self.moments.items():
             self.span.happened(what, at, **stop)
         self.span.tell(outcome=how["how"])
         error = how.get("error")
         self.span.end(None if error is None else str(error["type"]))
 
     def ask(self, orders: Orders) -> None:
-        if self.span is not None:
-            self.moments.append(("asked", time.time_ns()))
         self.orders = orders
+        self.note_asked()
+
+    def note_asked(self) -> None:
+        """Also by a signal, while its orders still lie unread on the wire."""
+        self._reach("asked")
         self.asked = True
 
     def interrupt(self) -> None:
@@ -144,10 +147,13 @@ class Attempt:
     def _deliver(self) -> None:
         if self.interrupted and not (self.delivered or self.over or self.shields):
             self.delivered = True
-            if self.span is not None:
-                self.moments.append(("interrupted", time.time_ns()))
+            self._reach("interrupted")
             self.hear()
             self.link.interrupt_now(self)
+
+    def _reach(self, rung: str) -> None:
+        if self.span is not None:
+            self.moments.setdefault(rung, time.time_ns())
 
     def hear(self) -> bool:
         """Whether a stop was asked for; from now on its code knows."""

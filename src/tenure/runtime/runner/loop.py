@@ -241,7 +241,7 @@ class LoopRunner:
         if attempt is None or attempt.over or attempt.interrupted:
             return
         attempt.interrupted = True
-        attempt.asked = True  # its orders still lie unread on the wire
+        attempt.note_asked()
         if attempt.shields:
             return
         attempt.hear()

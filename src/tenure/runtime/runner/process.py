@@ -208,7 +208,7 @@ class ProcessRunner:
             return
         page.meant = 0
         if not attempt.interrupted:
-            attempt.asked = True  # its orders may still lie unread on the wire
+            attempt.note_asked()
             attempt.interrupt()
 
     # What the job says.
