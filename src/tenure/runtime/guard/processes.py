@@ -12,6 +12,7 @@ WORKER = "TENURE_WORKER"
 GUARD = "TENURE_GUARD"
 RUNNER = "TENURE_RUNNER"
 ATTEMPT = "TENURE_ATTEMPT"
+ROOM_FOR_ATTEMPT = " " * 20  # in the environment of a runner; what it forks is marked there
 
 STANDING = frozenset("TtZXD")  # cannot run a line of their own code
 DEAD = frozenset("ZX")

@@ -48,7 +48,7 @@ from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.output import capture_logging
-from tenure.runtime.runner.processes import end
+from tenure.runtime.runner.processes import end_all
 from tenure.runtime.runner.surroundings import Surroundings
 from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
@@ -134,7 +134,7 @@ class ProcessRunner:
         return {self._main: "its function", **seeing.names_of(started)}
 
     def _terminate(self, attempt: Attempt) -> None:
-        end(self._started, attempt.close_timeout)
+        end_all(lambda: [process.pid for process in self._started()], attempt.close_timeout)
 
     def _started(self) -> list[psutil.Process]:
         """What is alive of the processes that jobs started."""
