@@ -71,10 +71,11 @@ class Stat(NamedTuple):
 
 
 def stat(pid: int) -> Stat | None:
-    return _stat_in(f"/proc/{pid}")
+    return stat_in(f"/proc/{pid}")
 
 
-def _stat_in(folder: str) -> Stat | None:
+def stat_in(folder: str) -> Stat | None:
+    """Read the stat of a process or thread in its folder of /proc; None if it is gone."""
     # The name is in brackets and may hold brackets and spaces itself.
     name, bracket, rest = read(f"{folder}/stat").rpartition(b")")
     if not bracket:
@@ -114,13 +115,13 @@ def _state_and_folder(pid: int) -> tuple[str, str]:
     """
     folder = f"/proc/{pid}"
     for _ in range(_LOOKS):
-        main = _stat_in(folder)
+        main = stat_in(folder)
         if main is None:
             return "X", folder
         if main.state not in DEAD or main.threads <= 1:
             return main.state, folder
         seen = [
-            (thread.state, place) for place in _thread_folders(pid) if (thread := _stat_in(place))
+            (thread.state, place) for place in _thread_folders(pid) if (thread := stat_in(place))
         ]
         living = [one for one in seen if one[0] not in DEAD]
         if living:
@@ -205,6 +206,11 @@ def environment(pid: int) -> dict[str, str]:
     """What it was started with, empty if that cannot be known."""
     pairs = (entry.partition(b"=") for entry in _read_memory(pid, "environ").split(b"\0"))
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
+
+
+def attempt_of(pid: int) -> str:
+    """Return the number of the run that started a process, by its mark; empty if it has none."""
+    return environment(pid).get(ATTEMPT, "").strip()
 
 
 def carries(pid: int, name: str, value: str) -> bool:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from tenure.domain.look import Process
 from tenure.runtime.guard.processes import (
-    ATTEMPT,
     DEAD,
-    carries,
+    attempt_of,
     family,
     folder_of,
     read,
@@ -60,7 +59,7 @@ def started_by(run: int, runner: int, known: Iterable[int]) -> list[int]:
         seen = stat(pid)
         if seen is None or pid == runner:
             continue
-        if pid in ours or seen.parent in ours or carries(pid, ATTEMPT, str(run)):
+        if pid in ours or seen.parent in ours or attempt_of(pid) == str(run):
             ours.add(pid)
             found.append(pid)
     return found

@@ -13,10 +13,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -29,17 +28,12 @@ from tenure.runtime.messages import (
     Ask,
     Begin,
     Ended,
-    Endings,
     FromKeeper,
     Interrupt,
     Interrupting,
     Look,
-    Message,
-    Question,
     Quit,
     Ready,
-    Said,
-    Sayings,
     Seen,
     Start,
     Terminate,
@@ -49,15 +43,14 @@ from tenure.runtime.messages import (
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import forks, seeing
-from tenure.runtime.runner.answers import refusal_of
-from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
+from tenure.runtime.runner.attempt import PATIENCE, current
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.fitness import Fitness
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
+from tenure.runtime.runner.loop_link import LoopLink
 from tenure.runtime.runner.on_cpu import OfTask, OnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
-from tenure.runtime.runner.owners import runner_context
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.remainder import Remainder
 from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
@@ -75,26 +68,16 @@ class LoopRunner:
     """One event loop, one tenant."""
 
     def __init__(self, app: App, page: Page, begin: Begin, ownership: Ownership) -> None:
-        self.app = app
-        self.tenant = begin.tenant
-        self.worker = begin.worker
-        self.folder = Path(begin.folder)
-        self.settings: Mapping[str, Any] = begin.settings
+        self._app = app
+        self._begin = begin
         self._page = page
         self._words = page.words
         self._in_threads = begin.kind == "thread"
         self._attempts: dict[int, LoopAttempt] = {}
-        self._said: list[Said] = []
-        self._ended: list[Ended] = []
-        self._flushing = False
-        self._sending = False  # an interrupt now would leave half a frame on the wire
-        self._questions: dict[int, asyncio.Future[Answer]] = {}
-        self._asked = 0
         self._gone = asyncio.Event()
         self._thread = threading.get_ident()
         self._outputs = (JobOutput("stdout", sys.stdout), JobOutput("stderr", sys.stderr))
         self._ownership = ownership
-        self._context = runner_context()  # of callbacks that are the runner's, whoever needs them
         self._fitness = Fitness()
         self._is_unfit = False
         self._ticks = 0
@@ -102,12 +85,13 @@ class LoopRunner:
 
     async def run(self, sock: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
-        threads = max(int(self.settings["threads"]), 32)
+        threads = max(int(self._begin.settings["threads"]), 32)
         self._loop.set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="job"))
         self._loop.set_task_factory(self._new_task)
         self._watch()
         self._remainder = Remainder(self._loop, self._ownership, self._is_internal)
         self._channel = Channel(from_keeper, self._hear, self._gone.set)
+        self._link = LoopLink(self._app, self._begin, self._loop, self._channel, self._attempts)
         await self._channel.open(sock)
         self._channel.send(Ready())
         while not self._gone.is_set():
@@ -118,13 +102,8 @@ class LoopRunner:
 
     def _is_internal(self, bound_to: Any) -> bool:
         """Tell whether a callback bound to this object is the runner's own."""
-        return (
-            bound_to is self
-            or isinstance(bound_to, LoopAttempt | Remainder)
-            or (
-                isinstance(bound_to, asyncio.BaseTransport)
-                and bound_to.get_protocol() is self._channel
-            )
+        return isinstance(bound_to, LoopRunner | LoopLink | LoopAttempt | Remainder) or (
+            isinstance(bound_to, asyncio.BaseTransport) and bound_to.get_protocol() is self._channel
         )
 
     def _watch(self) -> None:
@@ -162,15 +141,14 @@ class LoopRunner:
                     asyncio.Task(end, loop=self._loop)
             case Look(run):
                 if attempt := self._attempts.get(run):
-                    self._flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))
-            case Answer(question):
-                if (waiting := self._questions.pop(question, None)) and not waiting.done():
-                    waiting.set_result(message)
+                    self._link.flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))
+            case Answer():
+                self._link.answer(message)
             case Quit():
                 self._gone.set()
 
     def _start(self, work: Work, now: float) -> None:
-        attempt = LoopAttempt(work, self, now)
+        attempt = LoopAttempt(work, self._link, now)
         self._attempts[work.run] = attempt
         if not self._page.stamp:
             self._tick()
@@ -181,7 +159,7 @@ class LoopRunner:
         try:
             if tracing.is_on():
                 attempt.trace()
-            task = self.app.tasks.get(attempt.work.task)
+            task = self._app.tasks.get(attempt.work.task)
             try:
                 if task is None:
                     raise InputRefused(f"this worker has no task {attempt.work.task!r}")  # noqa: TRY301
@@ -247,8 +225,7 @@ class LoopRunner:
         del self._attempts[attempt.work.run]
         if attempt.pids:
             self._ownership.processes.forget(attempt)
-        self._ended.append(end)
-        self._flush_soon()
+        self._link.end(end)
 
     def _end_by_force(self, attempt: LoopAttempt, problem: BaseException) -> None:
         """End an attempt whose end was disturbed, or else the whole runner."""
@@ -285,18 +262,13 @@ class LoopRunner:
 
     # Interrupts.
 
-    def interrupt_now(self, attempt: Attempt) -> None:
-        assert isinstance(attempt, LoopAttempt)
-        if attempt.task is not None and not self._in_threads:
-            self._loop.call_soon_threadsafe(attempt.task.cancel)
-
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """The keeper saw that a job holds the loop. Raise, if it still is the one meant."""
         page = self._page
         run = page.on_cpu
         if forks.in_child or run == 0 or run != page.meant:
             return
-        if self._sending:
+        if self._link.is_sending:
             return  # still meant: the keeper repeats the signal
         page.meant = 0
         attempt = self._attempts.get(run)
@@ -347,6 +319,8 @@ class LoopRunner:
         """See whether the runner can still serve, and whether an end takes too long."""
         if problem := self._fitness.problem():
             self._become_unfit(problem)
+        if self._loop.get_task_factory() != self._new_task:
+            self._loop.set_task_factory(self._new_task)
         now = time.monotonic()
         for attempt in list(self._attempts.values()):
             limit = attempt.hook_timeout + 2 * attempt.close_timeout + _OVERDUE
@@ -356,93 +330,7 @@ class LoopRunner:
     def _become_unfit(self, reason: str) -> None:
         if not self._is_unfit:
             self._is_unfit = True
-            self._flush(Unfit(reason))
-
-    # What jobs say.
-
-    def say(self, said: Said) -> None:
-        if forks.in_child:
-            forks.refuse()
-        if threading.get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self.say, said)
-            return
-        before, self._sending = self._sending, True
-        try:
-            self._said.append(said)
-            self._flush_soon()
-        finally:
-            self._sending = before
-
-    def say_soon(self, attempt: Attempt) -> None:
-        if threading.get_ident() == self._thread:
-            self._loop.call_later(_TICK, attempt.say_the_rest)
-        else:
-            self._loop.call_soon_threadsafe(self._loop.call_later, _TICK, attempt.say_the_rest)
-
-    def ask(self, run: int, about: str, told: Any) -> Any:
-        if forks.in_child:
-            forks.refuse()
-        if threading.get_ident() == self._thread:
-            raise InputRefused(
-                f"in a coroutine, await the twin of this: its name begins with a ({about})"
-            )
-        question = self._question(run, about, told)
-        return self._value_of(
-            asyncio.run_coroutine_threadsafe(question, self._loop).result(), run, about
-        )
-
-    async def aask(self, run: int, about: str, told: Any) -> Any:
-        return self._value_of(await self._question(run, about, told), run, about)
-
-    async def _question(self, run: int, about: str, told: Any) -> Answer:
-        if forks.in_child:
-            forks.refuse()
-        self._asked += 1
-        number = self._asked
-        waiting: asyncio.Future[Answer] = self._loop.create_future()
-        self._questions[number] = waiting
-        self._flush(Question(number, run, about, told))
-        return await waiting
-
-    def _value_of(self, answer: Answer, run: int, about: str) -> Any:
-        if answer.refusal is not None:
-            raise refusal_of(self._attempts.get(run), about, answer.refusal)
-        return answer.value
-
-    async def drain(self) -> None:
-        self._flush()
-        await self._channel.drain()
-
-    def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
-        if threading.get_ident() != self._thread:
-            work()
-            return None
-        doing = self._loop.run_in_executor(None, contextvars.copy_context().run, work)
-
-        async def done() -> None:
-            await doing
-
-        return done()
-
-    def _flush_soon(self) -> None:
-        if not self._flushing:
-            self._flushing = True
-            self._loop.call_soon(self._flush, context=self._context)
-
-    def _flush(self, *more: Message) -> None:
-        before, self._sending = self._sending, True
-        try:
-            self._flushing = False
-            if self._said:
-                said, self._said = self._said, []
-                self._channel.send(Sayings(tuple(said)))
-            if self._ended:
-                done, self._ended = self._ended, []
-                self._channel.send(Endings(tuple(done)))
-            for message in more:
-                self._channel.send(message)
-        finally:
-            self._sending = before
+            self._link.flush(Unfit(reason))
 
 
 def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin, ownership: Ownership) -> int:

@@ -17,13 +17,12 @@ from typing import Any, Literal
 
 from tenure.runtime.guard.processes import (
     ATTEMPT,
-    DEAD,
     ROOM_FOR_ATTEMPT,
-    environment,
+    attempt_of,
     family,
+    is_alive,
     send,
     stat,
-    state,
 )
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.owners import RUNNER, Owner, owner
@@ -89,7 +88,7 @@ class Processes:
             return []
         below = [pid for pid in family(self._pid) if pid != self._pid]
         self._owners = {pid: self._owners[pid] for pid in below if pid in self._owners}
-        return [(pid, self._owner_of(pid)) for pid in below if state(pid) not in DEAD]
+        return [(pid, self._owner_of(pid)) for pid in below if is_alive(pid)]
 
     def _owner_of(self, pid: int) -> Owner | Literal["ended"] | None:
         """Find the owner by the note of its start, by its mark, or by those of its parents.
@@ -106,7 +105,7 @@ class Processes:
         return None
 
     def _marked(self, pid: int) -> Owner | Literal["ended"] | None:
-        mark = environment(pid).get(ATTEMPT, "").strip()
+        mark = attempt_of(pid)
         return self._attempts.get(mark, "ended") if mark.isdigit() else None
 
     def _fork_exec(self, fork_exec: Callable[..., int]) -> Callable[..., int]:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tenure.runtime.guard.processes import read
+from tenure.runtime.guard.processes import read, stat_in
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.owners import Owner, enter, owner
 
@@ -24,7 +24,6 @@ _STARTERS = (  # not every Python has all of them
     (threading, "_start_joinable_thread"),
 )
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(os.uname().machine)
-_START_TIME = 19  # the place of the start time in stat, after the name
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -115,8 +114,8 @@ def _listed() -> set[int]:
 
 def started_at(folder: str) -> float | None:
     """Return the start time of a thread or process by its folder in /proc; None if it is gone."""
-    _, bracket, fields = read(f"{folder}/stat").rpartition(b")")
-    return int(fields.split()[_START_TIME]) / _TICKS if bracket else None
+    seen = stat_in(folder)
+    return seen.began / _TICKS if seen else None
 
 
 def _waits_to_be_woken(native_id: int) -> bool:
