@@ -1,5 +1,7 @@
 """All mutants."""
 
+from collections.abc import Sequence
+
 from tests.mutants.claims import CLAIMS
 from tests.mutants.deaths import DEATHS
 from tests.mutants.entrance import ENTRANCE
@@ -30,5 +32,6 @@ MUTANTS: tuple[Mutant, ...] = (
 )
 
 
-def by_name(name: str) -> Mutant:
-    return next(mutant for mutant in MUTANTS if mutant.name == name)
+def part_of(mutants: Sequence[Mutant], part: int, parts: int) -> list[Mutant]:
+    """Return every mutant of one part; neighbours, which take equally long, are in several."""
+    return list(mutants[part - 1 :: parts])
