@@ -14,6 +14,7 @@ from tests.mutants.records import RECORDS
 from tests.mutants.rights import RIGHTS
 from tests.mutants.rollups import ROLLUPS
 from tests.mutants.rules import RULES
+from tests.mutants.runtime import RUNTIME
 from tests.mutants.stops import STOPS
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -29,6 +30,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ROLLUPS,
     *LOOKS,
     *FLEETS,
+    *RUNTIME,
 )
 
 
