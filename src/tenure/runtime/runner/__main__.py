@@ -15,7 +15,7 @@ from tenure.errors import TenureError
 from tenure.runtime.executors.rollback import bring_along
 from tenure.runtime.messages import Begin, Broken, Hello, Quit
 from tenure.runtime.page import Page
-from tenure.runtime.runner import forks
+from tenure.runtime.runner import forks, orphans
 from tenure.runtime.runner.loading import load
 from tenure.runtime.wire import PlainChannel, from_keeper
 
@@ -32,6 +32,7 @@ def main() -> int:
     for descriptor in (WIRE, PAGE, STACK):
         os.set_inheritable(descriptor, False)
     forks.watch(WIRE)
+    orphans.note_starts()  # before the app is imported, which may keep os.fork under its own name
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     channel = PlainChannel(from_keeper, socket.socket(fileno=WIRE))
     try:

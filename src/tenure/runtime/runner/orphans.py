@@ -1,0 +1,98 @@
+"""Reap the orphans that a runner has adopted.
+
+A runner becomes the parent of every descendant whose own parent has ended, so that none of them can
+leave it. Nobody in the runner waits for them when they end: as zombies they would use up the pids
+that a pod or a user may have.
+
+A process that Python code of the runner started is never reaped here: its exit code is for
+whoever started it. Such processes are noted when they are started. C code is given time to wait
+for a process of its own.
+"""
+
+import _posixsubprocess
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from tenure.runtime.guard.processes import children_of, is_alive, stat
+
+_LOOK_EVERY = 0.2  # seconds
+_PATIENCE = 1.0  # seconds after which nobody else can be about to wait for a process that has ended
+
+_started: set[int] = set()  # children that Python code started
+
+
+def note_starts() -> None:
+    """Note every process that Python code starts in this process from now on."""
+    for name in ("fork", "forkpty", "posix_spawn", "posix_spawnp"):
+        setattr(os, name, _noting(getattr(os, name)))
+    fork_exec = _noting(_posixsubprocess.fork_exec)
+    _posixsubprocess.fork_exec = fork_exec
+    subprocess._fork_exec = fork_exec  # type: ignore[attr-defined]
+
+
+def _noting(start: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(start)
+    def starts_noted(*args: Any, **kwargs: Any) -> Any:
+        made = start(*args, **kwargs)
+        pid = made[0] if isinstance(made, tuple) else made
+        if pid:
+            _started.add(pid)
+        return made
+
+    return starts_noted
+
+
+class Orphans:
+    """The children of this process that nobody here waits for."""
+
+    def __init__(self) -> None:
+        self.has_children = False  # of any kind, when last looked
+        self.zombies = 0  # among all children, when last looked
+        self._look_at = 0.0
+        self._ended: dict[tuple[int, int], float] = {}  # by pid and birth: first seen as ended
+
+    def reap(self) -> None:
+        """Reap orphans that ended a while ago. Call it often: between two looks it does nothing."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_EVERY
+        children = children_of(os.getpid())
+        unlisted = _started.difference(children)
+        _started.difference_update([pid for pid in unlisted if _was_waited_for(pid)])
+        ended = {}
+        zombies = 0
+        for pid in children:
+            if is_alive(pid) or (seen := stat(pid)) is None:
+                continue
+            zombies += 1
+            if pid in _started:
+                continue
+            since = self._ended.get((pid, seen.began), now)
+            if now - since < _PATIENCE:
+                ended[pid, seen.began] = since
+            elif _wait_for(pid):
+                zombies -= 1
+        self._ended = ended
+        self.has_children = bool(children)
+        self.zombies = zombies
+
+
+def _was_waited_for(pid: int) -> bool:
+    """Say so of a process only if it is certain: without a free descriptor no child is listed."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
+
+
+def _wait_for(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:  # somebody else did
+        return True
