@@ -1,14 +1,22 @@
 """Functions that harm the process they run in, or leave something behind in it."""
 
+import ctypes
+import decimal
+import gc
+import io
 import itertools
+import locale
+import logging
 import multiprocessing
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -278,3 +286,104 @@ def takes_the_interrupt(ctx: Context, how: str, hogs: bool) -> None:
     if hogs:
         deque(itertools.repeat(0), maxlen=0)
     time.sleep(NEVER)
+
+
+# A process that is used again.
+
+
+def look() -> dict[str, Any]:
+    """All that a job may find changed by the job before it."""
+    return {
+        "pid": os.getpid(),
+        "limits": {
+            name: list(resource.getrlimit(getattr(resource, name)))
+            for name in ("RLIMIT_NOFILE", "RLIMIT_CORE", "RLIMIT_AS")
+        },
+        "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        "processors": sorted(os.sched_getaffinity(0)),
+        "policy": os.sched_getscheduler(0),
+        "path": list(sys.path),
+        "argv": list(sys.argv),
+        "streams": [repr(stream) for stream in (sys.stdin, sys.stdout, sys.stderr)],
+        "hooks": [repr(hook) for hook in (sys.excepthook, threading.excepthook)],
+        "tracing": [sys.gettrace() is None, sys.getprofile() is None],
+        "gc": [gc.isenabled(), gc.get_threshold()],
+        "zone": time.tzname,
+        "recursion": sys.getrecursionlimit(),
+        "switch interval": sys.getswitchinterval(),
+        "socket timeout": socket.getdefaulttimeout(),
+        "warnings": [repr(one) for one in warnings.filters],
+        "log": [logging.root.level, [repr(one) for one in logging.root.handlers]],
+        "locale": locale.setlocale(locale.LC_ALL),
+        "precision": decimal.getcontext().prec,
+        "environment": [type(os.environ).__name__, os.environ.get("TENURE_TEST_LEFT")],
+        "folder": str(Path.cwd()),
+        "wakeup": signal.set_wakeup_fd(-1),
+    }
+
+
+@app.task(retry=0)
+def looks_around() -> dict[str, Any]:
+    return look()
+
+
+@app.task(retry=0)
+def changes_everything() -> dict[str, Any]:
+    before = look()
+    for name, most in (("RLIMIT_NOFILE", 512), ("RLIMIT_CORE", 0), ("RLIMIT_AS", 1 << 40)):
+        hard = resource.getrlimit(getattr(resource, name))[1]
+        resource.setrlimit(getattr(resource, name), (most, hard))
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    sys.path.insert(0, "/nowhere")
+    sys.path = [*sys.path, "/elsewhere"]
+    sys.argv = ["changed"]
+    sys.stdout = sys.stderr = io.StringIO()
+    sys.stdin = io.StringIO()
+    sys.excepthook = lambda *_: None
+    threading.excepthook = lambda *_: None
+    threading.settrace(lambda *_: None)
+    gc.disable()
+    gc.set_threshold(1, 2, 3)
+    os.environ["TZ"] = "Asia/Tokyo"
+    time.tzset()
+    sys.setrecursionlimit(5000)
+    sys.setswitchinterval(0.5)
+    socket.setdefaulttimeout(3)
+    warnings.simplefilter("error")
+    logging.root.setLevel(logging.CRITICAL)
+    logging.root.addHandler(logging.NullHandler())
+    locale.setlocale(locale.LC_ALL, "C.UTF-8" if locale.setlocale(locale.LC_ALL) == "C" else "C")
+    decimal.getcontext().prec = 3
+    vars(os)["environ"] = {"TENURE_TEST_LEFT": "1"}
+    os.chdir("/")
+    _, sender = os.pipe()
+    os.set_blocking(sender, False)
+    signal.set_wakeup_fd(sender)
+    sys.setprofile(lambda *_: None)
+    return before
+
+
+def give_up_privileges() -> None:
+    """Without changing the user: what root may do depends on them alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    assert libc.capset(header, (ctypes.c_uint32 * 6)()) == 0
+
+
+@app.task(retry=0)
+def changes_for_ever(what: str) -> int:
+    """Change what nobody may set back without privileges."""
+    match what:
+        case "limit":
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (1, 1))
+            give_up_privileges()
+        case "priority":
+            os.nice(5)
+            give_up_privileges()
+        case "stream":
+            sys.stdout.close()
+        case "zombies":
+            for _ in range(60):
+                fork_and_exit(0)
+            time.sleep(1)
+    return os.getpid()

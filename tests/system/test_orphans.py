@@ -17,9 +17,15 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield stage
 
 
-def zombies_of(pid: int) -> list[psutil.Process]:
-    children = psutil.Process(pid).children()
-    return [child for child in children if child.status() == psutil.STATUS_ZOMBIE]
+def zombies_of(pid: int) -> list[int]:
+    return [child.pid for child in psutil.Process(pid).children() if _is_zombie(child)]
+
+
+def _is_zombie(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # reaped since it was listed
+        return False
 
 
 def test_orphans_are_reaped_while_their_job_runs(stage: Stage) -> None:

@@ -1,6 +1,7 @@
 """The runners of a worker as its keeper sees them."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -23,9 +24,12 @@ from tenure.runtime.messages import (
     Ready,
     Start,
     Work,
+    WornOut,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.wire import Channel, from_runner
+
+_log = logging.getLogger("tenure.worker")
 
 _HANDLED = (signal.SIGUSR1, signal.SIGUSR2)  # an interrupt, and a wish to see the stack
 _PART = 4 << 20  # bytes of arguments and checkpoints in one message
@@ -174,6 +178,9 @@ class Runner:
                 waiting, self._waiting = self._waiting, []
                 for one in waiting:
                     self.send(one)
+            case WornOut(why):
+                self.retired = True  # before it is known that it is free again
+                _log.info("%s (pid %d) is replaced: %s", self.name, self.pid, why)
             case _:
                 self._hear(self, message)
 

@@ -14,6 +14,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -21,6 +22,7 @@ from tenure.runtime.guard.processes import children_of, is_alive, stat
 
 _LOOK_EVERY = 0.2  # seconds
 _PATIENCE = 1.0  # seconds after which nobody else can be about to wait for a process that has ended
+_MOST_FORGOTTEN = 50
 
 _started: set[int] = set()  # children that Python code started
 
@@ -51,9 +53,16 @@ class Orphans:
 
     def __init__(self) -> None:
         self.has_children = False  # of any kind, when last looked
-        self.zombies = 0  # among all children, when last looked
+        self._forgotten = 0  # ended, and not waited for by whoever started them, when last looked
         self._look_at = 0.0
         self._ended: dict[tuple[int, int], float] = {}  # by pid and birth: first seen as ended
+
+    @property
+    def complaint(self) -> str:
+        """Why no further job may use this process, which would run out of pids; or nothing."""
+        if self._forgotten <= _MOST_FORGOTTEN:
+            return ""
+        return f"{self._forgotten} processes that ended were never waited for"
 
     def reap(self) -> None:
         """Reap orphans that ended a while ago. Call it often: between two looks it does nothing."""
@@ -65,21 +74,21 @@ class Orphans:
         unlisted = _started.difference(children)
         _started.difference_update([pid for pid in unlisted if _was_waited_for(pid)])
         ended = {}
-        zombies = 0
+        forgotten = 0
         for pid in children:
             if is_alive(pid) or (seen := stat(pid)) is None:
                 continue
-            zombies += 1
             if pid in _started:
+                forgotten += 1
                 continue
             since = self._ended.get((pid, seen.began), now)
             if now - since < _PATIENCE:
                 ended[pid, seen.began] = since
-            elif _wait_for(pid):
-                zombies -= 1
+            else:
+                _wait_for(pid)
         self._ended = ended
         self.has_children = bool(children)
-        self.zombies = zombies
+        self._forgotten = forgotten
 
 
 def _was_waited_for(pid: int) -> bool:
@@ -91,8 +100,6 @@ def _was_waited_for(pid: int) -> bool:
     return False
 
 
-def _wait_for(pid: int) -> bool:
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:  # somebody else did
-        return True
+def _wait_for(pid: int) -> None:
+    with suppress(ChildProcessError):  # somebody else was quicker
+        os.waitpid(pid, os.WNOHANG)

@@ -1,7 +1,8 @@
 """The process runner: one plain function at a time, in the main thread of a process of its own.
 
 A second thread speaks with the keeper, so that a stop is heard while the function runs. A runner
-whose function was interrupted, or left threads or processes behind, is not used again.
+whose function was interrupted, left threads or processes behind, or changed the process in a way
+that cannot be undone, is not used again.
 """
 
 import contextvars
@@ -44,6 +45,7 @@ from tenure.runtime.messages import (
     Seen,
     Start,
     Terminate,
+    WornOut,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
@@ -81,6 +83,7 @@ class ProcessRunner:
         self._wanted = False  # an interrupt was asked for in this attempt
         self._main = threading.main_thread().ident or 0
         self._orphans = Orphans()
+        self._worn_out = ""  # why this process takes no further job
         self._threads_before: set[threading.Thread] = set()
         self._before: set[psutil.Process] = set()  # of the app itself, since it was imported
 
@@ -193,11 +196,17 @@ class ProcessRunner:
     def _carry_out(self, attempt: Attempt) -> None:
         """Run one attempt; it ends, or this process does."""
         try:
-            self._channel.send(Endings((self._ending_of(attempt),)))
+            end = self._ending_of(attempt)
+            if self._worn_out:
+                self._channel.send(WornOut(self._worn_out))
+            self._channel.send(Endings((end,)))
         except BaseException as problem:  # noqa: BLE001 - code of the job runs to the very end
             if forks.in_child:
                 forks.leave()
             self._give_up(attempt, problem)
+        else:
+            if self._worn_out:
+                self._inbox.put(None)
 
     def _give_up(self, attempt: Attempt, problem: BaseException) -> None:
         """Say that an attempt could not be wrapped up. The keeper then kills this process."""
@@ -217,6 +226,7 @@ class ProcessRunner:
 
     def _ending_of(self, attempt: Attempt) -> Ended:
         current.set(attempt)
+        self._surroundings.prepare()
         if tracing.is_on():
             attempt.trace()
         threads = self._threads_before = set(threading.enumerate())
@@ -250,7 +260,7 @@ class ProcessRunner:
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._attempt = None
-        self._surroundings.restore()
+        self._worn_out = self._surroundings.restore() or self._orphans.complaint
         left = self._left(attempt, threads)
         end = ended(attempt, how, cleanup=cleanup, left=left)
         if left:
