@@ -35,7 +35,6 @@ from tenure.runtime.messages import (
     Said,
     Sayings,
     Seen,
-    Unfit,
 )
 from tenure.store.calls import working
 from tenure.store.outcomes import Ending
@@ -106,9 +105,6 @@ class Runs:
             case Interrupting(number):
                 if number in runner.runs:
                     runner.passed_on.add(number)
-            case Unfit(reason):
-                _log.warning("%s takes nothing new: %s", runner.name, reason)
-                self._keeper.staff.retire(runner)
             case Seen():
                 self._keeper.looks.seen(message)
             case Question():
