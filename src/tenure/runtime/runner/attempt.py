@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from tenure.domain.job import JSON
-from tenure.errors import InputRefused
 from tenure.observe import tracing
 from tenure.observe.tracing import Span
 from tenure.runtime.messages import Orders, Said, Work
 from tenure.runtime.raised import Interrupted
-from tenure.store.new_jobs import as_json, refuse_not_json
 
 if TYPE_CHECKING:
     from tenure.control.task import Task
@@ -205,21 +203,6 @@ class Attempt:
         if dropped > 0:
             line = f"{dropped} lines of output were dropped: the limit of a job was reached"
             self.link.say(Said(self.work.run, logs=(("warning", line),)))
-
-
-def written(value: Any, what: str, most: int) -> bytes:
-    """A value as JSON that the database takes, or a refusal that says what it was."""
-    try:
-        refuse_not_json(value)
-        text = as_json(value).encode()
-    except (InputRefused, UnicodeError) as refusal:
-        raise InputRefused(f"{what}: {refusal}") from None
-    if len(text) > most:
-        raise InputRefused(
-            f"{what} takes {len(text)} bytes, and {most} are the most; store large things as "
-            f"artifacts"
-        )
-    return text
 
 
 def read(text: bytes) -> Any:

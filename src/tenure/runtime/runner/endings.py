@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tenure.domain.job import JSON
+from tenure.domain.values import storable_text as clean
 from tenure.errors import InputRefused
 from tenure.runtime.messages import Ended
 from tenure.runtime.raised import Discard, Pause, Snooze, WaitsForChildren
-from tenure.runtime.runner.attempt import Attempt, written
+from tenure.runtime.runner.attempt import Attempt
+from tenure.store.new_jobs import written
 
 _MOST_TRACEBACK = 20_000
 
@@ -63,11 +65,6 @@ def described(error: BaseException) -> Mapping[str, JSON]:
         "message": clean(message or name)[:_MOST_TRACEBACK],
         "traceback": clean(lines)[-_MOST_TRACEBACK:],
     }
-
-
-def clean(text: str) -> str:
-    """A text that PostgreSQL can store."""
-    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
 
 
 def ended(attempt: Attempt, how: Mapping[str, Any], **more: Any) -> Ended:
