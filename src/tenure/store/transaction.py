@@ -114,6 +114,8 @@ class _Work:
         if told.busy and pause is not None:
             return False
         why = "somebody holds on to it" if told.busy else "it is not this worker's any more"
+        if told.repeated:
+            why = "this attempt has ended it before"
         raise LeaseLost(
             f"job {self._fence.job} was not completed, because {why}; its transaction was rolled "
             f"back"

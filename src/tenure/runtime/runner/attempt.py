@@ -174,7 +174,12 @@ class Attempt:
 
     def say(self, **said: Any) -> None:
         progress, self._progress = self._progress, None
-        self.link.say(Said(self.work.run, progress=progress, **said))
+        self._send(Said(self.work.run, progress=progress, **said))
+
+    def _send(self, said: Said) -> None:
+        """Hand this to the keeper, unless the job has completed itself: then it is recorded."""
+        if not self.committed:
+            self.link.say(said)
 
     def say_progress(self, progress: Mapping[str, JSON]) -> None:
         """The latest counts; a loop may call this a million times."""
@@ -196,13 +201,13 @@ class Attempt:
         self.lines += 1
         most = int(self.link.settings["max_log_lines"])
         if self.lines <= most:
-            self.link.say(Said(self.work.run, logs=((level, line[:10_000]),)))
+            self._send(Said(self.work.run, logs=((level, line[:10_000]),)))
 
     def say_what_was_dropped(self) -> None:
         dropped = self.lines - int(self.link.settings["max_log_lines"])
         if dropped > 0:
             line = f"{dropped} lines of output were dropped: the limit of a job was reached"
-            self.link.say(Said(self.work.run, logs=(("warning", line),)))
+            self._send(Said(self.work.run, logs=(("warning", line),)))
 
 
 def read(text: bytes) -> Any:
