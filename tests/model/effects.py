@@ -157,7 +157,10 @@ def _conclude(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None
             _judge(model, before, after, job, how, model.judged(job, ending, how))
             _keep(before, after, job, ending.value)
         elif job in after.jobs:
-            refused += 1
+            repeated = job in act.answer.repeated
+            known = not repeated or ending.token in model.jobs[job].tokens
+            require(known, "I3", f"{where} counts as said before")
+            refused += not repeated
             require(after.jobs[job].kept == before.jobs[job].kept, "I3", f"{where} was written")
     require(after.refusals - before.refusals == refused, "I3", "a refused write was not counted")
 

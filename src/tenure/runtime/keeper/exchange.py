@@ -312,7 +312,7 @@ class Exchange(Customer):
             self._look_by(self._loop.time() + answer.next_due)
         if endings:
             self._keeper.stirs.moved(self._tenant.name)
-        for job in finished.refused:
+        for job in finished.late:
             self._keeper.refused(self._tenant.name, job, "its end")
         if finished.busy:
             self._in_flight += 1

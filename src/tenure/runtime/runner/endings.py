@@ -10,11 +10,13 @@ from types import NoneType, TracebackType
 from typing import Any
 
 from tenure.domain.job import JSON
+from tenure.domain.values import storable_text as clean
 from tenure.errors import InputRefused
 from tenure.runtime.messages import Ended
 from tenure.runtime.raised import Discard, Pause, Snooze, WaitsForChildren
 from tenure.runtime.runner import forks
-from tenure.runtime.runner.attempt import Attempt, written
+from tenure.runtime.runner.attempt import Attempt
+from tenure.store.new_jobs import written
 
 _MOST_TRACEBACK = 20_000
 _MOST_CAUSES = 20
@@ -162,11 +164,6 @@ def _is_inherited_whole(kind: type[BaseException]) -> bool:
     if type(kind) is not type:
         return False
     return all(base in _PLAIN or _CAN_SHOW.isdisjoint(base.__dict__) for base in kind.__mro__)
-
-
-def clean(text: str) -> str:
-    """A text that PostgreSQL can store."""
-    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
 
 
 def ended(attempt: Attempt, how: Mapping[str, Any], **more: Any) -> Ended:

@@ -153,6 +153,7 @@ BEGIN
     RETURN json_build_object(
         'accepted', coalesce(accepted, '{}'),
         'refused', coalesce(missing -> 'refused', '[]'),
+        'repeated', coalesce(missing -> 'repeated', '[]'),
         'busy', coalesce(missing -> 'busy', '[]'),
         'wakes', tenant.let_go(done, ended, parents || waiting, targets) OR stopped IS NOT NULL);
 END $$;
