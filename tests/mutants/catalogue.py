@@ -16,11 +16,13 @@ from tests.mutants.rollups import ROLLUPS
 from tests.mutants.rules import RULES
 from tests.mutants.runtime import RUNTIME
 from tests.mutants.stops import STOPS
+from tests.mutants.suspects import SUSPECTS
 
 MUTANTS: tuple[Mutant, ...] = (
     *FENCES,
     *CLAIMS,
     *DEATHS,
+    *SUSPECTS,
     *STOPS,
     *PROMOTION,
     *ENTRANCE,
