@@ -210,3 +210,12 @@ def test_without_an_app_it_says_that_no_worker_runs(folder: Path, database: str)
         )
         running.signal(signal.SIGINT)
         assert running.ends() == 0
+
+
+def test_signals_until_the_very_end_leave_the_exit_code_alone(folder: Path) -> None:
+    """Also while the database is stopped, which comes last."""
+    with up(folder, APP) as running:
+        running.is_up()
+        running.signal(signal.SIGTERM)
+        running.says("nothing was left undone")
+        assert running.ends_under_signals(signal.SIGTERM) == 0, running.log

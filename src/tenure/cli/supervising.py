@@ -12,6 +12,8 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from tenure.runtime.leave_signals import leave_signals
+
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _STEADY = 60.0  # seconds after which the next pause is the first again
@@ -145,9 +147,10 @@ class Supervisor:
 
     async def run(self) -> int:
         """Until somebody asks, or a child cannot begin; the code that says how it went."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.ask)
+        with leave_signals(lambda _number: self.ask()):
+            return await self._run()
+
+    async def _run(self) -> int:
         keeping = {asyncio.create_task(child.keep()): child for child in self._children}
         leaving = asyncio.create_task(self._leaving.wait())
         there, broken = set(keeping), None
