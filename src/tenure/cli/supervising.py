@@ -12,10 +12,13 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from tenure.errors import TenureError
 from tenure.runtime.leave_signals import leave_signals
+from tenure.store.embedded import Embedded
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+_LOOK_EVERY = 0.5  # seconds between two looks whether the database is there
 _STEADY = 60.0  # seconds after which the next pause is the first again
 _LONGEST_LINE = 1 << 16
 _LAST_WORDS = 1.0  # seconds, for lines of what a command that ended has started
@@ -134,6 +137,34 @@ class Child:
         line = said.decode(errors="replace")
         self._was_at_work = self._was_at_work or self._at_work in line
         self._say(self.name, line)
+
+
+class Database:
+    """The embedded PostgreSQL, which is nobody's child: started again when it has died."""
+
+    def __init__(self, embedded: Embedded, say: Say) -> None:
+        self._embedded = embedded
+        self._say = say
+
+    async def keep(self) -> None:
+        """Look after it until this task is cancelled."""
+        pause, began = _FIRST_PAUSE, _now()
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            if self._embedded.is_alive:
+                continue
+            if _now() - began > _STEADY:
+                pause = _FIRST_PAUSE
+            self._say("up", f"the database has died; again in {pause:g} s")
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            began = _now()
+            try:
+                await asyncio.to_thread(self._embedded.revive)
+            except TenureError as problem:
+                self._say("up", f"the database cannot be started: {problem}")
+            else:
+                self._say("up", "the database runs again")
 
 
 class Supervisor:
