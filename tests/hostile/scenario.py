@@ -1,5 +1,7 @@
 """A kind in one executor and one way to end, and what was seen of it from outside."""
 
+import os
+import signal
 import socket
 import time
 from dataclasses import dataclass, field
@@ -9,9 +11,8 @@ from typing import Literal
 
 import pytest
 
-from tenure.domain.job import Job
 from tests.apps.hostile.beats import Here
-from tests.apps.hostile.kinds import Executor, Group, Kind, all_kinds
+from tests.apps.hostile.kinds import EVERYWHERE, Executor, Group, Kind, all_kinds
 from tests.hostile.kernel import has_thread, is_alive
 
 Way = Literal["graceful", "forced", "completes"]
@@ -30,13 +31,18 @@ class Scenario:
         return f"{self.kind.name}-{self.executor}-{self.way}"
 
 
-def scenarios(group: Group, *ways: Way) -> list[Scenario]:
+def scenarios(
+    group: Group, *ways: Way, executors: tuple[Executor, ...] = EVERYWHERE
+) -> list[Scenario]:
+    """Return the kinds of a group in each executor in which they make sense."""
     return [
         Scenario(kind, executor, way)
         for kind in all_kinds().values()
         if kind.group == group
         for executor in kind.executors
+        if executor in executors
         for way in ways
+        if way == "completes" or kind.stays
     ]
 
 
@@ -73,6 +79,12 @@ class Traces:
             if has_thread(pid, thread):
                 found.append(f"thread {thread} of process {pid}")
         return found + [f"port {port}" for port in _lines(self.here.ports) if _is_open(int(port))]
+
+    def kill_runners(self) -> None:
+        """Kill the runners it was in, so that what it did to them reaches no other scenario."""
+        for line in _lines(self.here.runners):
+            if is_alive(int(line)):
+                os.kill(int(line), signal.SIGKILL)
 
     def grows(self) -> bool:
         """Return whether the file of beats grows while nothing should be left."""
@@ -111,9 +123,6 @@ class Evidence:
     """What did not hold; empty if everything did."""
 
     broken: list[str] = field(default_factory=list)
-    state: str = ""
-    log: list[str] = field(default_factory=list)
-    job: Job | None = None
 
     def check(self) -> None:
         """Fail with everything that did not hold, and nothing else."""

@@ -16,7 +16,9 @@ def test_nothing_of_it_is_left_when_it_is_cancelled(
     evidence[str(scenario)].check()
 
 
-@pytest.mark.parametrize("scenario", scenarios("threads", "completes"), ids=str)
+@pytest.mark.parametrize(
+    "scenario", scenarios("threads", "completes", executors=("async", "process")), ids=str
+)
 def test_nobody_pays_for_what_it_leaves_when_it_completes(
     scenario: Scenario, evidence: Mapping[str, Evidence]
 ) -> None:

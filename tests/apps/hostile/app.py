@@ -7,8 +7,9 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from tenure import Context, Tenure
+from tenure import Context, Retry, Tenure
 from tests.apps.hostile.beats import EVERY, Here, append
 from tests.apps.hostile.kinds import all_kinds
 
@@ -68,9 +69,66 @@ def process(ctx: Context, number: int, kind: str, stays: bool) -> str:
     return "left"
 
 
+@app.task(retry=0, close_timeout="300ms")
+async def poisoned_coroutine(ctx: Context, number: int, kind: str, stays: bool) -> Any:
+    here = begin(number)
+    append(here.readiness, "")  # before there is no descriptor left
+    result = KINDS[kind].code(here)
+    if inspect.isawaitable(result):
+        result = await result
+    while stays:
+        await asyncio.sleep(NEVER)
+    return result
+
+
+@app.task(retry=0, executor="thread", close_timeout="300ms")
+def poisoned_thread(ctx: Context, number: int, kind: str, stays: bool) -> Any:
+    here = begin(number)
+    append(here.readiness, "")
+    result = KINDS[kind].code(here)
+    while stays:
+        ctx.raise_if_cancelled()
+        time.sleep(EVERY)
+    return result
+
+
+@app.task(retry=0, close_timeout="300ms")
+def poisoned_process(ctx: Context, number: int, kind: str, stays: bool) -> Any:
+    here = begin(number)
+    append(here.readiness, "")
+    result = KINDS[kind].code(here)
+    while stays:
+        time.sleep(NEVER)
+    return result
+
+
+@app.task(retry=0)
+async def probe(ctx: Context) -> str:
+    await asyncio.to_thread(time.time)
+    return "fine"
+
+
+@app.task(retry=0, executor="thread")
+def thread_probe(ctx: Context) -> str:
+    return "fine"
+
+
+@app.task(retry=0)
+def process_probe(ctx: Context) -> str:
+    return "fine"
+
+
 command = app.command(
     "command",
-    [sys.executable, "-m", "tests.apps.hostile.command", "{folder}", "{number}", "{kind}", "{stays}"],
+    [
+        sys.executable,
+        "-m",
+        "tests.apps.hostile.command",
+        "{folder}",
+        "{number}",
+        "{kind}",
+        "{stays}",
+    ],
     retry=0,
 )
 
@@ -79,7 +137,7 @@ def _may_end(gate: str) -> bool:
     return (FOLDER / gate).exists()
 
 
-@app.task(retry=3)
+@app.task(retry=Retry(max=3, base="200ms"))
 async def neighbour(ctx: Context, gate: str) -> int:
     """Run in the same event loop until the test opens the gate."""
     append(str(FOLDER / f"began-{gate}-{ctx.job.id}"), str(os.getpid()))
@@ -89,7 +147,7 @@ async def neighbour(ctx: Context, gate: str) -> int:
     return ctx.attempt
 
 
-@app.task(retry=3, executor="thread")
+@app.task(retry=Retry(max=3, base="200ms"), executor="thread")
 def thread_neighbour(ctx: Context, gate: str) -> int:
     append(str(FOLDER / f"began-{gate}-{ctx.job.id}"), str(os.getpid()))
     while not _may_end(gate):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from tests.apps.hostile.beats import Here
 
 Executor = Literal["async", "thread", "process", "command"]
-Group = Literal["processes", "threads", "loop", "stubborn", "poison", "state"]
+Group = Literal["processes", "threads", "loop", "hooks", "stubborn", "poison", "state"]
 
 EVERYWHERE: tuple[Executor, ...] = ("async", "thread", "process", "command")
 IN_PYTHON: tuple[Executor, ...] = ("async", "thread", "process")
@@ -24,7 +24,9 @@ class Kind:
     executors: tuple[Executor, ...]
     beats: bool  # something of it appends to its file while it is alive
     attributed: bool  # known to be the job's own: its neighbours are not released for it
-    ends: tuple[str, ...]  # the states in which it ends by itself
+    spoils: bool  # the code of its neighbours cannot work any more, and may be charged
+    stays: bool  # its code returns, so that the job can wait for a stop
+    named: bool  # a warning in the job's log says that this was left when the job completed
 
 
 KINDS: dict[str, Kind] = {}
@@ -36,7 +38,9 @@ def kind(
     *,
     beats: bool = True,
     attributed: bool = False,
-    ends: tuple[str, ...] = (),
+    spoils: bool = False,
+    stays: bool = True,
+    named: bool = False,
 ) -> Callable[[Callable[[Here], Any]], Callable[[Here], Any]]:
     """Add a function to the catalogue; the first line of its docstring describes the kind."""
 
@@ -45,7 +49,9 @@ def kind(
         name = code.__name__
         assert name not in KINDS, f"there are two kinds {name}"
         description = code.__doc__.splitlines()[0]
-        KINDS[name] = Kind(name, group, description, code, executors, beats, attributed, ends)
+        KINDS[name] = Kind(
+            name, group, description, code, executors, beats, attributed, spoils, stays, named
+        )
         return code
 
     return add
@@ -53,7 +59,7 @@ def kind(
 
 def all_kinds() -> Mapping[str, Kind]:
     """Return every kind by name; imports the modules that define them."""
-    from tests.apps.hostile import processes, threads
+    from tests.apps.hostile import hooks, loop, poison, processes, stubborn, threads
 
-    del processes, threads
+    del hooks, loop, poison, processes, stubborn, threads
     return KINDS

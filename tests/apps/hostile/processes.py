@@ -109,7 +109,7 @@ def popen_deaf(here: Here) -> None:
 @kind("processes", IN_PYTHON, attributed=True)
 def popen_preexec(here: Here) -> None:
     """subprocess.Popen with a preexec_fn."""
-    KEPT.append(subprocess.Popen(here.beater(), preexec_fn=os.setsid))  # noqa: PLW1509
+    KEPT.append(subprocess.Popen(here.beater(), preexec_fn=os.setsid))
 
 
 @kind("processes", EVERYWHERE, attributed=True)

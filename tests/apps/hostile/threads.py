@@ -19,19 +19,19 @@ from tests.apps.hostile.kinds import IN_PYTHON, KEPT, kind
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def thread(here: Here) -> None:
     """threading.Thread."""
     threading.Thread(target=here.beat_for_ever).start()
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def daemon_thread(here: Here) -> None:
     """threading.Thread as a daemon."""
     threading.Thread(target=here.beat_for_ever, daemon=True).start()
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def low_level_thread(here: Here) -> None:
     """_thread.start_new_thread."""
     _thread.start_new_thread(here.beat_for_ever, ())
@@ -86,7 +86,7 @@ def timer_chain(here: Here) -> None:
     fire()
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def pool_item(here: Here) -> None:
     """A work item of a ThreadPoolExecutor that never ends."""
     pool = ThreadPoolExecutor(1)
@@ -134,7 +134,7 @@ def pool_initializer(here: Here) -> None:
     pool.submit(time.time)
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def multiprocessing_thread_pool(here: Here) -> None:
     """A work item of a multiprocessing.pool.ThreadPool that never ends."""
     pool = multiprocessing.pool.ThreadPool(1)
@@ -142,14 +142,14 @@ def multiprocessing_thread_pool(here: Here) -> None:
     pool.apply_async(here.beat_for_ever)
 
 
-@kind("threads", ("async",))
+@kind("threads", ("async",), named=True)
 async def to_thread(here: Here) -> None:
     """asyncio.to_thread with work that never ends, in a task nobody awaits."""
     KEPT.append(asyncio.create_task(asyncio.to_thread(here.beat_for_ever)))
     await asyncio.sleep(0)
 
 
-@kind("threads", ("async",))
+@kind("threads", ("async",), named=True)
 async def default_executor(here: Here) -> None:
     """run_in_executor(None) with work that never ends."""
     KEPT.append(asyncio.get_running_loop().run_in_executor(None, here.beat_for_ever))
@@ -163,14 +163,14 @@ async def default_executor_without_context(here: Here) -> None:
     KEPT.append(run(loop.run_in_executor, None, here.beat_for_ever))
 
 
-@kind("threads", ("async",))
+@kind("threads", ("async",), named=True)
 async def own_executor(here: Here) -> None:
     """run_in_executor with an executor of its own."""
     pool = ThreadPoolExecutor(1)
     KEPT.extend([pool, asyncio.get_running_loop().run_in_executor(pool, here.beat_for_ever)])
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def nested_loop(here: Here) -> None:
     """A thread with an event loop of its own."""
 
@@ -196,7 +196,7 @@ def thread_of_processes(here: Here) -> None:
     threading.Thread(target=run, daemon=True).start()
 
 
-@kind("threads", IN_PYTHON)
+@kind("threads", IN_PYTHON, named=True)
 def stubborn_thread(here: Here) -> None:
     """A thread that survives every exception that is raised in it."""
 
