@@ -264,8 +264,8 @@ def endless_chain(here: Here) -> None:
 
 @kind("poison", IN_PYTHON, beats=False, stays=False)
 def huge_message(here: Here) -> None:
-    """An exception with 50 MB of text."""
-    raise ValueError("x" * 50_000_000)
+    """An exception with 5 MB of text."""
+    raise ValueError("x" * 5_000_000)
 
 
 @kind("poison", IN_PYTHON, beats=False, stays=False)
