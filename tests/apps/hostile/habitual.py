@@ -13,6 +13,7 @@ from tests.apps.hostile.habits import HABITS
 
 assert native_habits  # imported so that its habits are in HABITS
 app = Tenure()
+RETRY = Retry(max=3, base="200ms")
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
 
 
@@ -37,7 +38,7 @@ def uses_in_thread(ctx: Context, habit: str, mark: str, stays: bool = False) -> 
     return habit
 
 
-@app.task(retry=Retry(max=3, base="200ms"))
+@app.task(retry=RETRY)
 async def long(ctx: Context, mark: str, seconds: float = 3600) -> int:
     """Run until the test allows its end, or for some seconds."""
     append(str(FOLDER / f"began-{mark}-{ctx.job.id}"), str(os.getpid()))
@@ -47,7 +48,7 @@ async def long(ctx: Context, mark: str, seconds: float = 3600) -> int:
     return ctx.attempt
 
 
-@app.task(retry=Retry(max=3, base="200ms"), executor="thread")
+@app.task(retry=RETRY, executor="thread")
 def long_in_thread(ctx: Context, mark: str, seconds: float = 3600) -> int:
     append(str(FOLDER / f"began-{mark}-{ctx.job.id}"), str(os.getpid()))
     until = time.monotonic() + seconds
