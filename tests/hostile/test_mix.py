@@ -3,9 +3,11 @@
 import random
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from tenure.control.handle import Handle
 from tenure.domain.lifecycle import State
 from tests.apps.hostile import mixed
 from tests.hostile import arena as arenas
@@ -65,13 +67,15 @@ def _play(lane: Lane, dice: random.Random, seed: int) -> None:
     long = lane.enqueue(mixed.long, mark=mark, seconds=6)
     patiently(lambda: lane.begins(long, mark), BOUND)
     numbers = {name: 10_000 * seed + number for number, name in enumerate(HOSTILE)}
-    jobs = [(mixed.uses, {"habit": name, "mark": mark}) for name in INNOCENT * 2]
+    jobs: list[tuple[Any, dict[str, Any]]] = []
+    jobs += [(mixed.uses, {"habit": name, "mark": mark}) for name in INNOCENT * 2]
     jobs += [
         (mixed.coroutine, {"number": number, "kind": name, "stays": True})
         for name, number in numbers.items()
     ]
     dice.shuffle(jobs)
-    innocent, hostile = [], []
+    innocent: list[Handle[Any]] = []
+    hostile: list[Handle[Any]] = []
     for task, arguments in jobs:
         handle = lane.enqueue(task, **arguments)
         (innocent if task is mixed.uses else hostile).append(handle)
@@ -79,7 +83,7 @@ def _play(lane: Lane, dice: random.Random, seed: int) -> None:
         traces = Traces(lane.folder, number)
         assert patiently(lambda: traces.is_ready, BOUND), f"{number} never ran"  # noqa: B023
     for handle in hostile:
-        how = {"force": True} if dice.random() < 0.5 else {"grace": "1s"}
+        how: dict[str, Any] = {"force": True} if dice.random() < 0.5 else {"grace": "1s"}
         handle.cancel(reason="enough", **how)
     ended = {}
     for handle in [*hostile, *innocent, long]:
