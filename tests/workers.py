@@ -155,9 +155,18 @@ def _end(process: psutil.Process) -> None:
 
 def is_gone(process: psutil.Process) -> bool:
     try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        return not process.is_running() or not _has_living_thread(process.pid)
     except psutil.NoSuchProcess:
         return True
+
+
+def _has_living_thread(pid: int) -> bool:
+    """Its main thread alone does not say: the others may go on without it."""
+    try:
+        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:  # one of them ended meanwhile
+        return psutil.pid_exists(pid) and _has_living_thread(pid)
+    return any(stat.rpartition(")")[2].split()[0] not in "ZX" for stat in stats)
 
 
 class Watcher:

@@ -117,7 +117,7 @@ async def until_async(condition: Callable[[], object], patience: float = 20.0) -
 
 
 def is_alive(pid: int) -> bool:
-    return processes.state(pid) not in processes.DEAD
+    return processes.is_alive(pid)
 
 
 def marked(marker: str) -> list[int]:

@@ -106,6 +106,8 @@ def _texts(job: Job) -> Iterator[tuple[str, str]]:
         yield "Checkpoint", compact(job.checkpoint)
     if isinstance(job.cleanup, dict) and job.cleanup.get("failed"):
         yield "Could not clean up", compact(job.cleanup["failed"])
+    if isinstance(job.cleanup, dict) and job.cleanup.get("left_behind"):
+        yield "Left behind", "\n".join(map(str, job.cleanup["left_behind"]))
 
 
 def _crashes(job: Job) -> str:

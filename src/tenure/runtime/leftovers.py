@@ -100,7 +100,7 @@ def _find(marker: str, sessions: Collection[int]) -> tuple[set[int], set[int]]:
         elif processes.carries(pid, processes.WORKER, marker) or _session(pid) in sessions:
             roots.add(pid)
     found = {pid for root in guards | roots for pid in processes.family(root)}
-    living = {pid for pid in found - _ourselves() if processes.state(pid) not in processes.DEAD}
+    living = set(filter(processes.is_alive, found - _ourselves()))
     return living & guards, living - guards
 
 

@@ -181,6 +181,12 @@ class Question(Message, frozen=True):
     told: Any = None
 
 
+class Unfit(Message, frozen=True):
+    """The runner should take nothing new, for this reason; what runs in it may end there."""
+
+    reason: str
+
+
 class Interrupting(Message, frozen=True):
     """The second rung was passed on."""
 
@@ -195,4 +201,4 @@ class Seen(Message, frozen=True):
     pids: tuple[int, ...] = ()
 
 
-FromRunner = Interrupting | Seen | Hello | Broken | Ready | Endings | Sayings | Question
+FromRunner = Unfit | Interrupting | Seen | Hello | Broken | Ready | Endings | Sayings | Question

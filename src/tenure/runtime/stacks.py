@@ -1,7 +1,9 @@
 """Stacks as people are shown them: the code of a job, without that of its runner around it."""
 
 import asyncio
+import concurrent.futures
 import re
+import threading
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -9,7 +11,12 @@ from pathlib import Path
 from tenure.domain.look import MOST_FRAMES, Frame
 
 RUNNER = str(Path(__file__).with_name("runner"))
-_AROUND = (RUNNER, str(Path(asyncio.__file__).parent))  # the event loop is the runner's too
+_AROUND = (  # what lies between the runner and the code of a job
+    RUNNER,
+    str(Path(asyncio.__file__).parent),
+    str(Path(concurrent.futures.__file__).parent),
+    threading.__file__,
+)
 _CALL = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 
 

@@ -12,9 +12,12 @@ WORKER = "TENURE_WORKER"
 GUARD = "TENURE_GUARD"
 RUNNER = "TENURE_RUNNER"
 ATTEMPT = "TENURE_ATTEMPT"
+ROOM_FOR_ATTEMPT = " " * 20  # in the environment of a runner; what it forks is marked there
 
 STANDING = frozenset("TtZXD")  # cannot run a line of their own code
 DEAD = frozenset("ZX")
+
+_LOOKS = 100  # at a process whose threads come and go, before it counts as alive
 
 _SET_PDEATHSIG = 1
 _SET_CHILD_SUBREAPER = 36
@@ -57,17 +60,24 @@ def read(path: str) -> bytes:
 
 
 class Stat(NamedTuple):
-    """What /proc/<pid>/stat tells of a process."""
+    """What /proc/<pid>/stat tells of a process; the state is that of its main thread alone."""
 
     name: str
     state: str
     parent: int
     session: int
+    threads: int
+    began: int  # ticks since the machine started: with the pid it names one process for ever
 
 
 def stat(pid: int) -> Stat | None:
+    return stat_in(f"/proc/{pid}")
+
+
+def stat_in(folder: str) -> Stat | None:
+    """Read the stat of a process or thread in its folder of /proc; None if it is gone."""
     # The name is in brackets and may hold brackets and spaces itself.
-    name, bracket, rest = read(f"/proc/{pid}/stat").rpartition(b")")
+    name, bracket, rest = read(f"{folder}/stat").rpartition(b")")
     if not bracket:
         return None
     fields = rest.split()
@@ -76,13 +86,57 @@ def stat(pid: int) -> Stat | None:
         fields[0].decode(),
         int(fields[1]),
         int(fields[3]),
+        int(fields[17]),
+        int(fields[19]),
     )
 
 
 def state(pid: int) -> str:
-    """One letter as in /proc; X if it is gone."""
-    seen = stat(pid)
-    return seen.state if seen else "X"
+    """Return the state of a process: one letter as in /proc; X if it is gone."""
+    return _state_and_folder(pid)[0]
+
+
+def is_alive(pid: int) -> bool:
+    """Say whether any thread of a process can still run, its main thread or another."""
+    return state(pid) not in DEAD
+
+
+def folder_of(pid: int) -> str:
+    """Return the folder of /proc in which the memory of a process can be read."""
+    return _state_and_folder(pid)[1]
+
+
+def _state_and_folder(pid: int) -> tuple[str, str]:
+    """Return the state of a process, and the folder of a thread of it that lives.
+
+    The kernel calls a process a zombie when its main thread has ended, although other threads run
+    on and keep its memory. Such a process is in the state of a thread that runs, or else of
+    one that lives.
+    """
+    folder = f"/proc/{pid}"
+    for _ in range(_LOOKS):
+        main = stat_in(folder)
+        if main is None:
+            return "X", folder
+        if main.state not in DEAD or main.threads <= 1:
+            return main.state, folder
+        seen = [
+            (thread.state, place) for place in _thread_folders(pid) if (thread := stat_in(place))
+        ]
+        living = [one for one in seen if one[0] not in DEAD]
+        if living:
+            return min(living, key=lambda one: one[0] in STANDING)
+        if len(seen) >= main.threads:
+            return main.state, folder
+        # A thread ended after it was listed; it may have started another one before.
+    return "R", folder
+
+
+def _thread_folders(pid: int) -> list[str]:
+    try:
+        return [f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
 
 
 def all_pids() -> list[int]:
@@ -91,12 +145,8 @@ def all_pids() -> list[int]:
 
 def _listed_children(pid: int) -> list[int]:
     found: list[int] = []
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return found
-    for thread in threads:
-        found.extend(map(int, read(f"/proc/{pid}/task/{thread}/children").split()))
+    for thread in _thread_folders(pid):
+        found.extend(map(int, read(f"{thread}/children").split()))
     return found
 
 
@@ -154,17 +204,17 @@ def catches(pid: int, what: int) -> bool:
 
 def environment(pid: int) -> dict[str, str]:
     """What it was started with, empty if that cannot be known."""
-    # Never asked of a process in uninterruptible sleep: who asks may be made to wait with it.
-    if state(pid) in "DZX":
-        return {}
-    pairs = (entry.partition(b"=") for entry in read(f"/proc/{pid}/environ").split(b"\0"))
+    pairs = (entry.partition(b"=") for entry in _read_memory(pid, "environ").split(b"\0"))
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
+def attempt_of(pid: int) -> str:
+    """Return the number of the run that started a process, by its mark; empty if it has none."""
+    return environment(pid).get(ATTEMPT, "").strip()
+
+
 def carries(pid: int, name: str, value: str) -> bool:
-    if state(pid) in "DZX":
-        return False
-    return f"\0{name}={value}\0".encode() in b"\0%b\0" % read(f"/proc/{pid}/environ")
+    return f"\0{name}={value}\0".encode() in b"\0%b\0" % _read_memory(pid, "environ")
 
 
 def command(pid: int) -> str:
@@ -172,8 +222,23 @@ def command(pid: int) -> str:
     seen = stat(pid)
     if seen is None:
         return ""
-    words = b"" if seen.state == "D" else read(f"/proc/{pid}/cmdline")
+    words = _read_memory(pid, "cmdline")
     return words.replace(b"\0", b" ").decode(errors="replace").strip()[:200] or f"[{seen.name}]"
+
+
+def _read_memory(pid: int, name: str) -> bytes:
+    """A file of /proc that the kernel takes from a process's memory, empty if it cannot be read."""
+    folder = ""
+    for _ in range(_LOOKS):
+        letter, living = _state_and_folder(pid)
+        # Never asked of a process in uninterruptible sleep: who asks may be made to wait with it.
+        if letter in "DZX" or living == folder:
+            break
+        folder = living
+        if content := read(f"{folder}/{name}"):
+            return content
+        # Either there is nothing to read, or this thread has just ended and another lives.
+    return b""
 
 
 def why_alive(pid: int) -> str:

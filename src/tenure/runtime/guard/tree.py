@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .cgroups import Group
-from .processes import DEAD, STANDING, command, family, send, state, why_alive
+from .processes import STANDING, command, family, is_alive, send, state, why_alive
 
 MOST_NAMED = 50
 
@@ -31,7 +31,7 @@ class Tree:
         self.never_ran = False
         self.was_told = False
         self.was_swept = False
-        self.known: set[int] = set()  # what was seen of it while it was being killed
+        self.known: set[int] = set()  # what was alive of it while it was being killed
         self._stopped: set[int] = set()
 
     @property
@@ -63,17 +63,18 @@ class Tree:
         """Send SIGKILL to all that is found now, a piece at a time."""
         if self.group is not None:
             # Remembered first: the dead lose their parents, and the stuck are hard to ask.
-            self.known.update(self.group.pids())
+            self.known.update(filter(is_alive, self.group.pids()))
             self.group.kill()
         for pid in family(self.pid):
-            self.known.add(pid)
-            send(pid, signal.SIGKILL)
+            if is_alive(pid):
+                self.known.add(pid)
+                send(pid, signal.SIGKILL)
             yield
 
     def terminate(self) -> int:
         """Ask all but the runner itself to end; say how many were asked."""
         below = [pid for pid in family(self.pid) if pid != self.pid]
-        return sum(state(pid) not in DEAD and send(pid, signal.SIGTERM) for pid in below)
+        return sum(is_alive(pid) and send(pid, signal.SIGTERM) for pid in below)
 
     def stop_pass(self) -> bool:
         """Stop all that still moves; say whether all stood already."""
@@ -95,14 +96,14 @@ class Tree:
         return {*family(self.pid), *(self.group.pids() if self.group is not None else ())}
 
     def gone(self, left: set[object]) -> list[int]:
-        """What was seen of it while it was being killed and is not left, the runner first."""
+        """What was alive of it while it was being killed and is not left, the runner first."""
         others = sorted(self.known - {self.pid} - left)
         return others if self.pid in left else [self.pid, *others]
 
 
 def named(pids: set[int]) -> list[dict[str, object]]:
     """Processes that could not be killed, as the keeper is told of them."""
-    alive = sorted(pid for pid in pids if state(pid) not in DEAD)
+    alive = sorted(filter(is_alive, pids))
     return [
         {"pid": pid, "command": command(pid), "why": why_alive(pid)} for pid in alive[:MOST_NAMED]
     ]

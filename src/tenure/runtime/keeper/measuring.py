@@ -4,7 +4,15 @@ import os
 from collections.abc import Iterable, Iterator
 
 from tenure.domain.look import Process
-from tenure.runtime.guard.processes import ATTEMPT, DEAD, carries, family, read, stat
+from tenure.runtime.guard.processes import (
+    DEAD,
+    attempt_of,
+    family,
+    folder_of,
+    read,
+    stat,
+    state,
+)
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -22,19 +30,24 @@ _STATES = {
 def measured(pids: Iterable[int]) -> Iterator[Process]:
     """Those of them that are alive."""
     for pid in pids:
-        name, bracket, rest = read(f"/proc/{pid}/stat").rpartition(b")")
-        if not bracket:
-            continue
-        fields = rest.split()
-        state = fields[0].decode()
-        if state not in DEAD:
+        letter = state(pid)
+        name, fields = _stat_fields(f"/proc/{pid}")
+        # When the main thread has ended, only the other threads have the memory.
+        _, in_memory = _stat_fields(folder_of(pid))
+        if letter not in DEAD and fields and in_memory:
             yield Process(
                 pid,
-                name.partition(b"(")[2].decode(errors="replace"),
-                _STATES.get(state, state),
+                name.decode(errors="replace"),
+                _STATES.get(letter, letter),
                 sum(map(int, fields[_CPU])) / _TICKS,
-                int(fields[_RESIDENT]) * _PAGE,
+                int(in_memory[_RESIDENT]) * _PAGE,
             )
+
+
+def _stat_fields(folder: str) -> tuple[bytes, list[bytes]]:
+    """The name in a stat file of /proc, and all that follows it; nothing if it is gone."""
+    name, _, rest = read(f"{folder}/stat").rpartition(b")")
+    return name.partition(b"(")[2], rest.split()
 
 
 def started_by(run: int, runner: int, known: Iterable[int]) -> list[int]:
@@ -46,7 +59,7 @@ def started_by(run: int, runner: int, known: Iterable[int]) -> list[int]:
         seen = stat(pid)
         if seen is None or pid == runner:
             continue
-        if pid in ours or seen.parent in ours or carries(pid, ATTEMPT, str(run)):
+        if pid in ours or seen.parent in ours or attempt_of(pid) == str(run):
             ours.add(pid)
             found.append(pid)
     return found

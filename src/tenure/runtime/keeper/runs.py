@@ -35,6 +35,7 @@ from tenure.runtime.messages import (
     Said,
     Sayings,
     Seen,
+    Unfit,
 )
 from tenure.store.calls import working
 from tenure.store.outcomes import Ending
@@ -105,6 +106,9 @@ class Runs:
             case Interrupting(number):
                 if number in runner.runs:
                     runner.passed_on.add(number)
+            case Unfit(reason):
+                _log.warning("%s takes nothing new: %s", runner.name, reason)
+                self._keeper.staff.retire(runner)
             case Seen():
                 self._keeper.looks.seen(message)
             case Question():

@@ -27,6 +27,11 @@ def say_ended(run: Run, told: Ending) -> None:
 
 
 def say_cleaned(run: Run, report: Mapping[str, Any]) -> None:
+    if left := report.get("left_behind"):
+        names = ", ".join(map(str, left))
+        _log.warning("%s has ended, but not all that it started: %s", run, names, extra=run.about)
+    if "total_resources" not in report:
+        return
     closed, forced = report.get("graceful_close_succeeded") or (), report.get("force_closed") or ()
     failed = report.get("failed") or ()
     _log.log(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tenure.errors import GuardUnavailable, TenureError
+from tenure.runtime.guard.processes import ATTEMPT, ROOM_FOR_ATTEMPT
 from tenure.runtime.guarding import Exit, Guard, Killed
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew, Room
@@ -45,7 +46,8 @@ class Staff:
         self._guard = guard
         self._app = app
         # What the worker was told about the database holds for the code of its jobs too.
-        self._env = {**os.environ, **({"TENURE_DATABASE_URL": url} if url else {})}
+        database = {"TENURE_DATABASE_URL": url} if url else {}
+        self._env = {**os.environ, **database, ATTEMPT: ROOM_FOR_ATTEMPT}
         self._folder = folder
         self._import_timeout = import_timeout.total_seconds()
         self._numbers = count(1)

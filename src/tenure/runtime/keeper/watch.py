@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 LOOK_EVERY = 0.5
+_DEAF = 10.0  # seconds after which a loop that nobody holds is given up
 _PAGE_SIZE = 4096
 
 
@@ -66,6 +68,8 @@ class Watch:
             self._told.pop(runner.name, None)
             return
         run = runner.runs.get(holder)
+        if run is None and behind > _DEAF:
+            await self._replace(runner, behind)
         if run is None or self._told.get(runner.name) == holder:
             return
         self._told[runner.name] = holder
@@ -75,6 +79,18 @@ class Watch:
         _log.warning("job %d (%s): %s\n%s", run.job.id, run.job.task, line, stack, extra=run.about)
         said = Said(run.number, logs=(("warning", f"{line}\n{stack}"),))
         self._keeper.reports[run.tenant].add(run, said)
+
+    async def _replace(self, runner: Runner, behind: float) -> None:
+        """End a runner whose loop does not turn though no job holds it."""
+        stack = await runner.ask_for_stack()
+        _log.error(
+            "%s (pid %d) has not answered for %.1f s, and no job holds its loop: ending it\n%s",
+            runner.name,
+            runner.pid,
+            behind,
+            stack,
+        )
+        runner.signal(signal.SIGKILL)
 
     async def _look_at_slots(self, crew: Crew) -> None:
         """Where a queue allows it, a higher priority takes the slot of the lowest."""

@@ -7,6 +7,8 @@ from contextlib import suppress
 
 import psutil
 
+from tenure.runtime.guard.processes import is_alive
+
 POLL = 0.005
 LOOK_EVERY = 0.1  # seconds between two looks for new descendants; a look reads all of /proc
 
@@ -79,7 +81,7 @@ class ProcessTree:
 
 def _lives(process: psutil.Process) -> bool:
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return process.is_running() and is_alive(process.pid)
     except psutil.NoSuchProcess:
         return False
 

@@ -17,6 +17,7 @@ from tenure.runtime.messages import Begin, Broken, Hello, Quit
 from tenure.runtime.page import Page
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.loading import load
+from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.wire import PlainChannel, from_keeper
 
 WIRE, PAGE, STACK = 3, 4, 5  # the descriptors that the guard hands down
@@ -34,6 +35,8 @@ def main() -> int:
     forks.watch(WIRE)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     channel = PlainChannel(from_keeper, socket.socket(fileno=WIRE))
+    ownership = Ownership()
+    ownership.watch()
     try:
         app = forks.leaving(load, path)
         bring_along(app)
@@ -53,7 +56,7 @@ def main() -> int:
         case [Begin() as begin]:
             from tenure.runtime.runner.loop import run_loop
 
-            return run_loop(app, channel.sock, Page(PAGE), begin)
+            return run_loop(app, channel.sock, Page(PAGE), begin, ownership)
         case [] | [Quit()]:
             return 0
         case other:

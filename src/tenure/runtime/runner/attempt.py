@@ -1,10 +1,12 @@
 """One attempt inside a runner: what was asked of it, and what it says."""
 
+import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -14,11 +16,15 @@ from tenure.observe import tracing
 from tenure.observe.tracing import Span
 from tenure.runtime.messages import Orders, Said, Work
 from tenure.runtime.raised import Interrupted
+from tenure.runtime.runner import forks
 from tenure.store.new_jobs import as_json, refuse_not_json
 
 if TYPE_CHECKING:
     from tenure.control.task import Task
     from tenure.runtime.context import Context
+    from tenure.runtime.runner.threads import OwnedThread
+
+T = TypeVar("T")
 
 SAY_EVERY = 0.05  # seconds between two sayings of progress
 PATIENCE = 1.0  # seconds for orders that are on their way
@@ -42,6 +48,13 @@ class Link(Protocol):
     async def drain(self) -> None: ...
     def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None: ...
     def interrupt_now(self, attempt: "Attempt") -> None: ...
+
+
+class PoolCall(Protocol):
+    """A call that was passed to a pool of threads or processes."""
+
+    def done(self) -> bool: ...
+    def cancel(self) -> bool: ...
 
 
 class Attempt:
@@ -69,6 +82,10 @@ class Attempt:
         self.work = work
         self.link = link
         self.again: list[tuple[str, Mapping[str, JSON]]] = []  # tasks that go on cleaning up
+        self.threads: set[OwnedThread] = set()  # those it started
+        self.calls: set[PoolCall] = set()
+        self.pids: set[int] = set()  # of processes that it started
+        self._lent: dict[int, int] = {}  # threads of pools that work for it: native ids by ident
 
     def context_for(self, task: "Task[Any, Any]") -> tuple["Context"] | tuple[()]:
         """What a task function is called with before its arguments."""
@@ -80,6 +97,36 @@ class Attempt:
 
             self.context = Context(self)
         return self.context
+
+    def call_in_thread(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+        """Call a function for this attempt in a thread of a pool."""
+        thread = threading.get_ident()
+        before = current.set(self)
+        self._lent[thread] = threading.get_native_id()
+        try:
+            return forks.leaving(work, *args, **kwargs)
+        finally:
+            self._lent.pop(thread, None)
+            current.reset(before)
+
+    def note_call(self, call: PoolCall) -> None:
+        self.calls.add(call)
+        if isinstance(call, Future):
+            call.add_done_callback(self.calls.discard)
+
+    @property
+    def native_threads(self) -> set[int]:
+        """The kernel's numbers of the threads in which its code is."""
+        own = {thread.native_id for thread in tuple(self.threads)}
+        return {*own, *tuple(self._lent.values())}
+
+    @property
+    def inside(self) -> dict[int, str]:
+        """The threads in which its code is, by ident, and what to call them."""
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        started = [thread.ident for thread in tuple(self.threads) if thread.ident]
+        own = {ident: f"thread {names.get(ident, ident)}" for ident in started}
+        return {**dict.fromkeys(tuple(self._lent), "its thread"), **own}
 
     @property
     def close_timeout(self) -> float:

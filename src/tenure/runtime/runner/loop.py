@@ -1,7 +1,7 @@
 """The loop runner: many jobs at once in one event loop.
 
-Coroutines run in the loop itself; functions with ``executor="thread"`` run in its threads. An
-attempt has ended when its coroutine, the tasks and threads it started and its processes have.
+Coroutines run in the loop itself; functions with ``executor="thread"`` run in its threads. A
+stopped attempt has ended when nothing is left that could be its own.
 """
 
 import asyncio
@@ -13,95 +13,103 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from tenure.errors import InputRefused
 from tenure.observe import tracing
 from tenure.runtime.garbage import collect_seldom
+from tenure.runtime.guard.page import boottime
 from tenure.runtime.messages import (
     Answer,
     Ask,
     Begin,
     Ended,
-    Endings,
     FromKeeper,
     Interrupt,
     Interrupting,
     Look,
-    Message,
-    Question,
     Quit,
     Ready,
-    Said,
-    Sayings,
     Seen,
     Start,
     Terminate,
+    Unfit,
     Work,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import forks, processes, seeing
-from tenure.runtime.runner.answers import refusal_of
-from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
+from tenure.runtime.runner import forks, seeing
+from tenure.runtime.runner.attempt import PATIENCE, current
 from tenure.runtime.runner.endings import ended, raised, returned
+from tenure.runtime.runner.fitness import Fitness
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
+from tenure.runtime.runner.loop_link import LoopLink
 from tenure.runtime.runner.on_cpu import OfTask, OnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
-from tenure.runtime.runner.threads import TrackingExecutor, watch_threads
+from tenure.runtime.runner.ownership import Ownership
+from tenure.runtime.runner.remainder import Remainder
 from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
 from tenure.runtime.wire import Channel, from_keeper
 
 _log = logging.getLogger("tenure.worker")
 
 _TICK = 0.25  # seconds between two stamps of a loop that has work
+_CHECK_EVERY = 4  # ticks
+_OVERDUE = 30.0  # seconds that the end of an attempt may take beyond all its time limits
+_CANNOT_SERVE = 70  # the exit code of a runner that gives up
 
 
 class LoopRunner:
     """One event loop, one tenant."""
 
-    def __init__(self, app: App, page: Page, begin: Begin) -> None:
-        self.app = app
-        self.tenant = begin.tenant
-        self.worker = begin.worker
-        self.folder = Path(begin.folder)
-        self.settings: Mapping[str, Any] = begin.settings
+    def __init__(self, app: App, page: Page, begin: Begin, ownership: Ownership) -> None:
+        self._app = app
+        self._begin = begin
         self._page = page
         self._words = page.words
         self._in_threads = begin.kind == "thread"
         self._attempts: dict[int, LoopAttempt] = {}
-        self._said: list[Said] = []
-        self._ended: list[Ended] = []
-        self._flushing = False
-        self._sending = False  # an interrupt now would leave half a frame on the wire
-        self._questions: dict[int, asyncio.Future[Answer]] = {}
-        self._asked = 0
         self._gone = asyncio.Event()
         self._thread = threading.get_ident()
         self._outputs = (JobOutput("stdout", sys.stdout), JobOutput("stderr", sys.stderr))
-        self._calls = TrackingExecutor(int(begin.settings["threads"]))
+        self._ownership = ownership
+        self._fitness = Fitness()
+        self._is_unfit = False
+        self._ticks = 0
+        self._loop_answers = True
 
     async def run(self, sock: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
-        self._loop.set_default_executor(self._calls)
+        threads = max(int(self._begin.settings["threads"]), 32)
+        self._loop.set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="job"))
         self._loop.set_task_factory(self._new_task)
         self._watch()
+        self._remainder = Remainder(self._loop, self._ownership, self._is_internal)
         self._channel = Channel(from_keeper, self._hear, self._gone.set)
+        self._link = LoopLink(self._app, self._begin, self._loop, self._channel, self._attempts)
         await self._channel.open(sock)
         self._channel.send(Ready())
-        await self._gone.wait()
+        while not self._gone.is_set():
+            try:
+                await self._gone.wait()
+            except asyncio.CancelledError:
+                _log.warning("a job cancelled the runner's own task; the runner continues")
+
+    def _is_internal(self, bound_to: Any) -> bool:
+        """Tell whether a callback bound to this object is the runner's own."""
+        return isinstance(bound_to, LoopRunner | LoopLink | LoopAttempt | Remainder) or (
+            isinstance(bound_to, asyncio.BaseTransport) and bound_to.get_protocol() is self._channel
+        )
 
     def _watch(self) -> None:
         sys.stdout, sys.stderr = self._outputs
         capture_logging()
-        processes.watch_forks(_note_process)
         os.register_at_fork(after_in_child=self._become_child)
-        watch_threads()
         signal.signal(signal.SIGUSR1, self._on_interrupt)
 
     def _become_child(self) -> None:
@@ -116,8 +124,9 @@ class LoopRunner:
     def _hear(self, message: FromKeeper) -> None:
         match message:
             case Start(jobs):
+                now = boottime()
                 for work in jobs:
-                    self._start(work)
+                    self._start(work, now)
             case Ask(run, orders):
                 if attempt := self._attempts.get(run):
                     attempt.ask(orders)
@@ -127,19 +136,19 @@ class LoopRunner:
                 self._channel.send(Interrupting(run))
             case Terminate(run):
                 if (attempt := self._attempts.get(run)) and attempt.pids:
-                    alive = partial(processes.started_by, attempt, attempt.pids)
-                    self._loop.run_in_executor(None, processes.end, alive, attempt.close_timeout)
+                    patience = attempt.close_timeout
+                    end = self._remainder.end_processes(attempt, patience, 2 * patience)
+                    asyncio.Task(end, loop=self._loop)
             case Look(run):
                 if attempt := self._attempts.get(run):
-                    self._flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))
-            case Answer(question):
-                if (waiting := self._questions.pop(question, None)) and not waiting.done():
-                    waiting.set_result(message)
+                    self._link.flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))
+            case Answer():
+                self._link.answer(message)
             case Quit():
                 self._gone.set()
 
-    def _start(self, work: Work) -> None:
-        attempt = LoopAttempt(work, self)
+    def _start(self, work: Work, now: float) -> None:
+        attempt = LoopAttempt(work, self._link, now)
         self._attempts[work.run] = attempt
         if not self._page.stamp:
             self._tick()
@@ -147,63 +156,93 @@ class LoopRunner:
 
     async def _carry_out(self, attempt: LoopAttempt) -> None:
         current.set(attempt)
-        if tracing.is_on():
-            attempt.trace()
-        task = self.app.tasks.get(attempt.work.task)
         try:
-            if task is None:
-                raise InputRefused(f"this worker has no task {attempt.work.task!r}")  # noqa: TRY301
-            arguments = task.read_arguments(attempt.work.args)
-            call = partial(task.function, *attempt.context_for(task), **arguments)
-            if self._in_threads:
-                how, cleanup = await self._in_thread(attempt, call, task.write_result)
-                await self._wait_for_the_rest(attempt, how, cleanup)
-                return
-            value = await OnCpu(call(), self._words, attempt.work.run)
-            how = returned(attempt, value, task.write_result)
-            error = None
-        except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
-            how, error = raised(attempt, problem), problem
-        attempt.over = True
-        hooked = error is not None and task is not None and task.hooks
-        if attempt.is_plain and not hooked:
-            self._end(attempt, ended(attempt, how))
-        else:
-            # In a task of its own: a cancel on its way to the job's must not hit the clean-up.
-            attempt.task = asyncio.Task(self._wrap_up(attempt, how, error), loop=self._loop)
+            if tracing.is_on():
+                attempt.trace()
+            task = self._app.tasks.get(attempt.work.task)
+            try:
+                if task is None:
+                    raise InputRefused(f"this worker has no task {attempt.work.task!r}")  # noqa: TRY301
+                arguments = task.read_arguments(attempt.work.args)
+                call = partial(task.function, *attempt.context_for(task), **arguments)
+                if self._in_threads:
+                    how, cleanup = await self._in_thread(attempt, call, task.write_result)
+                    await self._wait_for_the_rest(attempt, how, cleanup)
+                    return
+                value = await OnCpu(call(), self._words, attempt.work.run)
+                how = returned(attempt, value, task.write_result)
+                error = None
+            except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
+                how, error = raised(attempt, problem), problem
+            self._code_has_ended(attempt)
+            hooked = error is not None and task is not None and task.hooks
+            if isinstance(error, BrokenExecutor):
+                self._become_unfit(f"a pool that its jobs share is broken: {error}")
+            if attempt.is_plain and not hooked:
+                self._end(attempt, ended(attempt, how))
+            else:
+                # In a task of its own: a cancel on its way to the job's must not hit the clean-up.
+                attempt.task = asyncio.Task(self._wrap_up(attempt, how, error), loop=self._loop)
+        except BaseException as problem:  # noqa: BLE001 - every attempt ends, or its runner does
+            self._end_by_force(attempt, problem)
 
     async def _wrap_up(
         self, attempt: LoopAttempt, how: dict[str, Any], error: BaseException | None
     ) -> None:
-        until = time.monotonic() + PATIENCE
-        while attempt.orders_are_unread and time.monotonic() < until:  # noqa: ASYNC110 - the wire tells
-            await asyncio.sleep(0)
-        # Whatever a hook does to the runner, it is still the job that does it.
-        wrapping_up = OnCpu(awrap_up(attempt, how, error), self._words, attempt.work.run)
-        await self._wait_for_the_rest(attempt, how, await wrapping_up)
+        try:
+            until = time.monotonic() + PATIENCE
+            while attempt.orders_are_unread and time.monotonic() < until:  # noqa: ASYNC110 - the wire tells
+                await asyncio.sleep(0)
+            # Whatever a hook does to the runner, it is still the job that does it.
+            wrapping_up = OnCpu(awrap_up(attempt, how, error), self._words, attempt.work.run)
+            await self._wait_for_the_rest(attempt, how, await wrapping_up)
+        except BaseException as problem:  # noqa: BLE001 - every attempt ends, or its runner does
+            self._end_by_force(attempt, problem)
 
     async def _wait_for_the_rest(
         self, attempt: LoopAttempt, how: Mapping[str, Any], cleanup: Mapping[str, Any] | None
     ) -> None:
         for output in self._outputs:
             output.finish(attempt)
-        for task in attempt.tasks:
-            task.cancel()
-        if attempt.pids:
-            grace = 0.0 if attempt.forced else 1.0
-            alive = partial(processes.started_by, attempt, attempt.pids)
-            await self._loop.run_in_executor(self._calls.untracked, processes.end, alive, grace)
-        until = time.monotonic() + attempt.close_timeout
-        while attempt.left and time.monotonic() < until:  # noqa: ASYNC110 - threads tell nobody
-            await asyncio.sleep(0.01)
+        left: list[str] = []
+        if attempt.asked:
+            left = await self._remainder.end(attempt)
+        elif goes_on := await self._remainder.release(attempt):
+            cleanup = {**(cleanup or {}), "left_behind": goes_on}
+            attempt.log("warning", f"the job has ended, but not all that it started: {goes_on}")
+            self._fitness.note_left(attempt)
+            if any(not task.done() for task in attempt.tasks):
+                self._become_unfit(f"job {attempt.work.id} left a task that will not end")
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
-        self._end(attempt, ended(attempt, how, cleanup=cleanup, left=attempt.left))
+        self._end(attempt, ended(attempt, how, cleanup=cleanup, left=", ".join(left)))
+
+    def _code_has_ended(self, attempt: LoopAttempt) -> None:
+        attempt.over = True
+        attempt.over_since = time.monotonic()
 
     def _end(self, attempt: LoopAttempt, end: Ended) -> None:
         del self._attempts[attempt.work.run]
-        self._ended.append(end)
-        self._flush_soon()
+        if attempt.pids:
+            self._ownership.processes.forget(attempt)
+        self._link.end(end)
+
+    def _end_by_force(self, attempt: LoopAttempt, problem: BaseException) -> None:
+        """End an attempt whose end was disturbed, or else the whole runner."""
+        if attempt.work.run not in self._attempts:
+            return
+        try:
+            sentence = f"its end was disturbed: {type(problem).__name__}"
+            error = {"type": "tenure.EndDisturbed", "message": sentence}
+            how = {"how": "stopped"} if attempt.asked else {"how": "failed", "error": error}
+            self._end(attempt, ended(attempt, how, left=sentence))
+        except BaseException:  # noqa: BLE001 - nothing else is left to try
+            self._give_up(attempt.work.run)
+
+    def _give_up(self, run: int) -> NoReturn:
+        """End this process, and let the keeper know whose fault it was; 0 if nobody knows."""
+        self._words[0] = run
+        os._exit(_CANNOT_SERVE)
 
     async def _in_thread(
         self, attempt: LoopAttempt, call: Callable[[], Any], write: Callable[[Any], Any]
@@ -216,17 +255,12 @@ class LoopRunner:
                 how = returned(attempt, forks.leaving(call), write)
             except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
                 how, error = raised(attempt, problem), problem
-            attempt.over = True
+            self._code_has_ended(attempt)
             return how, wrap_up(attempt, how, error)
 
         return await self._loop.run_in_executor(None, contextvars.copy_context().run, work)
 
     # Interrupts.
-
-    def interrupt_now(self, attempt: Attempt) -> None:
-        assert isinstance(attempt, LoopAttempt)
-        if attempt.task is not None and not self._in_threads:
-            self._loop.call_soon_threadsafe(attempt.task.cancel)
 
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """The keeper saw that a job holds the loop. Raise, if it still is the one meant."""
@@ -234,7 +268,7 @@ class LoopRunner:
         run = page.on_cpu
         if forks.in_child or run == 0 or run != page.meant:
             return
-        if self._sending:
+        if self._link.is_sending:
             return  # still meant: the keeper repeats the signal
         page.meant = 0
         attempt = self._attempts.get(run)
@@ -267,106 +301,43 @@ class LoopRunner:
     def _tick(self) -> None:
         """Say that the loop turns, as long as there is work in it."""
         self._page.stamp = time.monotonic_ns() if self._attempts else 0
-        if self._attempts:
-            self._loop.call_later(_TICK, self._tick)
-
-    # What jobs say.
-
-    def say(self, said: Said) -> None:
-        if forks.in_child:
-            forks.refuse()
-        if threading.get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self.say, said)
+        if not self._attempts:
             return
-        before, self._sending = self._sending, True
-        try:
-            self._said.append(said)
-            self._flush_soon()
-        finally:
-            self._sending = before
+        if not self._loop_answers:
+            self._give_up(0)  # its timers run, but nothing else does
+        self._loop_answers = False
+        self._loop.call_soon(self._answer)
+        self._ticks += 1
+        if self._ticks % _CHECK_EVERY == 0:
+            self._check()
+        self._loop.call_later(_TICK, self._tick)
 
-    def say_soon(self, attempt: Attempt) -> None:
-        if threading.get_ident() == self._thread:
-            self._loop.call_later(_TICK, attempt.say_the_rest)
-        else:
-            self._loop.call_soon_threadsafe(self._loop.call_later, _TICK, attempt.say_the_rest)
+    def _answer(self) -> None:
+        self._loop_answers = True
 
-    def ask(self, run: int, about: str, told: Any) -> Any:
-        if forks.in_child:
-            forks.refuse()
-        if threading.get_ident() == self._thread:
-            raise InputRefused(
-                f"in a coroutine, await the twin of this: its name begins with a ({about})"
-            )
-        question = self._question(run, about, told)
-        return self._value_of(
-            asyncio.run_coroutine_threadsafe(question, self._loop).result(), run, about
-        )
+    def _check(self) -> None:
+        """See whether the runner can still serve, and whether an end takes too long."""
+        if problem := self._fitness.problem():
+            self._become_unfit(problem)
+        if self._loop.get_task_factory() != self._new_task:
+            self._loop.set_task_factory(self._new_task)
+        now = time.monotonic()
+        for attempt in list(self._attempts.values()):
+            limit = attempt.hook_timeout + 2 * attempt.close_timeout + _OVERDUE
+            if attempt.over and now - attempt.over_since > limit:
+                self._end_by_force(attempt, TimeoutError())
 
-    async def aask(self, run: int, about: str, told: Any) -> Any:
-        return self._value_of(await self._question(run, about, told), run, about)
-
-    async def _question(self, run: int, about: str, told: Any) -> Answer:
-        if forks.in_child:
-            forks.refuse()
-        self._asked += 1
-        number = self._asked
-        waiting: asyncio.Future[Answer] = self._loop.create_future()
-        self._questions[number] = waiting
-        self._flush(Question(number, run, about, told))
-        return await waiting
-
-    def _value_of(self, answer: Answer, run: int, about: str) -> Any:
-        if answer.refusal is not None:
-            raise refusal_of(self._attempts.get(run), about, answer.refusal)
-        return answer.value
-
-    async def drain(self) -> None:
-        self._flush()
-        await self._channel.drain()
-
-    def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
-        if threading.get_ident() != self._thread:
-            work()
-            return None
-        doing = self._loop.run_in_executor(None, contextvars.copy_context().run, work)
-
-        async def done() -> None:
-            await doing
-
-        return done()
-
-    def _flush_soon(self) -> None:
-        if not self._flushing:
-            self._flushing = True
-            self._loop.call_soon(self._flush)
-
-    def _flush(self, *more: Message) -> None:
-        before, self._sending = self._sending, True
-        try:
-            self._flushing = False
-            if self._said:
-                said, self._said = self._said, []
-                self._channel.send(Sayings(tuple(said)))
-            if self._ended:
-                done, self._ended = self._ended, []
-                self._channel.send(Endings(tuple(done)))
-            for message in more:
-                self._channel.send(message)
-        finally:
-            self._sending = before
+    def _become_unfit(self, reason: str) -> None:
+        if not self._is_unfit:
+            self._is_unfit = True
+            self._link.flush(Unfit(reason))
 
 
-def _note_process(attempt: Attempt, pid: int) -> None:
-    assert isinstance(attempt, LoopAttempt)
-    attempt.pids.add(pid)
-
-
-def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:
+def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin, ownership: Ownership) -> int:
     collect_seldom()
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()  # whose callbacks can be looked at
     asyncio.set_event_loop(loop)
-    main = loop.create_task(_main(app, sock, page, begin))
+    main = loop.create_task(_main(LoopRunner(app, page, begin, ownership), sock))
     main.add_done_callback(lambda _: loop.stop())
     while not main.done():
         try:
@@ -378,7 +349,7 @@ def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin) -> int:
     return main.result()
 
 
-async def _main(app: App, sock: socket.socket, page: Page, begin: Begin) -> NoReturn:
-    await LoopRunner(app, page, begin).run(sock)
+async def _main(runner: LoopRunner, sock: socket.socket) -> NoReturn:
+    await runner.run(sock)
     await asyncio.to_thread(tracing.flush)
     os._exit(0)  # threads that will not end must not keep the process

@@ -21,6 +21,7 @@ import psutil
 
 from tenure.errors import InputRefused
 from tenure.observe import tracing
+from tenure.runtime.guard.processes import is_alive
 from tenure.runtime.messages import (
     Answer,
     Ask,
@@ -48,7 +49,7 @@ from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.output import capture_logging
-from tenure.runtime.runner.processes import end
+from tenure.runtime.runner.processes import end_all
 from tenure.runtime.runner.surroundings import Surroundings
 from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
@@ -134,7 +135,7 @@ class ProcessRunner:
         return {self._main: "its function", **seeing.names_of(started)}
 
     def _terminate(self, attempt: Attempt) -> None:
-        end(self._started, attempt.close_timeout)
+        end_all(lambda: [process.pid for process in self._started()], attempt.close_timeout)
 
     def _started(self) -> list[psutil.Process]:
         """What is alive of the processes that jobs started."""
@@ -258,7 +259,7 @@ def _children() -> list[psutil.Process]:
     """Alive, and of their children too. Cheap where there are none, which is the rule."""
     if not any(_children_of(thread) for thread in Path("/proc/self/task").iterdir()):
         return []
-    return [one for one in psutil.Process().children(recursive=True) if _is_alive(one)]
+    return [one for one in psutil.Process().children(recursive=True) if is_alive(one.pid)]
 
 
 def _children_of(thread: Path) -> str:
@@ -266,10 +267,3 @@ def _children_of(thread: Path) -> str:
         return (thread / "children").read_text()
     except OSError:  # a thread that has just ended
         return ""
-
-
-def _is_alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

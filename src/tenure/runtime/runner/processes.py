@@ -1,89 +1,211 @@
-"""Which processes a job in a loop runner has started.
+"""The processes below a runner and their owners.
 
-Every job of the runner shares its process, so ancestry alone does not say whose a child is. Whoever
-starts one is noted at the moment of the fork, and the child carries a mark in its environment by
-which its own descendants are found when they have left the tree.
+All jobs of a loop runner share its process, so ancestry alone does not say whose a child is. Every
+way in which Python starts a process is wrapped here: the pid is noted with its owner, and the child
+carries a mark by which its descendants are found when they have left the tree. A process that is
+forked without exec carries the mark in its copy of the environment in which the runner started.
 """
 
 import _posixsubprocess
+import ctypes
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
-import psutil
-
-from tenure.runtime.guard.processes import ATTEMPT
-from tenure.runtime.runner.attempt import Attempt, current
+from tenure.runtime.guard.processes import (
+    ATTEMPT,
+    ROOM_FOR_ATTEMPT,
+    attempt_of,
+    family,
+    is_alive,
+    send,
+    stat,
+)
+from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.owners import RUNNER, Owner, owner
+from tenure.runtime.runner.threads import started_at
 
 _ENVIRONMENT = 5  # the place of the environment among the arguments of fork_exec
+_OF_RUNNER = "runner"
+_MANY = 1000
 
 
-def watch_forks(note: Callable[[Attempt, int], None]) -> None:
-    """From now on, `note` hears of every process that a job starts."""
-    fork_exec = _posixsubprocess.fork_exec
-    fork = os.fork
+class Processes:
+    """All processes below this one."""
 
-    def marked_fork_exec(*args: Any) -> int:
-        attempt = current.get()
-        if attempt is None:
-            return fork_exec(*args)
-        told = list(args)
-        mark = f"{ATTEMPT}={attempt.work.run}".encode()
-        inherited = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()]
-        told[_ENVIRONMENT] = [
-            *(inherited if args[_ENVIRONMENT] is None else args[_ENVIRONMENT]),
-            mark,
-        ]
-        pid = fork_exec(*told)
-        note(attempt, pid)
-        return pid
+    def __init__(self) -> None:
+        self._owners: dict[int, Owner] = {}  # by pid, of those that Python started
+        self._attempts: dict[str, Attempt] = {}  # by mark, of those that started any
+        self._pid = os.getpid()
+        self._address = _address_of_mark()
 
-    def noted_fork() -> int:
-        pid = fork()
-        attempt = current.get()
-        if pid and attempt is not None:
-            note(attempt, pid)
-        return pid
+    def watch(self) -> None:
+        """From now on, note the owner of every process that Python starts."""
+        _posixsubprocess.fork_exec = self._fork_exec(_posixsubprocess.fork_exec)
+        subprocess._fork_exec = _posixsubprocess.fork_exec  # type: ignore[attr-defined]
+        os.fork = self._noting(os.fork)
+        os.forkpty = self._noting_terminal(os.forkpty)
+        os.posix_spawn = self._spawn(os.posix_spawn)
+        os.posix_spawnp = self._spawn(os.posix_spawnp)
+        os.system = _system
+        os.register_at_fork(after_in_child=self._mark_child)
 
-    _posixsubprocess.fork_exec = marked_fork_exec
-    subprocess._fork_exec = marked_fork_exec  # type: ignore[attr-defined]
-    subprocess._USE_POSIX_SPAWN = False  # type: ignore[misc]
-    os.fork = noted_fork
+    def note(self, pid: int, of: Owner | None = None) -> None:
+        """Note that the calling code, or somebody else, started this process."""
+        of = of or owner()
+        if of is None or os.getpid() != self._pid:
+            return
+        if len(self._owners) >= _MANY:
+            self._living()  # forgets those that are gone
+        self._owners[pid] = of
+        if isinstance(of, Attempt):
+            of.pids.add(pid)
+            self._attempts[str(of.work.run)] = of
+
+    def forget(self, attempt: Attempt) -> None:
+        """Forget an attempt that has ended; what carries its mark is still nobody else's."""
+        self._attempts.pop(str(attempt.work.run), None)
+
+    def of(self, attempt: Attempt) -> list[int]:
+        """Return the living processes of an attempt."""
+        return [pid for pid, owner in self._living() if owner is attempt]
+
+    def unknown(self) -> dict[int, float]:
+        """Return the living processes without a known owner, each with its start time."""
+        times = {pid: started_at(f"/proc/{pid}") for pid, owner in self._living() if owner is None}
+        return {pid: at for pid, at in times.items() if at is not None}
+
+    def end(self, attempt: Attempt, grace: float) -> None:
+        """End all processes of an attempt. This blocks: call it in a thread."""
+        end_all(lambda: self.of(attempt), grace)
+
+    def _living(self) -> list[tuple[int, Owner | Literal["ended"] | None]]:
+        if not has_children():
+            self._owners.clear()
+            return []
+        below = [pid for pid in family(self._pid) if pid != self._pid]
+        self._owners = {pid: self._owners[pid] for pid in below if pid in self._owners}
+        return [(pid, self._owner_of(pid)) for pid in below if is_alive(pid)]
+
+    def _owner_of(self, pid: int) -> Owner | Literal["ended"] | None:
+        """Find the owner by the note of its start, by its mark, or by those of its parents.
+
+        What the runner's own processes start is not the runner's: a call in a pool may start it.
+        """
+        first = pid
+        while pid not in (self._pid, 0):
+            found = self._owners.get(pid) or self._marked(pid)
+            if found is not None:
+                return found if found is not RUNNER or pid == first else None
+            seen = stat(pid)
+            pid = seen.parent if seen else 0
+        return None
+
+    def _marked(self, pid: int) -> Owner | Literal["ended"] | None:
+        mark = attempt_of(pid)
+        return self._attempts.get(mark, "ended") if mark.isdigit() else None
+
+    def _fork_exec(self, fork_exec: Callable[..., int]) -> Callable[..., int]:
+        def marked_fork_exec(*args: Any) -> int:
+            who = owner()
+            if who is None:
+                return fork_exec(*args)
+            told = list(args)
+            given = args[_ENVIRONMENT]
+            if given is None:
+                given = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()]
+            told[_ENVIRONMENT] = [*given, f"{ATTEMPT}={_mark_of(who)}".encode()]
+            pid = fork_exec(*told)
+            self.note(pid, who)
+            return pid
+
+        return marked_fork_exec
+
+    def _spawn(self, spawn: Callable[..., int]) -> Callable[..., int]:
+        def marked_spawn(path: Any, argv: Any, env: Mapping[Any, Any], /, **options: Any) -> int:
+            who = owner()
+            if who is not None and isinstance(env, Mapping):
+                env = {**env, ATTEMPT: _mark_of(who)}
+            pid = spawn(path, argv, env, **options)
+            self.note(pid, who)
+            return pid
+
+        return marked_spawn
+
+    def _noting(self, fork: Callable[[], int]) -> Callable[[], int]:
+        def noted_fork() -> int:
+            pid = fork()
+            if pid:
+                self.note(pid)
+            return pid
+
+        return noted_fork
+
+    def _noting_terminal(self, fork: Callable[[], tuple[int, int]]) -> Callable[[], Any]:
+        def noted_fork() -> tuple[int, int]:
+            pid, terminal = fork()
+            if pid:
+                self.note(pid)
+            return pid, terminal
+
+        return noted_fork
+
+    def _mark_child(self) -> None:
+        """Write the mark into the environment that the kernel shows of this forked process."""
+        who = owner()
+        if self._address is not None and isinstance(who, Attempt):
+            mark = _mark_of(who).ljust(len(ROOM_FOR_ATTEMPT)).encode()
+            ctypes.memmove(self._address, mark, len(ROOM_FOR_ATTEMPT))
 
 
-def started_by(attempt: Attempt, pids: Iterable[int]) -> list[psutil.Process]:
-    """What is alive of the processes that an attempt started."""
-    ours = set(pids)
-    mark = str(attempt.work.run)
-    alive = []
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if process.status() == psutil.STATUS_ZOMBIE:
-                continue
-            family = {process.pid, *(parent.pid for parent in process.parents())}
-            if family & ours or process.environ().get(ATTEMPT) == mark:
-                alive.append(process)
-        except psutil.Error:
-            continue
-    return alive
-
-
-def end(alive: Callable[[], list[psutil.Process]], grace: float) -> None:
-    """SIGTERM, and after the grace SIGKILL until nothing is left. Blocks: call it in a thread."""
+def end_all(alive: Callable[[], Sequence[int]], grace: float) -> None:
+    """Terminate these processes, kill them after the grace, until none is left. This blocks."""
     until = time.monotonic() + grace
-    _send(alive(), signal.SIGTERM if grace > 0 else signal.SIGKILL)
+    for pid in alive():
+        send(pid, signal.SIGTERM if grace > 0 else signal.SIGKILL)
     while left := alive():
         if time.monotonic() >= until:
-            _send(left, signal.SIGKILL)
+            for pid in left:
+                send(pid, signal.SIGKILL)
         time.sleep(0.01)
 
 
-def _send(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
-    for process in processes:
-        try:
-            process.send_signal(number)
-        except psutil.Error:
-            continue
+def has_children() -> bool:
+    """Tell whether this process has any child, alive or not, by asking the kernel once."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _mark_of(owner: Owner) -> str:
+    return str(owner.work.run) if isinstance(owner, Attempt) else _OF_RUNNER
+
+
+def _system(command: Any) -> int:
+    """Do what os.system does by way of subprocess, so that what it starts is known."""
+    code = subprocess.Popen(command, shell=True, close_fds=False).wait()  # noqa: S602
+    return code << 8 if code >= 0 else -code
+
+
+def _address_of_mark() -> int | None:
+    """Return where the kernel reads the value of the mark of this process; None if it is nowhere.
+
+    The variable is then taken out of os.environ: it is not meant for the code of jobs.
+    """
+    entries = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
+    name = f"{ATTEMPT}=".encode()
+    found = None
+    for place in range(100_000):
+        if (address := entries[place]) is None:
+            break
+        if ctypes.string_at(address, len(name)) == name:
+            has_room = ctypes.string_at(address) == name + ROOM_FOR_ATTEMPT.encode()
+            found = address + len(name) if has_room else None
+            break
+    os.environ.pop(ATTEMPT, None)
+    return found

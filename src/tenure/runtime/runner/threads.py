@@ -1,48 +1,143 @@
-"""The threads of a loop runner: who started them, and for whom they work."""
+"""The threads of a runner and their owners.
 
-import contextvars
+Every thread that Python starts passes through one of the functions that are wrapped here, also one
+that is started by another thread. Threads that C code starts are found in the kernel's list: those
+that wait to be woken, without a time limit, run no code unless somebody else calls them.
+"""
+
+import _thread
+import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from tenure.runtime.runner import forks
-from tenure.runtime.runner.attempt import current
-from tenure.runtime.runner.loop_attempt import LoopAttempt
+from tenure.runtime.guard.processes import read, stat_in
+from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.owners import Owner, enter, owner
+
+_TASKS = "/proc/self/task"
+_STARTERS = (  # not every Python has all of them
+    (_thread, "start_new_thread"),
+    (_thread, "start_new"),
+    (_thread, "start_joinable_thread"),
+    (threading, "_start_new_thread"),
+    (threading, "_start_joinable_thread"),
+)
+_FUTEX = {"x86_64": 202, "aarch64": 98}.get(os.uname().machine)
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class NobodysExecutor(ThreadPoolExecutor):
-    """Threads that belong to no attempt, whoever made the call for which one was started."""
+class OwnedThread:
+    """One thread, from the call that starts it to the end of its function."""
 
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return contextvars.Context().run(super().submit, work, *args, **kwargs)
+    __slots__ = ("ident", "native_id", "owner")
 
-
-class TrackingExecutor(NobodysExecutor):
-    """The loop's threads; each call is known to the attempt it is made for."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(max(size, 32), thread_name_prefix="job")
-        self.untracked = NobodysExecutor(4, thread_name_prefix="runner")
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        attempt = current.get()
-        if not isinstance(attempt, LoopAttempt):
-            return super().submit(forks.leaving, work, *args, **kwargs)
-        call = super().submit(forks.leaving, attempt.in_thread, work, *args, **kwargs)
-        attempt.calls.add(call)
-        call.add_done_callback(attempt.calls.discard)
-        return call
+    def __init__(self, owner: Owner | None) -> None:
+        self.owner = owner
+        self.ident = 0  # until it runs
+        self.native_id = 0
 
 
-def watch_threads() -> None:
-    """From now on, an attempt knows the threads that its code starts."""
-    start = threading.Thread.start
+class Threads:
+    """All threads of this process that were started since this object was made."""
 
-    def noted_start(thread: threading.Thread) -> None:
-        attempt = current.get()
-        if isinstance(attempt, LoopAttempt):
-            attempt.threads.add(thread)
-        start(thread)
+    def __init__(self) -> None:
+        self._known: dict[int, OwnedThread] = {}  # by native id
+        self._before = _listed()
+        self._waiting: dict[int, bytes] = {}  # to be woken, with their run time at the last look
 
-    threading.Thread.start = noted_start  # type: ignore[method-assign, assignment]
+    def watch(self) -> None:
+        """From now on, note the owner of every thread that Python starts."""
+        for module, name in _STARTERS:
+            if hasattr(module, name):
+                setattr(module, name, self._noting(getattr(module, name)))
+
+    def _noting(self, start: Callable[..., Any]) -> Callable[..., Any]:
+        def start_noted(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            if not callable(function):
+                return start(function, *args, **kwargs)
+            thread = OwnedThread(owner())
+            if isinstance(thread.owner, Attempt):
+                thread.owner.threads.add(thread)
+            try:
+                return start(self._run(thread, function), *args, **kwargs)
+            except BaseException:
+                self._forget(thread)
+                raise
+
+        return start_noted
+
+    def _run(self, thread: OwnedThread, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            thread.ident, thread.native_id = _thread.get_ident(), _thread.get_native_id()
+            self._known[thread.native_id] = thread
+            enter(thread.owner)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._forget(thread)
+
+        return run
+
+    def _forget(self, thread: OwnedThread) -> None:
+        self._known.pop(thread.native_id, None)
+        if isinstance(thread.owner, Attempt):
+            thread.owner.threads.discard(thread)
+
+    def unknown(self) -> dict[int, float]:
+        """Return the threads without a known owner that may run code, each with its start time.
+
+        Times are seconds of CLOCK_BOOTTIME, rounded down to the kernel's clock tick. A thread that
+        waits to be woken is recognised at the second look, if it did not run in between.
+        """
+        listed = _listed()
+        self._before &= listed  # the number of one that has ended may be another's by now
+        strangers = [
+            native_id
+            for native_id in listed - self._before
+            if (thread := self._known.get(native_id)) is None or thread.owner is None
+        ]
+        waiting = {one: _run_time(one) for one in strangers if _waits_to_be_woken(one)}
+        idle = {one for one, run_time in waiting.items() if self._waiting.get(one) == run_time}
+        self._waiting = waiting
+        return {
+            native_id: started
+            for native_id in strangers
+            if native_id not in idle
+            if (started := started_at(f"{_TASKS}/{native_id}")) is not None
+        }
+
+
+def _listed() -> set[int]:
+    return {int(name) for name in os.listdir(_TASKS)}  # noqa: PTH208 - names alone
+
+
+def started_at(folder: str) -> float | None:
+    """Return the start time of a thread or process by its folder in /proc; None if it is gone."""
+    seen = stat_in(folder)
+    return seen.began / _TICKS if seen else None
+
+
+def _waits_to_be_woken(native_id: int) -> bool:
+    """Tell whether a thread waits in a futex call that has no time limit."""
+    call = read(f"{_TASKS}/{native_id}/syscall").split()
+    return len(call) > 4 and call[0] == b"%d" % (_FUTEX or -1) and int(call[4], 16) == 0
+
+
+def _run_time(native_id: int) -> bytes:
+    return read(f"{_TASKS}/{native_id}/schedstat").split(b" ")[0]
+
+
+def cpu_seconds(native_id: int) -> float:
+    """Return the processor time that a thread of this process has used; 0 if it is gone."""
+    _, bracket, fields = read(f"{_TASKS}/{native_id}/stat").rpartition(b")")
+    if not bracket:
+        return 0.0
+    user, system = fields.split()[11:13]
+    return (int(user) + int(system)) / _TICKS
+
+
+def names_of(threads: "set[OwnedThread]") -> list[str]:
+    """Return a name for each of these threads, for people to read."""
+    named = {thread.ident: thread.name for thread in threading.enumerate()}
+    return sorted(f"thread {named.get(thread.ident, thread.native_id)}" for thread in threads)

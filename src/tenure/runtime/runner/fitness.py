@@ -1,0 +1,58 @@
+"""Whether a loop runner can still serve jobs."""
+
+import _thread
+import os
+from collections.abc import Callable
+
+from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.threads import cpu_seconds
+
+_BUSY = 0.5  # of a processor, taken by what ended jobs left behind
+_BUSY_LOOKS = 3  # in a row
+
+# Taken before it is wrapped: the thread of a check is nobody's.
+_start_thread: Callable[..., int] = _thread.start_new_thread
+
+
+class Fitness:
+    """Looked at about once a second."""
+
+    def __init__(self) -> None:
+        self._left: list[Attempt] = []  # ended attempts with threads or calls that go on
+        self._used = 0.0
+        self._busy_looks = 0
+
+    def note_left(self, attempt: Attempt) -> None:
+        """Keep an eye on what this attempt left behind."""
+        self._left.append(attempt)
+        self._used += self._cpu_of(attempt)
+
+    def problem(self) -> str | None:
+        """Return why the runner should take nothing new; None if it is fit."""
+        try:
+            os.close(os.dup(0))
+        except OSError as error:
+            return f"it has no file descriptors left: {error}"
+        try:
+            _start_thread(_do_nothing, ())
+        except RuntimeError as error:
+            return f"it can start no threads: {error}"
+        return self._busy()
+
+    def _busy(self) -> str | None:
+        """Return who takes much of a processor for a job that has ended."""
+        self._left = [attempt for attempt in self._left if attempt.threads or attempt.calls]
+        before, self._used = self._used, sum(map(self._cpu_of, self._left))
+        busy = self._used - before >= _BUSY
+        self._busy_looks = self._busy_looks + 1 if busy else 0
+        if self._busy_looks < _BUSY_LOOKS:
+            return None
+        jobs = ", ".join(str(attempt.work.id) for attempt in self._left)
+        return f"threads that were left behind keep a processor busy (job {jobs})"
+
+    def _cpu_of(self, attempt: Attempt) -> float:
+        return sum(map(cpu_seconds, attempt.native_threads))
+
+
+def _do_nothing() -> None:
+    pass

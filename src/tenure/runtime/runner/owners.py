@@ -1,0 +1,66 @@
+"""The owner of a thread, a process or a callback: an attempt, or the runner itself.
+
+Code runs for an attempt when the context variable ``current`` says so. Pools belong to the runner:
+what starts their threads and processes runs in a context that says so, whichever attempt called it.
+"""
+
+import contextvars
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from tenure.runtime.runner.attempt import Attempt, current
+
+T = TypeVar("T")
+
+
+class Runner:
+    """The owner of what serves all attempts."""
+
+    def __repr__(self) -> str:
+        return "the runner"
+
+
+RUNNER: Final = Runner()
+Owner = Attempt | Runner
+
+_serves_all: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    "tenure_serves_all", default=False
+)
+_context = contextvars.Context()
+_context.run(_serves_all.set, True)
+
+
+def owner() -> Owner | None:
+    """Return the owner of what the calling code starts; None if it is unknown."""
+    attempt = current.get()
+    if attempt is not None:
+        return attempt
+    return RUNNER if _serves_all.get() else None
+
+
+def owner_in(context: contextvars.Context | None) -> Owner | None:
+    """Return the owner of code that runs in this context; None if it is unknown."""
+    if context is None:
+        return None
+    attempt = context.get(current)
+    if attempt is not None:
+        return attempt
+    return RUNNER if context.get(_serves_all) else None
+
+
+def runner_context() -> contextvars.Context:
+    """Return a context in which code runs for the runner."""
+    return _context.copy()
+
+
+def as_runner(work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    """Call a function so that what it starts belongs to the runner."""
+    return _context.copy().run(work, *args, **kwargs)
+
+
+def enter(owner: Owner | None) -> None:
+    """Let the calling thread run for this owner, from now on."""
+    if isinstance(owner, Attempt):
+        current.set(owner)
+    elif owner is not None:
+        _serves_all.set(True)

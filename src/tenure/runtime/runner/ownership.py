@@ -1,0 +1,22 @@
+"""All that runs in a runner and below it, with its owners."""
+
+from tenure.runtime.runner.owners import RUNNER, enter
+from tenure.runtime.runner.pools import Pools
+from tenure.runtime.runner.processes import Processes
+from tenure.runtime.runner.threads import Threads
+
+
+class Ownership:
+    """Made before the app is imported: what the import starts belongs to the runner."""
+
+    def __init__(self) -> None:
+        self.threads = Threads()
+        self.processes = Processes()
+        self.pools = Pools(self.processes.note)
+
+    def watch(self) -> None:
+        """From now on, note the owner of everything that Python starts."""
+        enter(RUNNER)
+        self.threads.watch()
+        self.processes.watch()
+        self.pools.watch()

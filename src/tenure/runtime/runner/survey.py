@@ -1,0 +1,86 @@
+"""What is left of an attempt in an event loop whose code has ended.
+
+A stopped attempt has ended when nothing is left that could be its own: no task, callback, thread,
+call in a pool or process that it owns, and none of unknown origin that began while it ran.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from tenure.runtime.guard.processes import command
+from tenure.runtime.runner.callbacks import Callback, callbacks, tasks
+from tenure.runtime.runner.loop_attempt import LoopAttempt
+from tenure.runtime.runner.owners import Owner
+from tenure.runtime.runner.ownership import Ownership
+from tenure.runtime.runner.threads import names_of
+
+_MOST_NAMED = 10
+
+
+class Survey:
+    """One look at all that is there, for all attempts that end in the same turn of the loop.
+
+    `internal` tells whether a callback bound to this object is the runner's own.
+    """
+
+    def __init__(self, loop: Any, ownership: Ownership, internal: Callable[[Any], bool]) -> None:
+        self._ownership = ownership
+        self._callbacks: defaultdict[Owner | None, list[Callback]] = defaultdict(list)
+        for callback in callbacks(loop, internal):
+            self._callbacks[callback.owner].append(callback)
+        self._tasks: defaultdict[Owner | None, list[Any]] = defaultdict(list)
+        for owner, task in tasks(loop):
+            self._tasks[owner].append(task)
+        self._threads = ownership.threads.unknown()
+        self._processes = ownership.processes.unknown()
+        self._calls = ownership.pools.unknown()
+
+    def cancel(self, attempt: LoopAttempt) -> None:
+        """Cancel the tasks and callbacks of an attempt, and its calls that have not begun.
+
+        Callbacks wait for threads: one that still runs may need an answer by a callback.
+        """
+        for task in self.tasks(attempt):
+            task.cancel()
+        for call in tuple(attempt.calls):
+            call.cancel()
+        if not attempt.threads and not attempt.calls:
+            for callback in self._callbacks.pop(attempt, ()):
+                callback.cancel()
+
+    def tasks(self, attempt: LoopAttempt) -> set[Any]:
+        """Return the tasks of an attempt that are not done, without the one that ends it."""
+        found = {*attempt.tasks, *self._tasks[attempt]} - {attempt.task}
+        return {task for task in found if not task.done()}
+
+    def left_of(self, attempt: LoopAttempt) -> list[str]:
+        """Name all that is left of an attempt, and all that could be its own."""
+        began = attempt.began - 0.01  # the kernel's times are rounded down
+        return [
+            *(f"task {task.get_name()}" for task in self.tasks(attempt)),
+            *(callback.name for callback in self._callbacks[attempt]),
+            *names_of(attempt.threads),
+            *("a call in a pool" for call in tuple(attempt.calls) if not call.done()),
+            *(_named(pid) for pid in self._processes_of(attempt)),
+            *(f"task {task.get_name()} of unknown origin" for task in self._tasks[None]),
+            *(f"{callback.name} of unknown origin" for callback in self._callbacks[None]),
+            *(
+                f"thread {one} of unknown origin"
+                for one, at in self._threads.items()
+                if at >= began
+            ),
+            *("a call of unknown origin in a pool" for at in self._calls if at >= began),
+            *(
+                f"{_named(pid)} of unknown origin"
+                for pid, at in self._processes.items()
+                if at >= began
+            ),
+        ][:_MOST_NAMED]
+
+    def _processes_of(self, attempt: LoopAttempt) -> list[int]:
+        return self._ownership.processes.of(attempt) if attempt.pids else []
+
+
+def _named(pid: int) -> str:
+    return f"process {pid} ({command(pid)})"
