@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.apps.hostile import habitual, state
+from tests.apps.hostile import beyond, habitual, state
 from tests.apps.hostile.habits import HABITS
 from tests.apps.hostile.kinds import all_kinds
 
@@ -12,11 +12,14 @@ TITLES = {
     "threads": "Leaves threads",
     "loop": "Leaves something in the event loop",
     "hooks": "Leaves hooks in the interpreter",
+    "lies": "Hides what it leaves in the event loop",
     "stubborn": "Ignores every request to end",
     "poison": "Harms its runner",
     "state": "Changes its process",
+    "limits": "Cannot be reached by a stop",
 }
 
+assert beyond  # imported for its kinds
 assert habitual  # imported for all habits
 assert state  # imported for its kinds
 

@@ -54,6 +54,9 @@ def play(lane: Lane, scenario: Scenario, number: int, evidence: Evidence) -> Non
     finally:
         (lane.folder / gate).touch()
     _neighbours_finish(lane, scenario, neighbours, gate, evidence)
+    if scenario.way != "completes" and (ended := lane.show(handle).cancelled_at) is not None:
+        late = traces.later_than(ended)
+        evidence.claim(not late, f"{len(late)} beats after cancelled_at, by the neighbours' end")
     if poison:
         answer = lane.ends(lane.enqueue(probe))
         evidence.claim(

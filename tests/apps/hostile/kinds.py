@@ -7,7 +7,9 @@ from typing import Any, Literal
 from tests.apps.hostile.beats import Here
 
 Executor = Literal["async", "thread", "process", "command"]
-Group = Literal["processes", "threads", "loop", "hooks", "stubborn", "poison", "state"]
+Group = Literal[
+    "processes", "threads", "loop", "hooks", "lies", "stubborn", "poison", "state", "limits"
+]
 
 EVERYWHERE: tuple[Executor, ...] = ("async", "thread", "process", "command")
 IN_PYTHON: tuple[Executor, ...] = ("async", "thread", "process")
@@ -59,7 +61,7 @@ def kind(
 
 def all_kinds() -> Mapping[str, Kind]:
     """Return every kind by name; imports the modules that define them."""
-    from tests.apps.hostile import hooks, loop, poison, processes, stubborn, threads
+    from tests.apps.hostile import hooks, lies, loop, poison, processes, stubborn, threads
 
-    del hooks, loop, poison, processes, stubborn, threads
+    del hooks, lies, loop, poison, processes, stubborn, threads
     return KINDS

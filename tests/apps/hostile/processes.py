@@ -341,6 +341,27 @@ def stopped_itself(here: Here) -> None:
         _in_child(here)
 
 
+@kind("processes", IN_PYTHON)
+def no_subreaper(here: Here) -> None:
+    """A daemon after the runner was told to adopt no orphans any more."""
+    _LIBC.prctl(36, 0, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    double_fork_exec_cleared(here)
+
+
+@kind("processes", EVERYWHERE)
+def lying_name(here: Here) -> None:
+    """A daemon with a name that looks like the state of a dead process."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() == 0:
+            _LIBC.prctl(15, b"a) Z 1 1 1", 0, 0, 0)  # PR_SET_NAME
+            _LIBC.prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+            _in_child(here)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 @kind("processes", EVERYWHERE)
 def interpreter_daemon(here: Here) -> None:
     """A shell that starts a shell that starts a daemon, each with another environment."""

@@ -4,6 +4,7 @@ import _thread
 import asyncio
 import contextvars
 import ctypes
+import faulthandler
 import multiprocessing.pool
 import os
 import subprocess
@@ -11,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from tests.apps.hostile.beats import AT_MOST, EVERY, Here
@@ -257,3 +259,11 @@ def sleeping_thread(here: Here) -> None:
         time.sleep(AT_MOST)
 
     threading.Thread(target=run, daemon=True).start()
+
+
+@kind("threads", IN_PYTHON, beats=False)
+def traceback_watchdog(here: Here) -> None:
+    """faulthandler.dump_traceback_later, which writes from a thread of C code."""
+    file = Path(here.beats).open("a")  # noqa: SIM115
+    KEPT.append(file)
+    _new_threads(lambda: faulthandler.dump_traceback_later(EVERY, repeat=True, file=file), here)
