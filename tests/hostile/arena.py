@@ -25,7 +25,7 @@ from tests.workers import RunningWorker, eventually, running_worker
 LANES = [f"lane{number}" for number in range(1, 7)]  # tenants
 ENDED = (State.COMPLETED, State.FAILED, State.CANCELLED)
 GRACE = "1s"
-WITHIN = 20.0  # seconds for a stop or an end: generous, for a busy machine
+WITHIN = 45.0  # seconds for a stop or an end: generous, for a busy machine
 SETTINGS = {"TENURE_LEASE": "30s", "TENURE_BEAT": "500ms", "TENURE_POLL": "500ms"}
 
 T = TypeVar("T")

@@ -271,7 +271,9 @@ class _Consumer:
 
     async def consume(self) -> None:
         while True:
-            (await self.asked.get()).set_result("done")
+            answer = await self.asked.get()
+            if not answer.done():
+                answer.set_result("done")
 
     def ask(self) -> "asyncio.Future[str]":
         if self.task is None or self.task.done():

@@ -17,7 +17,11 @@ RETRY = Retry(max=3, base="200ms")
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
 
 
-@app.task(retry=0)
+# Far longer than a job that waits for nothing takes to end, even on a busy machine.
+CLOSE_TIMEOUT = "20s"
+
+
+@app.task(retry=0, close_timeout=CLOSE_TIMEOUT)
 async def uses(ctx: Context, habit: str, mark: str, stays: bool = False) -> str:
     used = HABITS[habit]()
     if inspect.isawaitable(used):
@@ -28,7 +32,7 @@ async def uses(ctx: Context, habit: str, mark: str, stays: bool = False) -> str:
     return habit
 
 
-@app.task(retry=0, executor="thread")
+@app.task(retry=0, executor="thread", close_timeout=CLOSE_TIMEOUT)
 def uses_in_thread(ctx: Context, habit: str, mark: str, stays: bool = False) -> str:
     HABITS[habit]()
     (FOLDER / f"used-{mark}-{ctx.job.id}").touch()

@@ -5,5 +5,5 @@ from tests.apps.hostile import habitual
 
 app = hostile.app
 coroutine = hostile.coroutine
-uses = app.task(retry=0)(habitual.uses.function)
+uses = app.task(retry=0, close_timeout=habitual.CLOSE_TIMEOUT)(habitual.uses.function)
 long = app.task(retry=habitual.RETRY)(habitual.long.function)
