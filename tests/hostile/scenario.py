@@ -12,11 +12,12 @@ from typing import Literal
 import pytest
 
 from tests.apps.hostile.beats import Here
-from tests.apps.hostile.kinds import EVERYWHERE, Executor, Group, Kind, all_kinds
+from tests.apps.hostile.kinds import Executor, Group, Kind, all_kinds
 from tests.hostile.kernel import has_thread, is_alive
 
 Way = Literal["graceful", "forced", "completes"]
 
+ALL = os.environ.get("TENURE_TEST_HOSTILE") == "all"
 GRANULARITY = 5_000_000  # ns; two clocks of one machine may differ by a tick
 QUIET = 0.5  # seconds in which nothing may grow
 
@@ -31,19 +32,33 @@ class Scenario:
         return f"{self.kind.name}-{self.executor}-{self.way}"
 
 
-def scenarios(
-    group: Group, *ways: Way, executors: tuple[Executor, ...] = EVERYWHERE
-) -> list[Scenario]:
-    """Return the kinds of a group in each executor in which they make sense."""
+def stops(group: Group) -> list[Scenario]:
+    """Return the kinds of a group in each of their executors, stopped.
+
+    In an event loop each is stopped gracefully and by force; elsewhere by turns, unless
+    TENURE_TEST_HOSTILE=all.
+    """
+    both: tuple[Way, Way] = ("graceful", "forced")
+    chosen = []
+    for turn, kind in enumerate(_kinds(group)):
+        for place, executor in enumerate(kind.executors):
+            ways = both if executor == "async" or ALL else (both[(turn + place) % 2],)
+            chosen += [Scenario(kind, executor, way) for way in ways if kind.stays]
+    return chosen
+
+
+def completions(group: Group, *executors: Executor) -> list[Scenario]:
+    """Return the kinds of a group in these of their executors, not stopped."""
     return [
-        Scenario(kind, executor, way)
-        for kind in all_kinds().values()
-        if kind.group == group
+        Scenario(kind, executor, "completes")
+        for kind in _kinds(group)
         for executor in kind.executors
         if executor in executors
-        for way in ways
-        if way == "completes" or kind.stays
     ]
+
+
+def _kinds(group: Group) -> list[Kind]:
+    return [kind for kind in all_kinds().values() if kind.group == group]
 
 
 @dataclass

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.hostile.scenario import Evidence, Scenario, scenarios
+from tests.hostile.scenario import Evidence, Scenario, completions, stops
 
 pytestmark = pytest.mark.timeout(600)  # the first test waits for the scenarios of all
 
 
-@pytest.mark.parametrize("scenario", scenarios("poison", "completes"), ids=str)
+@pytest.mark.parametrize("scenario", completions("poison", "async", "thread", "process"), ids=str)
 def test_it_ends_with_a_reason_and_its_neighbours_go_on(
     scenario: Scenario, evidence: Mapping[str, Evidence]
 ) -> None:
@@ -17,7 +17,7 @@ def test_it_ends_with_a_reason_and_its_neighbours_go_on(
 
 
 @pytest.mark.parametrize(
-    "scenario", scenarios("poison", "graceful", "forced", executors=("async",)), ids=str
+    "scenario", [one for one in stops("poison") if one.executor == "async"], ids=str
 )
 def test_it_is_stopped_although_its_runner_cannot_help(
     scenario: Scenario, evidence: Mapping[str, Evidence]

@@ -18,7 +18,7 @@ async def audit_hook(here: Here) -> None:
     """sys.addaudithook, which Python offers no way to remove."""
 
     def hear(event: str, _arguments: Any) -> None:
-        if event == "_thread.start_new_thread":
+        if event == "os.listdir":
             here.beat()
 
     sys.addaudithook(hear)

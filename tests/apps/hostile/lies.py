@@ -1,6 +1,7 @@
 """Code that hides what it leaves in the event loop from whoever looks for it."""
 
 import asyncio
+import contextvars
 import time
 from collections.abc import Generator
 from typing import Any
@@ -59,6 +60,15 @@ async def task_that_says_it_is_done(here: Here) -> None:
 async def unregistered_task(here: Here) -> None:
     """A task that is taken out of the list of all tasks."""
     task = asyncio.create_task(_beating(here))
+    KEPT.append(task)
+    asyncio.tasks._unregister_task(task)
+
+
+@kind("lies", ("async",))
+async def unregistered_task_by_hand(here: Here) -> None:
+    """A task made by asyncio.Task(...) with an empty context, and taken out of the list."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.Task(_beating(here), loop=loop, context=contextvars.Context())
     KEPT.append(task)
     asyncio.tasks._unregister_task(task)
 

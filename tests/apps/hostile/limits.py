@@ -22,6 +22,7 @@ async def works(ctx: Context) -> str:
     """Do what ordinary code does: use threads, collect garbage, read the environment."""
     await asyncio.to_thread(time.time)
     gc.collect()
+    os.listdir("/")  # noqa: PTH208 - an event that Python audits
     if path := os.environ.get("TENURE_TEST_LEFT"):
         beat(path)
     return "done"
