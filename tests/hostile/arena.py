@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-import psutil
-
 from tenure.app import Tenure
 from tenure.control.handle import Handle
 from tenure.domain.job import Job
@@ -19,6 +17,7 @@ from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
 from tenure.store.store import Store
+from tests.hostile.kernel import kill_if_ours
 from tests.hostile.scenario import Evidence, Traces
 from tests.workers import RunningWorker, eventually, running_worker
 
@@ -80,6 +79,7 @@ def patiently(look: Callable[[], Any], within: float) -> Any:
 
 class Arena:
     def __init__(self, url: str, folder: Path, worker: RunningWorker) -> None:
+        self._url = url
         self.folder = folder
         self.worker = worker
         self._lanes: queue.SimpleQueue[Lane] = queue.SimpleQueue()
@@ -117,12 +117,14 @@ class Arena:
         """Kill what the scenarios recorded and the worker did not end."""
         for number in self._numbers:
             for pid in Traces(self.folder, number).pids():
-                try:
-                    process = psutil.Process(pid)
-                    if process.cmdline() and process.pid > 1:
-                        process.kill()
-                except psutil.Error:
-                    continue
+                kill_if_ours(pid, self.folder)
+        while not self._lanes.empty():
+            self._lanes.get().store.close()
+
+    def is_unharmed(self) -> bool:
+        """Tell whether the worker is still the one that was started."""
+        with Store(self._url) as store:
+            return [one.status for one in store.workers(all=True)] == ["alive"]
 
 
 def make_lanes(url: str) -> None:
@@ -153,6 +155,7 @@ def opened(
                 yield arena
             finally:
                 arena.clean_up()
+            assert arena.is_unharmed(), f"the worker did not survive:\n{worker.log[-5000:]}"
     finally:
         app.close()
         app._url = before

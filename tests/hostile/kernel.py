@@ -1,5 +1,7 @@
 """The kernel's list of processes and threads, read without trusting the state of a leader."""
 
+import os
+import signal
 from pathlib import Path
 
 _ENDED = {"Z", "X", "x"}
@@ -27,3 +29,15 @@ def _state(stat: Path) -> str:
         return stat.read_text().rpartition(")")[2].split()[0]
     except OSError:
         return "X"
+
+
+def kill_if_ours(pid: int, folder: Path) -> None:
+    """Kill a process that belongs to the worker of this folder; its pid may be another's by now."""
+    for thread in threads_of(pid):
+        place = Path(f"/proc/{pid}/task/{thread}")
+        try:
+            told = (place / "cmdline").read_bytes() + (place / "environ").read_bytes()
+            if str(folder).encode() in told:
+                os.kill(pid, signal.SIGKILL)
+        except OSError:
+            continue

@@ -1,7 +1,6 @@
 """A kind in one executor and one way to end, and what was seen of it from outside."""
 
 import os
-import signal
 import socket
 import time
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import pytest
 
 from tests.apps.hostile.beats import Here
 from tests.apps.hostile.kinds import Executor, Group, Kind, all_kinds
-from tests.hostile.kernel import has_thread, is_alive
+from tests.hostile.kernel import has_thread, is_alive, kill_if_ours
 
 Way = Literal["graceful", "forced", "completes"]
 
@@ -99,8 +98,7 @@ class Traces:
     def kill_runners(self) -> None:
         """Kill the runners it was in, so that what it did to them reaches no other scenario."""
         for line in _lines(self.here.runners):
-            if is_alive(int(line)):
-                os.kill(int(line), signal.SIGKILL)
+            kill_if_ours(int(line), self.folder)
 
     def grows(self) -> bool:
         """Return whether the file of beats grows while nothing should be left."""

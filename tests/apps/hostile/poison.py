@@ -109,6 +109,16 @@ async def patched_call_later(here: Here) -> None:
 
 
 @kind("poison", ("async",), beats=False, spoils=True)
+async def patched_sleep(here: Here) -> None:
+    """asyncio.sleep replaced by a function that raises."""
+
+    async def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError("no sleep")
+
+    asyncio.sleep = refuse  # type: ignore[assignment]
+
+
+@kind("poison", ("async",), beats=False, spoils=True)
 async def patched_create_task(here: Here) -> None:
     """loop.create_task replaced by None."""
     loop: Any = asyncio.get_running_loop()
