@@ -85,7 +85,7 @@ class Attempt:
         self.threads: set[OwnedThread] = set()  # those it started
         self.calls: set[PoolCall] = set()
         self.pids: set[int] = set()  # of processes that it started
-        self._lent: dict[int, int] = {}  # threads of pools that work for it: native ids by ident
+        self.lent: dict[int, int] = {}  # threads that work for it now: native ids by ident
 
     def context_for(self, task: "Task[Any, Any]") -> tuple["Context"] | tuple[()]:
         """What a task function is called with before its arguments."""
@@ -99,15 +99,22 @@ class Attempt:
         return self.context
 
     def call_in_thread(self, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-        """Call a function for this attempt in a thread of a pool."""
+        """Call a function for this attempt in a thread that is not its own."""
+        if current.get() is self:
+            return forks.leaving(work, *args, **kwargs)
         thread = threading.get_ident()
         before = current.set(self)
-        self._lent[thread] = threading.get_native_id()
+        self.lent[thread] = threading.get_native_id()
         try:
             return forks.leaving(work, *args, **kwargs)
         finally:
-            self._lent.pop(thread, None)
+            self.lent.pop(thread, None)
             current.reset(before)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether code of it runs, or will run, in a thread or in a pool."""
+        return bool(self.threads or self.calls or self.lent)
 
     def note_call(self, call: PoolCall) -> None:
         self.calls.add(call)
@@ -118,7 +125,7 @@ class Attempt:
     def native_threads(self) -> set[int]:
         """The kernel's numbers of the threads in which its code is."""
         own = {thread.native_id for thread in tuple(self.threads)}
-        return {*own, *tuple(self._lent.values())}
+        return {*own, *tuple(self.lent.values())}
 
     @property
     def inside(self) -> dict[int, str]:
@@ -126,7 +133,7 @@ class Attempt:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         started = [thread.ident for thread in tuple(self.threads) if thread.ident]
         own = {ident: f"thread {names.get(ident, ident)}" for ident in started}
-        return {**dict.fromkeys(tuple(self._lent), "its thread"), **own}
+        return {**dict.fromkeys(tuple(self.lent), "its thread"), **own}
 
     @property
     def close_timeout(self) -> float:

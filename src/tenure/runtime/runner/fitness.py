@@ -2,16 +2,12 @@
 
 import _thread
 import os
-from collections.abc import Callable
 
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.threads import cpu_seconds
 
 _BUSY = 0.5  # of a processor, taken by what ended jobs left behind
 _BUSY_LOOKS = 3  # in a row
-
-# Taken before it is wrapped: the thread of a check is nobody's.
-_start_thread: Callable[..., int] = _thread.start_new_thread
 
 
 class Fitness:
@@ -34,14 +30,14 @@ class Fitness:
         except OSError as error:
             return f"it has no file descriptors left: {error}"
         try:
-            _start_thread(_do_nothing, ())
+            _thread.start_new_thread(_do_nothing, ())
         except RuntimeError as error:
             return f"it can start no threads: {error}"
         return self._busy()
 
     def _busy(self) -> str | None:
         """Return who takes much of a processor for a job that has ended."""
-        self._left = [attempt for attempt in self._left if attempt.threads or attempt.calls]
+        self._left = [attempt for attempt in self._left if attempt.goes_on]
         before, self._used = self._used, sum(map(self._cpu_of, self._left))
         busy = self._used - before >= _BUSY
         self._busy_looks = self._busy_looks + 1 if busy else 0

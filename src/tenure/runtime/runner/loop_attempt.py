@@ -24,6 +24,7 @@ class LoopAttempt(Attempt):
             or self.tasks
             or self.threads
             or self.calls
+            or self.lent
             or self.pids
             or self.asked
             or self.orders

@@ -38,6 +38,10 @@ def owner() -> Owner | None:
     return RUNNER if _serves_all.get() else None
 
 
+def _owner_is_runner() -> bool:
+    return _serves_all.get() and current.get() is None
+
+
 def owner_in(context: contextvars.Context | None) -> Owner | None:
     """Return the owner of code that runs in this context; None if it is unknown."""
     if context is None:
@@ -56,6 +60,15 @@ def runner_context() -> contextvars.Context:
 def as_runner(work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
     """Call a function so that what it starts belongs to the runner."""
     return _context.copy().run(work, *args, **kwargs)
+
+
+def run_as(owner: Owner | None, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    """Call a function in the name of this owner, in whichever thread that is."""
+    if isinstance(owner, Attempt):
+        return owner.call_in_thread(work, *args, **kwargs)
+    if owner is not None:
+        return work(*args, **kwargs) if _owner_is_runner() else as_runner(work, *args, **kwargs)
+    return contextvars.Context().run(work, *args, **kwargs)
 
 
 def enter(owner: Owner | None) -> None:

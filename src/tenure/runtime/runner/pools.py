@@ -4,19 +4,19 @@ The functions of the standard library that start pools and pass calls to them ar
 those of modules that are imported later, when they are imported.
 """
 
-import contextvars
+import concurrent.futures.thread
 import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import wraps
+from concurrent.futures import Future
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.runner.attempt import Attempt, PoolCall
-from tenure.runtime.runner.owners import as_runner, owner
+from tenure.runtime.runner.owners import Owner, as_runner, owner, run_as
 
 
 class Pools:
@@ -56,34 +56,38 @@ class Pools:
                 self._unknown[call] = boottime()
 
     def _watch_threads(self) -> None:
-        submit: Callable[..., Future[Any]] = ThreadPoolExecutor.submit
+        """Watch ThreadPoolExecutor, and what runs when any call of a pool is done."""
+        pool: Any = concurrent.futures.thread.ThreadPoolExecutor
+        start_thread = pool._adjust_thread_count
 
-        @wraps(submit)
-        def submit_noted(
-            pool: ThreadPoolExecutor, work: Callable[..., Any], /, *args: Any, **kwargs: Any
-        ) -> Future[Any]:
-            self._note_initializer(pool)
-            match owner():
-                case Attempt() as attempt:
-                    call = as_runner(submit, pool, attempt.call_in_thread, work, *args, **kwargs)
-                case None:
-                    nobody = contextvars.Context()
-                    call = as_runner(submit, pool, nobody.run, work, *args, **kwargs)
-                case _:
-                    return as_runner(submit, pool, work, *args, **kwargs)
-            self._note(call)
-            return call
+        @wraps(start_thread)
+        def start_thread_for_all(pool: Any) -> None:
+            _note_initializer(pool)
+            as_runner(start_thread, pool)
 
-        ThreadPoolExecutor.submit = submit_noted  # type: ignore[assignment, method-assign]
+        pool._adjust_thread_count = start_thread_for_all
+        item: Any = concurrent.futures.thread._WorkItem
+        make, run = item.__init__, item.run
 
-    def _note_initializer(self, pool: Any) -> None:
-        """Attribute the initializer of a thread to the attempt whose call starts the thread."""
-        initializer, attempt = getattr(pool, "_initializer", None), owner()
-        if initializer is None or not isinstance(attempt, Attempt):
-            return
-        if isinstance(initializer, _Initializer):
-            initializer = initializer.function
-        pool._initializer = _Initializer(attempt, initializer)
+        @wraps(make)
+        def make_noted(item: Any, *args: Any) -> None:
+            make(item, *args)
+            item.owner = owner()
+            self._note(item.future)
+
+        @wraps(run)
+        def run_as_owner(item: Any, *args: Any) -> None:
+            run_as(item.owner, run, item, *args)
+
+        item.__init__, item.run = make_noted, run_as_owner
+        future: Any = Future
+        add_done_callback = future.add_done_callback
+
+        @wraps(add_done_callback)
+        def add_owned_callback(future: Any, callback: Callable[..., Any]) -> None:
+            add_done_callback(future, partial(run_as, owner(), callback))
+
+        future.add_done_callback = add_owned_callback
 
     def _watch_processes(self, module: Any) -> None:
         submit = module.ProcessPoolExecutor.submit
@@ -129,20 +133,23 @@ class Pools:
         module.Popen._launch = launch_noted
 
 
-class _Initializer:
-    """The initializer of a pool's thread, which counts as a call of the attempt."""
+def _note_initializer(pool: Any) -> None:
+    """Let the initializer of a thread run for the owner of the call that starts the thread."""
+    if (initializer := pool._initializer) is not None:
+        if isinstance(initializer, _Initializer):
+            initializer = initializer.function
+        pool._initializer = _Initializer(owner(), initializer)
 
-    def __init__(self, attempt: Attempt, function: Callable[..., Any]) -> None:
+
+class _Initializer:
+    """The initializer of a thread in a pool, and its owner."""
+
+    def __init__(self, owner: Owner | None, function: Callable[..., Any]) -> None:
         self.function = function
-        self._attempt = attempt
+        self._owner = owner
 
     def __call__(self, *args: Any) -> None:
-        call: Future[None] = Future()
-        self._attempt.note_call(call)
-        try:
-            self._attempt.call_in_thread(self.function, *args)
-        finally:
-            call.set_result(None)
+        run_as(self._owner, self.function, *args)
 
 
 class _Result:

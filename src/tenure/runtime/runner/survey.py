@@ -45,7 +45,7 @@ class Survey:
             task.cancel()
         for call in tuple(attempt.calls):
             call.cancel()
-        if not attempt.threads and not attempt.calls:
+        if not attempt.goes_on:
             for callback in self._callbacks.pop(attempt, ()):
                 callback.cancel()
 
@@ -61,7 +61,7 @@ class Survey:
             *(f"task {task.get_name()}" for task in self.tasks(attempt)),
             *(callback.name for callback in self._callbacks[attempt]),
             *names_of(attempt.threads),
-            *("a call in a pool" for call in tuple(attempt.calls) if not call.done()),
+            *calls_of(attempt),
             *(_named(pid) for pid in self._processes_of(attempt)),
             *(f"task {task.get_name()} of unknown origin" for task in self._tasks[None]),
             *(f"{callback.name} of unknown origin" for callback in self._callbacks[None]),
@@ -80,6 +80,12 @@ class Survey:
 
     def _processes_of(self, attempt: LoopAttempt) -> list[int]:
         return self._ownership.processes.of(attempt) if attempt.pids else []
+
+
+def calls_of(attempt: LoopAttempt) -> list[str]:
+    """Name the calls in pools that are not over."""
+    waiting = sum(not call.done() for call in tuple(attempt.calls))
+    return ["a call in a pool"] * max(waiting, len(attempt.lent))
 
 
 def _named(pid: int) -> str:
