@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+import psycopg
+
 from tenure.app import Tenure
 from tenure.control.handle import Handle
 from tenure.domain.job import Job
@@ -25,7 +27,8 @@ LANES = [f"lane{number}" for number in range(1, 7)]  # tenants
 ENDED = (State.COMPLETED, State.FAILED, State.CANCELLED)
 GRACE = "1s"
 WITHIN = 45.0  # seconds for a stop or an end: generous, for a busy machine
-SETTINGS = {"TENURE_LEASE": "30s", "TENURE_BEAT": "500ms", "TENURE_POLL": "500ms"}
+# Nothing here waits for a lease or a poll: let the worker spend its time on jobs.
+SETTINGS = {"TENURE_LEASE": "60s", "TENURE_BEAT": "5s", "TENURE_RECOVER_EVERY": "30s"}
 
 T = TypeVar("T")
 Play = Callable[["Lane", T, int, Evidence], None]
@@ -40,6 +43,7 @@ class Lane:
         self.name = name
         self.folder = folder
         self.store = Store(url, Tenant(name))
+        self._sql = psycopg.connect(url, autocommit=True)
 
     def enqueue(self, task: Any, **arguments: Any) -> Handle[Any]:
         handle: Handle[Any] = task.using(tenant=self.name).enqueue(**arguments)
@@ -51,17 +55,22 @@ class Lane:
     def ends(self, handle: Handle[Any], within: float = WITHIN) -> Job | None:
         """Return the job once it has ended, or None if it does not."""
 
-        def look() -> Job | None:
-            job = self.show(handle)
-            return job if job.state in ENDED else None
+        query = f"SELECT state::text FROM tenure_{self.name}.job WHERE id = %s".encode()
 
-        found: Job | None = patiently(look, within)
-        return found
+        def look() -> bool:
+            row = self._sql.execute(query, (handle.id,)).fetchone()
+            return row is not None and row[0] in ENDED
+
+        return self.show(handle) if patiently(look, within) else None
 
     def begins(self, handle: Handle[Any], gate: str) -> int:
         """Return how often the code of a neighbour has begun."""
         path = self.folder / f"began-{gate}-{handle.id}"
         return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def close(self) -> None:
+        self.store.close()
+        self._sql.close()
 
     def warnings(self, handle: Handle[Any]) -> list[str]:
         """Return the warnings in the job's log."""
@@ -119,7 +128,7 @@ class Arena:
             for pid in Traces(self.folder, number).pids():
                 kill_if_ours(pid, self.folder)
         while not self._lanes.empty():
-            self._lanes.get().store.close()
+            self._lanes.get().close()
 
     def is_unharmed(self) -> bool:
         """Tell whether the worker is still the one that was started."""

@@ -1,4 +1,7 @@
-"""Ordinary libraries' habits: what they start at first use and keep for the whole process."""
+"""Ordinary libraries' habits: what they start at first use and keep for the whole process.
+
+Large libraries are imported at first use: every runner imports this module.
+"""
 
 import asyncio
 import functools
@@ -14,12 +17,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anyio.to_thread
-import httpx
-import psycopg_pool
-import sqlalchemy
+if TYPE_CHECKING:
+    import httpx
+    import psycopg_pool
+    import sqlalchemy
 
 HABITS: dict[str, Callable[[], Any]] = {}
 
@@ -159,7 +162,9 @@ def queued_logging() -> None:
 
 
 @functools.cache
-def _connections() -> psycopg_pool.ConnectionPool[Any]:
+def _connections() -> "psycopg_pool.ConnectionPool[Any]":
+    import psycopg_pool
+
     return psycopg_pool.ConnectionPool(_url(), min_size=1, max_size=2, open=True)
 
 
@@ -171,7 +176,9 @@ def database_pool() -> None:
 
 
 @functools.cache
-def _async_connections() -> psycopg_pool.AsyncConnectionPool[Any]:
+def _async_connections() -> "psycopg_pool.AsyncConnectionPool[Any]":
+    import psycopg_pool
+
     return psycopg_pool.AsyncConnectionPool(_url(), min_size=1, max_size=2, open=False)
 
 
@@ -186,7 +193,9 @@ async def async_database_pool() -> None:
 
 
 @functools.cache
-def _engine() -> sqlalchemy.Engine:
+def _engine() -> "sqlalchemy.Engine":
+    import sqlalchemy
+
     return sqlalchemy.create_engine(_url().replace("postgresql://", "postgresql+psycopg://", 1))
 
 
@@ -194,7 +203,7 @@ def _engine() -> sqlalchemy.Engine:
 def engine() -> None:
     """A module-level engine of SQLAlchemy."""
     with _engine().connect() as connection:
-        assert connection.execute(sqlalchemy.text("SELECT 1")).scalar() == 1
+        assert connection.exec_driver_sql("SELECT 1").scalar() == 1
 
 
 class _Scheduler:
@@ -220,13 +229,17 @@ def scheduler() -> None:
     assert _scheduler().fired
 
 
-_CLIENT = httpx.AsyncClient()
+@functools.cache
+def _client() -> "httpx.AsyncClient":
+    import httpx
+
+    return httpx.AsyncClient()
 
 
 @habit
 async def http_client() -> None:
     """A module-level httpx.AsyncClient with keep-alive."""
-    answer = await _CLIENT.get(os.environ["TENURE_TEST_HTTP"])
+    answer = await _client().get(os.environ["TENURE_TEST_HTTP"])
     assert answer.text == "hello"
 
 
@@ -259,6 +272,8 @@ async def name_lookup() -> None:
 @habit
 async def anyio_threads() -> None:
     """anyio.to_thread, with worker threads of its own."""
+    import anyio.to_thread
+
     assert await anyio.to_thread.run_sync(_square, 3) == 9
 
 

@@ -341,7 +341,7 @@ def stopped_itself(here: Here) -> None:
         _in_child(here)
 
 
-@kind("processes", IN_PYTHON)
+@kind("processes", IN_PYTHON, beats=False)
 def no_subreaper(here: Here) -> None:
     """A daemon after the runner was told to adopt no orphans any more."""
     _LIBC.prctl(36, 0, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER

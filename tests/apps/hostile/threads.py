@@ -194,6 +194,7 @@ def thread_of_processes(here: Here) -> None:
         while time.monotonic() < until:
             here.beat()
             subprocess.run(["true"], env={}, start_new_session=True, check=False)
+            time.sleep(EVERY)
 
     threading.Thread(target=run, daemon=True).start()
 
