@@ -22,12 +22,13 @@ $(READY): pyproject.toml
 setup: $(READY)  ## Make the virtual environment .venv
 
 .PHONY: check
-check: $(READY)  ## Format, lint, types, layers, pages, links
+check: $(READY)  ## Format, lint, types, layers, pages, links, the texts and tests of the mutants
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tools.docs --check
+	$(BIN)/python -m tests.mutants --verify
 
 .PHONY: format
 format: $(READY)  ## Format and fix what can be fixed

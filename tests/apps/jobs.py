@@ -297,6 +297,17 @@ def writes(ctx: Context, how: str) -> str:
     return "too late"
 
 
+@app.task(retry=0)
+async def speaks_around_its_commit(ctx: Context, words: int) -> str:
+    async with ctx.transaction() as transaction:
+        transaction.complete("committed")
+        for word in range(words):
+            ctx.emit(word)
+    ctx.emit("too late")
+    ctx.log.info("too late")
+    return "too late"
+
+
 @app.task
 async def unbook(seat: int, result: str) -> None:
     mark("unbooked", f"{seat} {result}")

@@ -23,7 +23,7 @@ MAKES: dict[str, tuple[frozenset[State], frozenset[Verb]]] = {
     "finish": (_RUNNING, _ENDINGS),
     "crash": (_RUNNING, _ENDINGS - {Verb.COMPLETE, Verb.RELEASE}),
     "release": (_RUNNING, _ENDINGS - {Verb.COMPLETE, Verb.RETRY}),
-    "recover": (_PENDING | _RUNNING, frozenset({Verb.RETRY, Verb.FAIL, Verb.CANCEL, Verb.PAUSE})),
+    "recover": (_PENDING | _RUNNING, _ENDINGS - {Verb.COMPLETE}),
     "promote": (_PENDING, frozenset({Verb.COMPLETE, Verb.FAIL, Verb.CANCEL, Verb.PAUSE})),
     "stop": (_PENDING | {State.PAUSED}, frozenset({Verb.CANCEL, Verb.PAUSE})),
     "enqueue": (_PENDING | {State.PAUSED}, frozenset({Verb.CANCEL})),

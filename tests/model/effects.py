@@ -1,6 +1,7 @@
 """What each verb must do, may do, and must leave alone."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from uuid import UUID
 
 from tenure.domain.lifecycle import ENDED, TRANSITIONS, Intent, Reason, State, Verb
@@ -11,6 +12,7 @@ from tests.model.snapshot import JobRow, Snapshot, moves, runs_below
 from tests.model.violations import require
 
 Note = tuple[str, str, str]  # verb, subject, name
+_PROBATION = timedelta(seconds=30)
 
 
 def accepted(act: Act) -> set[int]:
@@ -157,7 +159,10 @@ def _conclude(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None
             _judge(model, before, after, job, how, model.judged(job, ending, how))
             _keep(before, after, job, ending.value)
         elif job in after.jobs:
-            refused += 1
+            repeated = job in act.answer.repeated
+            known = not repeated or ending.token in model.jobs[job].tokens
+            require(known, "I3", f"{where} counts as said before")
+            refused += not repeated
             require(after.jobs[job].kept == before.jobs[job].kept, "I3", f"{where} was written")
     require(after.refusals - before.refusals == refused, "I3", "a refused write was not counted")
 
@@ -216,13 +221,31 @@ def _recover(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         due = dead and not dry and (only is None or row.id in only)
         require((row.id in moved) == due, "I7", f"job {row.id} of a worker, dead: {dead}")
         if due:
-            _judge(model, before, after, row.id, "expired", model.judged(row.id, None, "expired"))
+            charged = _is_charged(before, row)
+            verb = model.judged(row.id, None, "expired", charged=charged)
+            _judge(model, before, after, row.id, "expired", verb)
+            require(after.jobs[row.id].alone, "I6", f"job {row.id} outlived its worker unsuspected")
             del moved[row.id]
     stale = set() if dry else set(act.answer.stale)
     require(set(moved) == stale, "I7", f"recover moved {set(moved)}")
     for job in stale:
         old = before.jobs[job]
         require(old.ready and old.started_at is None, "I7", f"job {job} was not stale")
+
+
+def _is_charged(before: Snapshot, row: JobRow) -> bool:
+    """I6: the death of a worker is charged to the one suspect that it can be blamed on."""
+    assert row.worker_id is not None
+    assert row.started_at is not None
+    since = row.started_at - _PROBATION
+    beside = [
+        one
+        for one in before.rows
+        if one.alone and one.id != row.id and one.worker_id == row.worker_id
+        if one.started_at is not None and since <= one.started_at <= row.started_at
+    ]
+    has_just_started = row.started_at > before.workers[row.worker_id].beat_at - _PROBATION
+    return row.alone and not beside and (has_just_started or row.crashes > row.attempt)
 
 
 def _stop(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:

@@ -152,7 +152,7 @@ class Model:
             return False
         return known.state is State.RUNNING and (known.holder, known.token) == (worker, token)
 
-    def judged(self, job: int, ending: Ending | None, how: str) -> Verb:
+    def judged(self, job: int, ending: Ending | None, how: str, *, charged: bool = True) -> Verb:
         """What has to become of a running job whose attempt ended this way."""
         known = self.jobs[job]
         # Whether a failure is worth another attempt has been decided by its keeper.
@@ -165,7 +165,7 @@ class Model:
             overrun=self.is_overspent(job),
             orphan_fails=known.asked.orphan == "fail",
         )
-        return verdict(attempt, _outcome(how, ending, known.stop)).verb
+        return verdict(attempt, _outcome(how, ending, known.stop, charged)).verb
 
 
 def satisfies(state: State, policy: str) -> bool:
@@ -175,7 +175,7 @@ def satisfies(state: State, policy: str) -> bool:
     )
 
 
-def _outcome(how: str, ending: Ending | None, stop: Intent | None) -> Outcome:
+def _outcome(how: str, ending: Ending | None, stop: Intent | None, charged: bool) -> Outcome:
     rung = Rung.INTERRUPTED
     match how:
         case "completed":
@@ -191,5 +191,5 @@ def _outcome(how: str, ending: Ending | None, stop: Intent | None) -> Outcome:
         case "crashed":
             return Crashed(_ERROR)
         case "expired":
-            return Expired(_ERROR)
+            return Expired(_ERROR, charged)
     raise AssertionError(how)

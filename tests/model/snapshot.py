@@ -55,6 +55,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     max_attempts: int
     crashes: int
+    alone: bool
     ready: bool
     holds: bool
     blocks: bool
@@ -87,6 +88,7 @@ class Life(msgspec.Struct, frozen=True):
     """A worker's row."""
 
     id: UUID
+    beat_at: datetime
     expires_at: datetime
     draining_at: datetime | None
     dead_at: datetime | None

@@ -1,5 +1,7 @@
 """All mutants."""
 
+from collections.abc import Sequence
+
 from tests.mutants.claims import CLAIMS
 from tests.mutants.deaths import DEATHS
 from tests.mutants.entrance import ENTRANCE
@@ -12,12 +14,15 @@ from tests.mutants.records import RECORDS
 from tests.mutants.rights import RIGHTS
 from tests.mutants.rollups import ROLLUPS
 from tests.mutants.rules import RULES
+from tests.mutants.runtime import RUNTIME
 from tests.mutants.stops import STOPS
+from tests.mutants.suspects import SUSPECTS
 
 MUTANTS: tuple[Mutant, ...] = (
     *FENCES,
     *CLAIMS,
     *DEATHS,
+    *SUSPECTS,
     *STOPS,
     *PROMOTION,
     *ENTRANCE,
@@ -27,8 +32,10 @@ MUTANTS: tuple[Mutant, ...] = (
     *ROLLUPS,
     *LOOKS,
     *FLEETS,
+    *RUNTIME,
 )
 
 
-def by_name(name: str) -> Mutant:
-    return next(mutant for mutant in MUTANTS if mutant.name == name)
+def part_of(mutants: Sequence[Mutant], part: int, parts: int) -> list[Mutant]:
+    """Return every mutant of one part; neighbours, which take equally long, are in several."""
+    return list(mutants[part - 1 :: parts])

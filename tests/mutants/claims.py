@@ -144,7 +144,7 @@ CLAIMS: tuple[Mutant, ...] = (
     mutant(
         "the slot of a running job is released",
         "release_slot",
-        "j.id = was.job_id AND j.state = 'running'",
+        "j.id = was.job_id AND j.state::text = 'running'",
         "false",
         "pools::test_a_slot_in_use_is_neither_removed_nor_released",
     ),

@@ -1,6 +1,6 @@
 """What is let in, and who says so."""
 
-from tests.mutants.mutant import SCRIPT, Mutant, mutant
+from tests.mutants.mutant import Mutant, mutant, python_mutant
 
 _ORDER_OF_KEYS = (
     """THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place"""
@@ -94,7 +94,7 @@ ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "what is queued is queued again",
         "queue",
-        "AND j.waiting = 'unqueued'",
+        "AND j.waiting::text = 'unqueued'",
         "AND j.state = 'pending'",
         "guards::test_what_is_queued_is_not_queued_again",
     ),
@@ -112,11 +112,12 @@ ENTRANCE: tuple[Mutant, ...] = (
         "THEN d.owner",
         "roles::test_an_owner_of_a_job_is_named_by_a_delegate_only",
     ),
-    Mutant(
+    python_mutant(
         "everybody may call every function",
-        SCRIPT,
-        (('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "tenure" FROM PUBLIC;', ""),),
-        ("schema::test_no_function_is_executable_by_everybody",),
+        "store/schema.py",
+        'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "{schema}" FROM PUBLIC;',
+        "",
+        "catalog::test_no_function_is_executable_by_everybody",
     ),
     mutant(
         "a producer may stop",

@@ -127,7 +127,7 @@ FENCES: tuple[Mutant, ...] = (
         "conclude",
         "OR h.attempt >= h.max_attempts",
         "",
-        "recover::test_a_poison_job_ends_failed_after_exactly_its_attempts",
+        "recover::test_a_poison_job_ends_failed_after_one_unspent_run_and_exactly_its_attempts",
     ),
     mutant(
         "a release spends an attempt",

@@ -1,46 +1,26 @@
-"""Puts one mutant into the databases of a test run: ``pytest -p tests.mutants.plugin``.
+"""Runs tests on a mutated copy of Tenure: ``pytest -p tests.mutants.plugin``.
 
 The run ends with BROKEN instead of an ordinary failure when the mutant is not a weaker Tenure but
-no Tenure at all: its SQL is wrong, or the database could not even be made.
+no Tenure at all: its SQL is wrong, or what a test needs could not even be made.
 """
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from tenure.domain.tenant import Tenant
-from tenure.store import schema
-from tests.mutants.catalogue import by_name
-from tests.mutants.mutant import SCRIPT, Mutant, text_of
+import tenure
 
-VARIABLE = "TENURE_TEST_MUTANT"
+VARIABLE = "TENURE_TEST_MUTANT"  # the folder of the copy; empty for Tenure as it is
 BROKEN = 77
 
 
 def pytest_configure() -> None:
-    name = os.environ.get(VARIABLE)
-    if name:
-        mutant = by_name(name)
-        mutant.applied(text_of(mutant.file))  # now, rather than in the middle of a test
-        _put(mutant)
-
-
-def _put(mutant: Mutant) -> None:
-    files, script = schema._files, schema.script
-
-    def mutated_files(folder: str, kind: str) -> Iterator[tuple[str, str]]:
-        for name, text in files(folder, kind):
-            is_it = mutant.file == f"{folder}/{kind}/{name}"
-            yield name, mutant.applied(text) if is_it else text
-
-    def mutated_script(tenant: Tenant) -> str:
-        text = script(tenant)
-        return mutant.applied(text) if mutant.file == SCRIPT else text
-
-    schema._files = mutated_files
-    schema.script = mutated_script
+    folder = os.environ.get(VARIABLE)
+    if folder and not Path(tenure.__file__).is_relative_to(folder):
+        raise pytest.UsageError(f"tenure was imported from {tenure.__file__}, not from {folder}")
 
 
 @pytest.hookimpl(wrapper=True)

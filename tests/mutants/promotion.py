@@ -34,8 +34,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "promote waits for a locked head",
         "promote_targets",
-        "WHERE c.id = x.id AND c.waiting = 'target' FOR UPDATE SKIP LOCKED",
-        "WHERE c.id = x.id AND c.waiting = 'target'",
+        "WHERE c.id = x.id AND c.waiting::text = 'target' FOR UPDATE SKIP LOCKED",
+        "WHERE c.id = x.id AND c.waiting::text = 'target'",
         "promote::test_what_is_locked_is_not_waited_for_and_its_wake_is_not_lost",
     ),
     mutant(
@@ -83,8 +83,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "the wake of a locked dependent is lost",
         "promote_linked",
-        "WHERE j.id = ANY (woken) AND j.id <> ALL (ours)",
-        "WHERE false",
+        "WHERE w.job_id <> ALL (ours) AND",
+        "WHERE false AND",
         "promote::test_what_is_locked_is_not_waited_for_and_its_wake_is_not_lost",
     ),
     mutant(
@@ -160,8 +160,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "what comes after is not woken",
         "let_go",
-        "WHERE e.needs_id = ANY (ended);",
-        "WHERE false;",
+        "WHERE e.needs_id = ANY (ended) GROUP BY",
+        "WHERE false GROUP BY",
         "promote::test_a_job_waits_for_all_it_comes_after",
     ),
     mutant(

@@ -29,8 +29,8 @@ RECORDS: tuple[Mutant, ...] = (
     mutant(
         "attempts that did not complete are forgotten",
         "conclude",
-        "WHERE m.state <> 'completed' OR m.attempt > 1",
-        "WHERE false",
+        "WHERE (m.state <> 'completed' OR m.attempt > 1) AND NOT",
+        "WHERE false AND NOT",
         "audit::test_an_attempt_has_a_row_unless_it_completed_the_first_time",
     ),
     mutant(

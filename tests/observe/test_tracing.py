@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+import tenure
 from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
 from tenure.runtime.messages import Orders
@@ -61,7 +62,7 @@ class Traces:
 def traces(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Traces:
     wipe(shared_database)
     folder = tmp_path_factory.mktemp("traced")
-    path = os.pathsep.join([str(TRACED), str(ROOT / "src"), str(ROOT)])
+    path = os.pathsep.join([str(TRACED), str(Path(tenure.__file__).parents[1]), str(ROOT)])
     settings = {"PYTHONPATH": path, "TENURE_TEST_TRACED": "1"}
     with running_worker(shared_database, folder, app=APP, settings=settings) as worker:
         done = subprocess.run(
@@ -186,6 +187,7 @@ def test_a_program_that_does_not_trace_imports_nothing_and_begins_nothing() -> N
 import sys
 from tenure import Tenure
 from tenure.domain.job import NewJob
+import tenure
 from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
 from tenure.runtime.messages import Orders
@@ -212,6 +214,7 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
 def test_a_program_that_only_has_it_imported_begins_nothing() -> None:
     code = """
 import opentelemetry.trace
+import tenure
 from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
 from tenure.runtime.messages import Orders

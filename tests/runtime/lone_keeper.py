@@ -16,15 +16,17 @@ from tenure.store.results import Claimed, Reported
 NOTHING = Reported(accepted=(), refused=(), busy=(), exhausted=(), granted={})
 
 
-def claimed(job: int = 1, token: int = 1, options: Any = None) -> Claimed:
+def claimed(
+    job: int = 1, token: int = 1, options: Any = None, *, alone: bool = False, crashes: int = 0
+) -> Claimed:
     return Claimed(
-        job, token, "task", "default", b"{}", 1, 3, 0, 0, "", job, None, None, None, options, None,
-        None, None,
+        job, token, "task", "default", b"{}", 1, 3, crashes, 0, "", job, None, None, None, options,
+        None, None, None, alone,
     )  # fmt: skip
 
 
 class FakeGuard:
-    is_frozen = is_gone = False
+    is_frozen = is_gone = has_failed = False
 
     def __init__(self) -> None:
         self.killed: list[int] = []
@@ -95,8 +97,8 @@ class Scene:
         self.reports = self.keeper.reports["default"]
         self.serving = asyncio.create_task(self.keeper.report_desk.serve(cast(Any, self.line)))
 
-    def runner(self) -> Runner:
-        runner = Runner("runner-1", self.keeper.runs.heard, self.keeper.runs.runner_lost)
+    def runner(self, name: str = "runner-1") -> Runner:
+        runner = Runner(name, self.keeper.runs.heard, self.keeper.runs.runner_lost)
         runner.kind, runner.tenant, runner.pid = "process", "default", 42
         runner.ready.set()
         runner._channel = cast(Any, Sink())

@@ -10,6 +10,7 @@ import pytest
 from tenure.app import Tenure
 from tenure.control.task import Task
 from tenure.domain.lifecycle import State
+from tenure.store.store import Store
 from tests.apps import jobs
 from tests.workers import RunningWorker, Watcher, eventually
 
@@ -49,6 +50,18 @@ def test_a_failure_takes_its_rows_back(
     handle = task.enqueue("fail")
     watch.becomes(handle.id, State.FAILED)
     assert rows(written, handle.id) == 0
+
+
+def test_what_a_job_says_before_its_commit_is_recorded_and_what_comes_after_it_is_no_late_write(
+    written: psycopg.Connection, app: Tenure, store: Store, worker: RunningWorker
+) -> None:
+    before = store.statistics().refused
+    handle = jobs.speaks_around_its_commit.enqueue(300)
+    assert handle.result(timeout="20s") == "committed"
+    assert handle.partials() == list(range(300))
+    assert jobs.speaks_around_its_commit.enqueue(0).result(timeout="20s") == "committed"
+    assert store.statistics().refused == before
+    assert "late write" not in worker.log
 
 
 def test_a_stop_in_the_middle_takes_its_rows_back(

@@ -235,7 +235,9 @@ def test_only_a_job_with_which_a_runner_died_is_to_run_alone(store: Store) -> No
     assert worker.claim_one().alone
 
 
-def test_the_death_of_its_worker_is_not_the_fault_of_a_job(store: Store, clock: Clock) -> None:
+def test_the_death_of_its_worker_is_not_charged_to_a_job_that_was_not_alone(
+    store: Store, clock: Clock
+) -> None:
     _, job = running(store)
     clock.advance(timedelta(hours=2))
     store.recover()
@@ -243,4 +245,4 @@ def test_the_death_of_its_worker_is_not_the_fault_of_a_job(store: Store, clock: 
     store.recover()
     promote(store)
     again = make_worker(store).claim_one()
-    assert (again.id, again.crashes, again.alone) == (job.id, 1, False)
+    assert (again.id, again.attempt, again.crashes, again.alone) == (job.id, 1, 1, True)

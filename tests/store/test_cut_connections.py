@@ -1,99 +1,20 @@
 """A connection that is cut at the worst moment: nothing is done twice, and who asked is told."""
 
 import asyncio
-import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
 from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import Intent
-from tenure.errors import StoreUnavailable
+from tenure.domain.lifecycle import Intent, State
+from tenure.errors import LeaseLost, StoreUnavailable
+from tenure.store.outcomes import Report
 from tenure.store.results import Enqueued
 from tenure.store.store import AsyncStore, Store
-from tests.factories import make_job, make_worker
-
-
-class Proxy:
-    """Stands between a store and the server, and cuts the connection once when it sees a mark."""
-
-    def __init__(self, folder: Path, url: str) -> None:
-        self._server = f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432"
-        self.url = url.replace(str(conninfo_to_dict(url)["host"]), str(folder))
-        self._door = socket.socket(socket.AF_UNIX)
-        self._door.bind(str(folder / ".s.PGSQL.5432"))
-        self._door.listen()
-        self._mark, self._before = b"", False
-        self._threads = [threading.Thread(target=self._welcome)]
-        self._threads[0].start()
-        self._sockets: list[socket.socket] = []
-        self.cuts = 0
-
-    def cut_after_the_answer_to(self, mark: str) -> None:
-        self._mark, self._before = mark.encode(), False
-
-    def cut_before_the_question(self, mark: str) -> None:
-        self._mark, self._before = mark.encode(), True
-
-    def close(self) -> None:
-        self._door.shutdown(socket.SHUT_RDWR)
-        for each in self._sockets:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(20)
-        for each in (self._door, *self._sockets):
-            each.close()
-
-    def _welcome(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._door.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(self._server)
-                self._sockets += [client, server]
-                thread = threading.Thread(target=self._carry, args=(client, server))
-                self._threads.append(thread)
-                thread.start()
-
-    def _carry(self, client: socket.socket, server: socket.socket) -> None:
-        """Question and answer in turn, as the protocol has it without pipelining."""
-        with suppress(OSError):
-            while question := client.recv(1 << 20):
-                marked = bool(self._mark) and self._mark in question
-                if marked and self._before:
-                    break
-                server.sendall(question)
-                answer = _whole_answer(server)
-                if marked:
-                    break
-                client.sendall(answer)
-            else:
-                server.shutdown(socket.SHUT_RDWR)
-                return
-            self._mark = b""
-            self.cuts += 1
-        for end in (client, server):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-
-def _whole_answer(server: socket.socket) -> bytes:
-    """All the messages up to ReadyForQuery: what the server did is committed by then."""
-    answer = b""
-    while piece := server.recv(1 << 20):
-        answer += piece
-        place, kind = 0, b""
-        while place + 5 <= len(answer):
-            kind = answer[place : place + 1]
-            place += 1 + int.from_bytes(answer[place + 1 : place + 5])
-        if kind == b"Z" and place == len(answer):
-            break
-    return answer
+from tenure.store.transaction import AsyncTransaction, Fence, Transaction
+from tests.cutting import Proxy
+from tests.factories import Outcome, ending, make_job, make_worker
 
 
 @pytest.fixture
@@ -200,3 +121,95 @@ def test_a_stop_whose_answer_was_lost_is_asked_again_and_makes_no_second_record(
         record = cut_off.stop(job, intent=Intent.PAUSE, reason="the-mark")
     assert record.again
     assert [each.cancellation_id for each in store.cancellations()] == [record.cancellation_id]
+
+
+# An end whose answer was lost. Said again it is refused, and nothing about it is late.
+
+ENDS: list[tuple[Outcome, dict[str, Any]]] = [
+    ("completed", {"value": "the-mark"}),
+    ("failed", {"error": {"message": "the-mark"}}),
+    ("retry", {"error": {"message": "the-mark"}}),
+    ("released", {"runner": "the-mark"}),
+]
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+@pytest.mark.parametrize(("outcome", "more"), ENDS, ids=lambda one: str(one)[:9])
+@pytest.mark.parametrize("again", ["finish", "exchange"])
+def test_an_end_whose_answer_was_lost_is_no_late_write_when_it_is_said_again(
+    proxy: Proxy, store: Store, outcome: Outcome, more: dict[str, Any], attempt: int, again: str
+) -> None:
+    make_job(store, max_attempts=5)
+    worker = make_worker(store)
+    for _ in range(attempt - 1):
+        worker.finish(worker.claim_one(), "retry")
+    end = ending(worker.claim_one(), outcome, **more)
+    with Store(proxy.url) as cut_off:
+        proxy.cut_after_the_answer_to("the-mark")
+        with pytest.raises(StoreUnavailable):
+            cut_off.finish(worker.id, [end])
+    became = store.show(end.job).state
+    assert became is not State.RUNNING
+
+    if again == "finish":
+        said = store.finish(worker.id, [end])
+    else:
+        said = store.exchange(worker.id, [end]).finished
+    assert (said.accepted, said.refused, said.late) == ({}, (end.job,), [])
+    assert store.statistics().refused == 0
+    assert store.show(end.job).state is became
+
+
+def test_an_end_that_a_stop_changed_is_no_late_write_when_it_is_said_again(store: Store) -> None:
+    job, worker = make_job(store), make_worker(store)
+    claimed = worker.claim_one()
+    store.stop(job)
+    assert worker.finish(claimed, heard=True).accepted == {job: State.CANCELLED}
+    assert worker.finish(claimed, heard=True).late == []
+    assert store.statistics().refused == 0
+
+
+@pytest.mark.parametrize("said", ["failed", "retry", "report"])
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_a_commit_of_a_job_whose_answer_was_lost_makes_nothing_it_says_late(
+    proxy: Proxy, store: Store, kind: str, said: Any
+) -> None:
+    job, worker = make_job(store), make_worker(store)
+    claimed = worker.claim_one()
+    fence = Fence(worker.id, job, claimed.token)
+    proxy.cut_after_the_answer_to("COMMIT")
+
+    async def commit() -> None:
+        async with AsyncTransaction(proxy.url, fence) as transaction:
+            transaction.complete("done")
+
+    def commit_plainly() -> None:
+        with Transaction(proxy.url, fence) as transaction:
+            transaction.complete("done")
+
+    with pytest.raises(StoreUnavailable, match="nobody knows whether it was"):
+        asyncio.run(commit()) if kind == "async" else commit_plainly()
+    assert proxy.cuts == 1
+    assert store.show(job).state is State.COMPLETED
+
+    if said == "report":
+        told = Report(job=job, token=claimed.token, partials=[1])
+        answer: Any = store.report(worker.id, [told])
+    else:
+        answer = worker.finish(claimed, said)
+    assert (answer.refused, answer.late) == ((job,), [])
+    assert store.statistics().refused == 0
+    assert store.show(job).result == "done"
+
+
+def test_a_transaction_after_a_commit_whose_answer_was_lost_writes_nothing(
+    database: str, store: Store
+) -> None:
+    job, worker = make_job(store), make_worker(store)
+    claimed = worker.claim_one()
+    worker.finish(claimed, value="first")
+    second = Transaction(database, Fence(worker.id, job, claimed.token))
+    with pytest.raises(LeaseLost, match="this attempt has ended it before"), second:
+        second.complete("second")
+    assert store.show(job).result == "first"
+    assert store.statistics().refused == 0

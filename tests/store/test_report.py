@@ -131,7 +131,7 @@ def test_a_report_without_the_fence_changes_nothing_and_is_kept_as_an_event(
     worker, job = running(store)
     speaker = make_worker(store) if wrong == "worker" else worker
     if wrong == "state":
-        worker.finish(job)
+        worker.finish(job, "failed")
     if wrong == "dead":
         sql.execute("UPDATE tenure.worker SET expires_at = now() - interval '1s', dead_at = now()")
     told = Report(

@@ -40,7 +40,7 @@ def test_a_killed_keeper_takes_everything_with_it_and_its_jobs_come_back_after_t
         assert scene.store.show(coroutine).worker_id == dead, "no lease is over yet"
         with scene.worker(host="another") as second:
             done = scene.completes(family, coroutine)
-            assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
+            assert [(job.result, job.crashes) for job in done] == [(1, 1), (1, 1)]
             said = rf"worker {dead} \(host .+, pid \d+\) is dead: its last beat was at "
             assert re.search(said, second.says(" is dead: its last beat was at "))
             assert f"recovered job {family}" in second.log
@@ -58,7 +58,7 @@ def test_a_killed_guard_takes_the_runners_and_the_jobs_run_again_at_once_unspent
         below = [scene.grandchild(family), *worker.runners]
         worker.guard.kill()
         done = scene.completes(family, *jobs)
-        assert [(job.result, job.crashes) for job in done] == [(1, 0)] * 4
+        assert [(job.result, job.crashes) for job in done] == [(1, 1)] * 4
         assert all(map(is_gone, below))
         assert all(run.split()[2] in "-Z" for run in map(scene.second_run, [family, *jobs]))
         assert scene.store.statistics().recovered == 0
@@ -86,7 +86,7 @@ def test_what_a_worker_killed_as_a_whole_leaves_is_reaped_by_the_next_one_on_its
             assert not temporary.exists()
             assert not secret.exists()
             done = scene.completes(family, coroutine)
-            assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
+            assert [(job.result, job.crashes) for job in done] == [(1, 1), (1, 1)]
             assert second.drain() == 0
     assert list((scene.folder / "host" / f"tenure-{os.getuid()}").glob("*-*")) == []
 
@@ -103,7 +103,7 @@ def test_a_worker_killed_beside_another_on_its_host_is_missed_long_before_its_le
             worker.signal(signal.SIGKILL)
             worker.ends()
             done = scene.completes(family, coroutine)
-            assert [(job.result, job.crashes) for job in done] == [(2, 1), (2, 1)]
+            assert [(job.result, job.crashes) for job in done] == [(1, 1), (1, 1)]
             assert all(map(is_gone, everything))
             assert f"worker {dead} was killed on this host" in second.log
             statuses = {str(one.id): one.status for one in scene.store.workers(all=True)}

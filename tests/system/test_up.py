@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import tenure
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import jobs
@@ -35,7 +36,7 @@ def environment(folder: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
     return {
         **ours,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(Path(tenure.__file__).parents[1]), str(ROOT)]),
         "TENURE_FOLDER": str(folder / ".tenure"),
         "TENURE_TEST_FOLDER": str(folder),
         "PATH": f"{TENURE.parent}:{os.environ['PATH']}",

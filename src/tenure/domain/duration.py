@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from decimal import Decimal
 
+from tenure.domain.values import shown
 from tenure.errors import InputRefused
 
 _MICROSECONDS = {
@@ -23,11 +24,11 @@ _BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 def duration(value: timedelta | str | int | float) -> timedelta:
     """A length of time from "20s", "1h30m", "500ms", a timedelta, or a number of seconds."""
     if isinstance(value, bool) or not isinstance(value, (timedelta, str, int, float)):
-        raise InputRefused(f'{value!r} is not a duration; write "20s", "1h30m" or "500ms"')
+        raise InputRefused(f'{shown(value)} is not a duration; write "20s", "1h30m" or "500ms"')
     try:
         length = _read(value) if isinstance(value, str) else _count(value)
     except (OverflowError, ValueError):
-        raise InputRefused(f"{value!r} is not a length of time that can be counted") from None
+        raise InputRefused(f"{shown(value)} is not a length of time that can be counted") from None
     if length < timedelta(0):
         raise InputRefused(f"a duration cannot be negative, and {in_words(length)} is")
     return length
@@ -62,10 +63,11 @@ def ago(seconds: float, gap: str = "") -> str:
 
 def _read(text: str) -> timedelta:
     if _BARE_NUMBER.fullmatch(text.strip()):
-        raise InputRefused(f'{text!r} has no unit; write "{text.strip()}s" if it means seconds')
+        number = text.strip() if len(text) < 50 else "20"
+        raise InputRefused(f'{shown(text)} has no unit; write "{number}s" if it means seconds')
     parts = _PARTS.fullmatch(text.strip())
     if not parts or not any(parts.groups()):
-        raise InputRefused(f'{text!r} is not a duration; write "20s", "1h30m" or "500ms"')
+        raise InputRefused(f'{shown(text)} is not a duration; write "20s", "1h30m" or "500ms"')
     total = sum(
         Decimal(amount) * size
         for amount, size in zip(parts.groups("0"), _MICROSECONDS.values(), strict=True)

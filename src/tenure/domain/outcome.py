@@ -61,6 +61,7 @@ class Expired:
     """Its worker was declared dead."""
 
     error: JobError
+    is_charged: bool = True  # False: nobody knows whose fault it was, and nothing is spent
 
 
 Outcome = Completed | Failed | Stopped | Released | Crashed | Expired
@@ -116,6 +117,8 @@ def verdict(attempt: Attempt, outcome: Outcome, luck: float = 0.0) -> Verdict:
             # Nobody asked for it, so there is no record that could say who cancelled the job.
             return Verdict(Verb.FAIL)
         case Released():
+            return Verdict(Verb.RELEASE)
+        case Expired(is_charged=False) if not attempt.orphan_fails:
             return Verdict(Verb.RELEASE)
         case Crashed():
             return Verdict(Verb.FAIL if attempt.is_last else Verb.RETRY)

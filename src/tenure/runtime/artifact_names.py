@@ -16,6 +16,7 @@ def checked(name: str) -> str:
     """The name, if it stays below the job's folder wherever that is; sub-folders are fine."""
     if not isinstance(name, str):
         raise InputRefused(f"the name of an artifact is a text, not {type(name).__name__}")
+    name = str.__str__(name)
     why = _objection(name)
     if why is not None:
         shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."

@@ -15,6 +15,7 @@ import fsspec  # type: ignore[import-untyped]
 
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, NotFound
 from tenure.runtime.artifact_ledger import Ledger
 from tenure.runtime.artifact_names import PART, checked
@@ -157,6 +158,8 @@ class Artifacts:
         size = 0
         while chunk := source.read(CHUNK):
             chunk = chunk.encode() if isinstance(chunk, str) else chunk
+            if not isinstance(chunk, bytes):
+                raise InputRefused(f"artifact {name!r}: the file gives {shown(chunk)}, not bytes")
             size += len(chunk)
             if self._limits and size > min(self._limits):
                 raise InputRefused(
@@ -202,8 +205,8 @@ def artifacts_of(attempt: "Attempt") -> Artifacts:
 def _source(name: str, data: Any) -> Iterator[IO[bytes]]:
     """What was given, as something to read from."""
     if isinstance(data, Path):
-        if not data.is_file():
-            raise InputRefused(f"artifact {name!r}: {data} is not a file")
+        if "\0" in str(data) or not data.is_file():
+            raise InputRefused(f"artifact {name!r}: {shown(data)} is not a file")
         with data.open("rb") as file:
             yield file
     elif callable(getattr(data, "read", None)):
@@ -220,10 +223,10 @@ def _text(name: str, data: Any) -> bytes:
         return text.encode()
     except UnicodeError:
         raise InputRefused(f"artifact {name!r}: the text cannot be written as UTF-8") from None
-    except (TypeError, ValueError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001 - the data is the code of somebody else
         raise InputRefused(
             f"artifact {name!r}: it takes bytes, a text, a Path, an open file or JSON, and "
-            f"{type(data).__name__} is none of them: {error}"
+            f"{type(data).__name__} is none of them: {shown(error)}"
         ) from None
 
 

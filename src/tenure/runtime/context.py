@@ -17,10 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from tenure.config import MOST_ARGS_BYTES
 from tenure.domain.job import JSON
+from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
 from tenure.runtime.raised import WaitsForChildren
-from tenure.runtime.runner.attempt import Attempt, read, written
+from tenure.runtime.runner.attempt import Attempt, read
+from tenure.store.new_jobs import written
 
 if TYPE_CHECKING:
     from tenure.control.handle import Handle
@@ -36,6 +39,9 @@ T = TypeVar("T")
 log = logging.getLogger("tenure.job")
 
 _MOST_SPENT = 1 << 63  # at once
+_MOST_NAME = 200  # characters of the name of a pool or of a unit
+_MOST_MESSAGE = 10_000  # characters of a message of progress; the rest is cut off
+_MOST_DRAFT = MOST_ARGS_BYTES + (1 << 20)  # bytes of a new job: its arguments, options and tags
 
 
 class Sent:
@@ -121,11 +127,13 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """How far it is, for whoever looks at the job; the newest word counts."""
-        told: dict[str, JSON] = {"done": done}
+        told: dict[str, JSON] = {"done": finite_number(done, "what is done")}
         if total is not None:
-            told["total"] = total
+            told["total"] = finite_number(total, "the total")
         if message is not None:
-            told["message"] = message
+            if not isinstance(message, str):
+                raise InputRefused(f"the message of progress is a str, not {shown(message)}")
+            told["message"] = storable_text(message)[:_MOST_MESSAGE]
         self._attempt.say_progress(told)
 
     @overload
@@ -136,8 +144,17 @@ class Context:
         self, things: Iterable[T] | AsyncIterable[T], total: int | None = None
     ) -> Iterator[T] | AsyncIterator[T]:
         """The same things, counted as progress; every step is a point where a stop is heard."""
-        if total is None and isinstance(things, Sized):
-            total = len(things)
+        try:
+            if total is None and isinstance(things, Sized):
+                total = len(things)
+            things = things if isinstance(things, AsyncIterable) else iter(things)
+        except Exception as error:
+            raise InputRefused(
+                f"track() takes things to iterate over, and {shown(things)} cannot be iterated: "
+                f"{type(error).__name__}"
+            ) from error
+        if total is not None:
+            finite_number(total, "the total")
         if isinstance(things, AsyncIterable):
             return self._track_async(things, total)
         return self._track(things, total)
@@ -163,8 +180,9 @@ class Context:
 
     def save_checkpoint(self, **values: JSON) -> Sent:
         """Where a resumed, retried or recovered job goes on: these values, beside those saved."""
-        self._checkpoint.update(values)
-        self._attempt.say(checkpoint=self._written(self._checkpoint, "the checkpoint"))
+        checkpoint = {**self._checkpoint, **values}
+        self._attempt.say(checkpoint=self._written(checkpoint, "the checkpoint"))
+        self._checkpoint = checkpoint
         return Sent(self._attempt.link.drain)
 
     def emit(self, value: JSON) -> Sent:
@@ -174,23 +192,24 @@ class Context:
 
     def spend(self, **amounts: float) -> None:
         """Count against the budget of this job and of every job above it."""
+        spent = {}
         for unit, amount in amounts.items():
-            if (
-                isinstance(amount, bool)
-                or not isinstance(amount, (int, float))
-                or not 0 <= amount < _MOST_SPENT
-            ):
+            name = name_text(unit, "a unit of a budget", _MOST_NAME)
+            spent[name] = finite_number(amount, f"{name} cannot be spent: an amount")
+            if not 0 <= spent[name] < _MOST_SPENT:
                 raise InputRefused(
-                    f"{amount!r} {unit} cannot be spent; it takes a number from 0 on"
+                    f"{shown(amount)} {name} cannot be spent; it takes a number from 0 on"
                 )
-        self._attempt.say(spent=amounts)
+        self._attempt.say(spent=spent)
 
     def flush(self) -> None:
         """Wait until all that was said is in the database; over its budget, a job waits to stop."""
-        self._attempt.link.ask(self._attempt.work.run, "flush", None)
+        self._attempt.say_the_rest()
+        self._ask("flush", None)
 
     async def aflush(self) -> None:
-        await self._attempt.link.aask(self._attempt.work.run, "flush", None)
+        self._attempt.say_the_rest()
+        await self._aask("flush", None)
 
     # Others.
 
@@ -207,16 +226,17 @@ class Context:
         Until then the job gives its slot back; it is then started again from its checkpoint, and
         its spawns find the children that are there. A child that did not complete is an error.
         """
-        return self._results(children, self._ask("children", [child.id for child in children]))
+        return self._results(children, self._ask("children", _ids(children)))
 
     async def await_for(self, children: Sequence["Handle[R]"]) -> list[R]:
-        told = await self._aask("children", [child.id for child in children])
+        told = await self._aask("children", _ids(children))
         return self._results(children, told)
 
     def slot(self, pool: str) -> "SlotHold":
         """One of the pool's slots while the block lasts: ``with`` or ``async with``; its name."""
         from tenure.runtime.slots import Holds, SlotHold
 
+        pool = name_text(pool, "the name of a pool", _MOST_NAME)
         if self._holds is None:
             self._holds = Holds(self._attempt.work.slots or ())
         return SlotHold(self._attempt, pool, self._holds)
@@ -228,9 +248,10 @@ class Context:
 
         In a coroutine it is written in a thread, which the job waits for before it ends.
         """
+        from tenure.runtime.artifact_names import checked
         from tenure.runtime.artifacts import artifacts_of
 
-        store = artifacts_of(self._attempt)
+        name, store = checked(name), artifacts_of(self._attempt)
 
         def keep() -> None:
             kept = store.put(name, data)
@@ -243,6 +264,8 @@ class Context:
         """A folder that is gone when the attempt is, however it ends."""
         from tenure.runtime.temporary import temp_dir
 
+        if not isinstance(sensitive, bool):
+            raise InputRefused(f"sensitive is True or False, not {shown(sensitive)}")
         base = self._attempt.link.folder / str(self._attempt.work.run)
         base.mkdir(mode=0o700, exist_ok=True)
         return temp_dir(base, sensitive=sensitive)
@@ -267,11 +290,13 @@ class Context:
     async def _aask(self, about: str, told: Any) -> Any:
         return await self._attempt.link.aask(self._attempt.work.run, about, told)
 
-    def _draft(self, task: "Task[P, R]", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def _draft(self, task: "Task[P, R]", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bytes:
+        if not callable(getattr(type(task), "child_draft", None)):
+            raise InputRefused(f"a task is spawned, made by @app.task, not {shown(task)}")
         self._attempt.spawned += 1
-        return task.child_draft(
-            self._attempt.work.id, f"{self._attempt.spawned}:{task.name}", args, kwargs
-        )
+        turn = f"{self._attempt.spawned}:{task.name}"
+        draft = task.child_draft(self._attempt.work.id, turn, args, kwargs)
+        return written(draft, f"a job of {task.name}", _MOST_DRAFT)
 
     def _handle(self, task: "Task[P, R]", job: int) -> "Handle[R]":
         return task.handle(job, self._attempt.link.tenant)
@@ -280,6 +305,19 @@ class Context:
         if told is None:
             raise WaitsForChildren
         return [child.read(job) for child, job in zip(children, told, strict=True)]
+
+
+def _ids(children: Sequence["Handle[Any]"]) -> list[int]:
+    """The ids of these handles."""
+    try:
+        ids = [child.id for child in children]
+        if all(type(job) is int for job in ids):
+            return ids
+    except Exception:  # noqa: BLE001, S110 - they may be anything
+        pass
+    raise InputRefused(
+        f"children are given as a list of what spawn() gave back, not as {shown(children)}"
+    )
 
 
 class CurrentJob:

@@ -124,6 +124,11 @@ class Guard:
         return self._ended.done()
 
     @property
+    def has_failed(self) -> bool:
+        """The guard has ended without being asked to."""
+        return self.is_gone and not self._is_closing
+
+    @property
     def is_frozen(self) -> bool:
         """All runners stand still, and stay so until `thaw` or their death."""
         return self._page.frozen

@@ -156,6 +156,12 @@ class Endings(Message, frozen=True):
     ended: tuple[Ended, ...]
 
 
+class WornOut(Message, frozen=True):
+    """This runner takes nothing more, and ends when its last ending is told."""
+
+    why: str
+
+
 class Said(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
     """What a run has to say, on its way into a report."""
 
@@ -181,12 +187,6 @@ class Question(Message, frozen=True):
     told: Any = None
 
 
-class Unfit(Message, frozen=True):
-    """The runner should take nothing new, for this reason; what runs in it may end there."""
-
-    reason: str
-
-
 class Interrupting(Message, frozen=True):
     """The second rung was passed on."""
 
@@ -201,4 +201,4 @@ class Seen(Message, frozen=True):
     pids: tuple[int, ...] = ()
 
 
-FromRunner = Unfit | Interrupting | Seen | Hello | Broken | Ready | Endings | Sayings | Question
+FromRunner = Interrupting | Seen | Hello | Broken | Ready | WornOut | Endings | Sayings | Question

@@ -4,6 +4,9 @@ import asyncio
 from datetime import timedelta
 
 from tenure.domain.duration import duration
+from tenure.domain.values import message_text
+
+_MOST_REASON = 20_000  # characters; the rest is cut off
 
 
 class Interrupted(asyncio.CancelledError):
@@ -26,7 +29,7 @@ class Discard(Ending):
     """Fail at once: no other attempt would do better."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = str(reason)
+        self.reason = message_text(reason, "the reason of a Discard")[:_MOST_REASON]
         super().__init__(self.reason)
 
 
@@ -34,7 +37,7 @@ class Pause(Ending):
     """Wait, paused, until somebody resumes it."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = str(reason)
+        self.reason = message_text(reason, "the reason of a Pause")[:_MOST_REASON]
         super().__init__(self.reason)
 
 

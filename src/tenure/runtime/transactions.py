@@ -35,6 +35,9 @@ class JobTransaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
+        if kind is None:
+            # What was said until now belongs to the job; after the commit nothing more can.
+            self._attempt.make_context().flush()
         self._attempt.shield()  # an interrupted commit is neither one nor the other
         try:
             answer = self._plain.__exit__(kind, error, traceback)
@@ -54,6 +57,8 @@ class JobTransaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool | None:
+        if kind is None:
+            await self._attempt.make_context().aflush()
         self._attempt.shield()
         try:
             answer = await self._async.__aexit__(kind, error, traceback)

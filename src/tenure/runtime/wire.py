@@ -15,6 +15,7 @@ import msgspec
 
 from tenure.errors import InputRefused
 from tenure.runtime.messages import Endings, FromKeeper, FromRunner, Message, Sayings, Start
+from tenure.runtime.salvage import readable, sendable, unsent, unsent_ending
 
 MOST_BYTES = 64 << 20
 _HEAD = 4
@@ -33,36 +34,25 @@ def frame(message: Message) -> bytes:
 
 
 def _halves(message: Message, size: int) -> tuple[Message, Message]:
+    too_large = f"a message of {size} bytes is more than {MOST_BYTES}"
     match message:
         case Start(many) | Endings(many) | Sayings(many) if len(many) > 1:
             kind: Any = type(message)
             middle = len(many) // 2
             return kind(many[:middle]), kind(many[middle:])
+        case Sayings((said,)) if (lost := unsent(said, too_large)) != said:
+            return Sayings((lost,)), Sayings(())
+        case Endings((ended,)) if (failed := unsent_ending(ended, too_large)) != ended:
+            return Endings((failed,)), Endings(())
         case _:
-            raise InputRefused(f"a message of {size} bytes is more than {MOST_BYTES}")
+            raise InputRefused(too_large)
 
 
 def _written(message: Message) -> bytes:
     try:
         return _encoder.encode(message)
-    except (UnicodeError, OverflowError, TypeError):
-        told = msgspec.to_builtins(message, builtin_types=(bytes,), enc_hook=repr)
-        return _encoder.encode(_writable(told))
-
-
-def _writable(value: Any) -> Any:
-    """As near as msgpack comes to it."""
-    match value:
-        case str():
-            return value.encode("utf-8", "backslashreplace").decode()
-        case int() if not -(1 << 63) <= value < 1 << 64:
-            return str(value)
-        case dict():
-            return {_writable(name): _writable(one) for name, one in value.items()}
-        case list() | tuple():
-            return [_writable(one) for one in value]
-        case _:
-            return value
+    except Exception:  # noqa: BLE001 - what jobs say may hold anything
+        return _encoder.encode(sendable(message))
 
 
 class Frames(Generic[M]):
@@ -84,11 +74,17 @@ class Frames(Generic[M]):
                     raise InputRefused(f"a frame of {size} bytes is more than {MOST_BYTES}")
                 if end - start < _HEAD + size:
                     break
-                messages.append(self._decode(view[start + _HEAD : start + _HEAD + size]))
+                messages.append(self._read(view[start + _HEAD : start + _HEAD + size]))
                 start += _HEAD + size
         if start:
             del buffer[:start]
         return messages
+
+    def _read(self, body: memoryview) -> M:
+        try:
+            return self._decode(body)
+        except msgspec.ValidationError as problem:
+            return cast("M", readable(body, problem))
 
 
 class Channel(asyncio.Protocol, Generic[M]):

@@ -11,8 +11,11 @@ import msgspec
 
 from tenure.config import MOST_ARGS_BYTES
 from tenure.domain.job import After, NewJob
+from tenure.domain.values import message_text
 from tenure.errors import InputRefused
 
+_MOST_LEVELS = 200  # of lists and objects inside one another
+_MOST_WHY = 500  # characters of why a value was refused
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -24,6 +27,22 @@ def as_json(value: Any) -> str:
         raise InputRefused(f"this cannot be written as JSON: {error}") from None
     if "\\u0000" in text and _NUL.search(text):
         raise InputRefused("a text contains the character NUL, which PostgreSQL cannot store")
+    return text
+
+
+def written(value: Any, what: str, most: int) -> bytes:
+    """A value as JSON that the database takes, or a refusal that says what it was."""
+    try:
+        refuse_not_json(value)
+        text = as_json(value).encode()
+    except Exception as refusal:  # noqa: BLE001 - the value is the code of somebody else
+        why = message_text(refusal, "the error")[:_MOST_WHY]
+        raise InputRefused(f"{what}: {why}") from None
+    if len(text) > most:
+        raise InputRefused(
+            f"{what} takes {len(text)} bytes, and {most} are the most; store large things as "
+            f"artifacts"
+        )
     return text
 
 
@@ -60,17 +79,30 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
     return _in_order(jobs)
 
 
-def refuse_not_json(value: Any) -> None:
-    """Refuse numbers that JSON does not have; written as they are they would come back as null."""
+def refuse_not_json(value: Any, level: int = 0) -> None:
+    """Refuse what would not come back as it was written: NaN and infinity, which JSON lacks, and
+    what is nested more deeply than readers can follow."""
+    if level > _MOST_LEVELS:
+        raise InputRefused(f"it is nested more than {_MOST_LEVELS} levels deep")
+    # The methods of the plain types, because those of subclasses may do anything.
     match value:
         case float() if not isfinite(value):
-            raise InputRefused(f"{value} is not a JSON number")
+            raise InputRefused(f"{float.__repr__(value)} is not a JSON number")
         case dict():
-            for inner in value.values():
-                refuse_not_json(inner)
-        case list() | tuple():
-            for inner in value:
-                refuse_not_json(inner)
+            for inner in dict.values(value):
+                refuse_not_json(inner, level + 1)
+        case list():
+            for inner in list.__iter__(value):
+                refuse_not_json(inner, level + 1)
+        case tuple():
+            for inner in tuple.__iter__(value):
+                refuse_not_json(inner, level + 1)
+        case set():
+            for inner in set.__iter__(value):
+                refuse_not_json(inner, level + 1)
+        case frozenset():
+            for inner in frozenset.__iter__(value):
+                refuse_not_json(inner, level + 1)
 
 
 def _in_order(jobs: Sequence[NewJob]) -> list[int]:
@@ -121,4 +153,17 @@ def _encode_args(job: NewJob) -> bytes:
         ) from None
 
 
-_encoder = msgspec.json.Encoder()
+def _plain(value: Any) -> Any:
+    """A subclass of a JSON type as that type; msgspec takes only the types themselves."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case int():
+            return int.__int__(value)
+        case float():
+            return float.__float__(value)
+        case _:
+            raise TypeError(f"values of the type {type(value).__name__} cannot be")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)

@@ -27,7 +27,8 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     until: Literal["children"] | None = None  # released until its children have ended
     pids: tuple[int, ...] | None = None  # of the processes that ended with it, some of them
     processes: int | None = None  # how many there were
-    suspect: bool = False  # released because its runner died, and nobody knows whose fault it was
+    suspect: bool = False  # released because what ran it died, and nobody knows whose fault it was
+    unstarted: bool = False  # released before its code began: whatever it is suspected of remains
 
 
 class Artifact(msgspec.Struct, frozen=True):

@@ -96,6 +96,12 @@ class Finished(msgspec.Struct, frozen=True):
     refused: tuple[int, ...]  # not this worker's any more
     busy: tuple[int, ...]  # locked by somebody just now; say it again
     wakes: bool  # there is something to promote
+    repeated: tuple[int, ...] = ()  # of the refused: this worker has ended them before
+
+    @property
+    def late(self) -> list[int]:
+        """The jobs that were another's when this came."""
+        return [job for job in self.refused if job not in self.repeated]
 
 
 class Exhausted(msgspec.Struct, frozen=True):
@@ -109,6 +115,12 @@ class Reported(msgspec.Struct, frozen=True):
     busy: tuple[int, ...]
     exhausted: tuple[Exhausted, ...]
     granted: Mapping[str, Mapping[str, str]]  # job -> pool -> slot
+    repeated: tuple[int, ...] = ()  # of the refused: this worker has ended them before
+
+    @property
+    def late(self) -> list[int]:
+        """The jobs that were another's when this came."""
+        return [job for job in self.refused if job not in self.repeated]
 
 
 class Promoted(msgspec.Struct, frozen=True):

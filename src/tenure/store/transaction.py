@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
+import msgspec
 import psycopg
 
 from tenure.config import Settings
@@ -28,6 +29,7 @@ from tenure.store.call import Call
 from tenure.store.calls.working import finish, report
 from tenure.store.connections import asend_on, send_on
 from tenure.store.faults import fault, is_outage
+from tenure.store.new_jobs import written
 from tenure.store.outcomes import Ending, Report
 from tenure.store.results import Finished, Reported
 from tenure.store.sending import connect_timeout, options, pauses
@@ -74,12 +76,13 @@ class _Work:
         self._fence = fence
         self._settings = settings or Settings()
         self._idle = idle or self._settings.lease
-        self._value: JSON = None
+        self._value: JSON | msgspec.Raw = None
         self._is_over = False  # the job's code is through; what happens now is ours
 
     def complete(self, value: JSON) -> None:
         """The result of the job, if all this is committed."""
-        self._value = value
+        text = written(value, "the result", self._settings.max_result_bytes)
+        self._value = msgspec.Raw(text)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -111,6 +114,8 @@ class _Work:
         if told.busy and pause is not None:
             return False
         why = "somebody holds on to it" if told.busy else "it is not this worker's any more"
+        if told.repeated:
+            why = "this attempt has ended it before"
         raise LeaseLost(
             f"job {self._fence.job} was not completed, because {why}; its transaction was rolled "
             f"back"

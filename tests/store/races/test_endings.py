@@ -212,7 +212,7 @@ def test_a_sweep_frozen_between_its_look_and_its_write_robs_nobody(
     if meanwhile == "the job is stopped":
         assert stage.states(job.id) == ("cancelled",)
     else:
-        assert (again.id, again.attempt) == (job.id, 2)
+        assert (again.id, again.attempt) == (job.id, 1)
         assert other.finish(again, value="fresh").accepted == {job.id: State.COMPLETED}
         assert store.recover().recovered == ()
         assert stage.states(job.id) == ("completed",)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -9,6 +10,7 @@ from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.store.outcomes import Ending
+from tenure.store.results import Claimed
 
 _log = logging.getLogger("tenure.worker")
 
@@ -30,6 +32,16 @@ def crash(run: Run, runner: Runner, how: Exit | None) -> Ending:
     return Ending(job=run.job.id, token=run.job.token, error=error, runner=runner.name)
 
 
+def guard_crash(run: Run, runner: Runner, _how: Exit | None) -> Ending:
+    """The charge against a suspect for the death of the guard."""
+    error = {
+        "type": "tenure.Crashed",
+        "message": "the worker's guard died while this job ran alone: all its runners were killed",
+        "runner": runner.name,
+    }
+    return Ending(job=run.job.id, token=run.job.token, error=error, runner=runner.name)
+
+
 def with_tree(ending: Ending | None, how: Exit | None) -> Ending | None:
     """An ending for which the runner had to end too, with the processes that are gone by it."""
     if ending is None or how is None or not how.gone or ending.outcome != "stopped":
@@ -37,6 +49,25 @@ def with_tree(ending: Ending | None, how: Exit | None) -> Ending | None:
     return msgspec.structs.replace(ending, pids=how.gone, processes=how.count)
 
 
-def give_back(run: Run, *, suspect: bool) -> Ending:
-    """Unspent. Under suspicion it runs alone next time, on whatever worker."""
-    return Ending(job=run.job.id, token=run.job.token, outcome="released", suspect=suspect)
+def give_back(run: Run, *, suspect: bool, guard: bool = False) -> Ending:
+    """Unspent. Under suspicion it runs alone next time, on whatever worker.
+
+    A run whose code never began stays as suspect as it was.
+    """
+    unstarted = run.started_at is None
+    suspect = suspect and not unstarted
+    what = "the worker's guard" if guard else "the process that ran it"
+    message = f"{what} died, and whose fault it was is not known: it runs alone next"
+    return Ending(
+        job=run.job.id,
+        token=run.job.token,
+        outcome="released",
+        error={"type": "tenure.Suspect", "message": message} if suspect else None,
+        suspect=suspect,
+        unstarted=unstarted,
+    )
+
+
+def put_off(job: Claimed, run_at: datetime) -> Ending:
+    """Give back a suspect that may not start yet: unspent, and a suspect still."""
+    return Ending(job=job.id, token=job.token, outcome="released", run_at=run_at, unstarted=True)

@@ -312,7 +312,7 @@ class Exchange(Customer):
             self._look_by(self._loop.time() + answer.next_due)
         if endings:
             self._keeper.stirs.moved(self._tenant.name)
-        for job in finished.refused:
+        for job in finished.late:
             self._keeper.refused(self._tenant.name, job, "its end")
         if finished.busy:
             self._in_flight += 1
@@ -355,7 +355,7 @@ class Exchange(Customer):
         try:
             held = await self._ask(line, working.held(self._keeper.id))
             unknown = [
-                Ending(job=one.job, token=one.token)
+                Ending(job=one.job, token=one.token, unstarted=True)
                 for one in held
                 if not self._keeper.runs.of(self._tenant.name, one.job, one.token)
                 and not any(end.job == one.job and end.token == one.token for end in self._outbox)

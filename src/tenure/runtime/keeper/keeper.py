@@ -277,7 +277,7 @@ class Keeper:
                 except TenureError as problem:
                     _log.warning("what ended too late is not on record: %s", problem)
                 else:
-                    for job in refused.refused:
+                    for job in refused.late:
                         self.refused(name, job, "its end")
         await line.close()
 

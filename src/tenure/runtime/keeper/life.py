@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -39,6 +39,7 @@ from tenure.store.notices import Notices
 
 _log = logging.getLogger("tenure.worker")
 
+_STABLE_AFTER = 60.0  # seconds that an identity lasted: the next death of a guard is a new trouble
 _PROVE_EVERY = 8.0  # seconds; so a listener that has fallen deaf is missed within 15
 
 
@@ -70,6 +71,7 @@ class Life:
         self._plan = plan
         self._drain: Drain | None = None
         self._asked: list[str] = []  # to leave, and why
+        self._is_asked = asyncio.Event()
         self._reaped: list[Reaped] = []  # what workers left that were killed on this host
         self._counts: Counting | None = None  # of all its identities
         self._beginning: asyncio.Task[Begun] | None = None
@@ -78,6 +80,7 @@ class Life:
     def ask_to_drain(self, reason: str, grace: float | None = None) -> None:
         """Finish what runs and leave. Asked again, hurry."""
         self._asked.append(reason)
+        self._is_asked.set()
         if self._drain is not None:
             self._drain.grace = self._drain.grace if grace is None else grace
             self._drain.ask(reason)
@@ -94,13 +97,22 @@ class Life:
                 self._counts.close()
 
     async def _live_on(self) -> ExitCode:
+        backoff = Backoff(first=0.5, longest=30)
         while not self._asked:
+            began = boottime()
+            pause = 0.0
             try:
                 return await self._live()
             except* LeaseLost as lost:
                 _log.error("%s: what it ran is killed; it starts anew", lost.exceptions[0])
             except* GuardLost as lost:
-                _log.error("%s; it starts anew", lost.exceptions[0])
+                if boottime() - began > _STABLE_AFTER:
+                    backoff.reset()
+                pause = backoff.next()
+                _log.error("%s; it starts anew in %.1f s", lost.exceptions[0], pause)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._is_asked.wait()
             if self._asked:
                 return ExitCode.HANDED_OVER
         return ExitCode.DRAINED
@@ -136,6 +148,7 @@ class Life:
             self._drain = None
             if keeper.draining is not None and not self._asked:
                 self._asked.append(keeper.draining)  # the next life is not wanted either
+                self._is_asked.set()
 
     async def _begin(self, stack: AsyncExitStack) -> "Begun":
         plan, marker = self._plan, str(uuid4())

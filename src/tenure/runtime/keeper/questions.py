@@ -74,7 +74,9 @@ class Questions:
         await self._keeper.reports[run.tenant].flushed(run)
 
     async def _spawn(self, run: Run, told: Any) -> int:
-        draft = msgspec.convert({**told, "parent": run.job.id}, NewJob, strict=False)
+        draft = msgspec.convert(
+            {**msgspec.json.decode(told), "parent": run.job.id}, NewJob, strict=False
+        )
         [enqueued] = await self._keeper.store(run.tenant).enqueue(
             draft, by=f"job:{run.job.id}", via="worker"
         )

@@ -181,7 +181,7 @@ class Reports(Customer):
         for pending in batch:
             if pending not in busy:
                 self._recorded(pending, answer)
-        for job in answer.refused:
+        for job in answer.late:
             tokens = {one.run.job.token for one in batch if one.run.job.id == job}
             for token in tokens:
                 self._keeper.refused(self._tenant.name, job, "a report", token)

@@ -1,12 +1,12 @@
 """The runners of a worker as its keeper sees them."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from tenure.runtime.guard.processes import catches
@@ -24,10 +24,14 @@ from tenure.runtime.messages import (
     Ready,
     Start,
     Work,
+    WornOut,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.wire import Channel, from_runner
 
+_log = logging.getLogger("tenure.worker")
+
+_HANDLED = (signal.SIGUSR1, signal.SIGUSR2)  # an interrupt, and a wish to see the stack
 _PART = 4 << 20  # bytes of arguments and checkpoints in one message
 
 Hear = Callable[["Runner", FromRunner], None]
@@ -116,20 +120,26 @@ class Runner:
         self.retired = True
         self._channel.send(Quit())
 
-    def signal(self, number: signal.Signals) -> None:
-        """To this very process; a pid may be another's by now, a descriptor cannot."""
-        if not self._is_gone:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, number)
+    def signal(self, number: signal.Signals) -> bool:
+        """Signal this very process; a pid may be another's by now, a descriptor cannot.
+
+        Say whether it was sent. Of the signals that have a handler in runners, none is sent to a
+        process that has taken the handler away: it would be its end.
+        """
+        if self._is_gone or (number in _HANDLED and not catches(self.pid, number)):
+            return False
+        try:
+            signal.pidfd_send_signal(self._pidfd, number)
+        except ProcessLookupError:
+            return False
+        return True
 
     async def ask_for_stack(self) -> str:
         """Where it is right now, also when it holds its interpreter's lock."""
         async with self._asking:
             self.stack()
-            # A job may have taken the handler away; without one the signal would be its end.
-            if not catches(self.pid, signal.SIGUSR2):
+            if not self.signal(signal.SIGUSR2):
                 return ""
-            self.signal(signal.SIGUSR2)
             for _ in range(100):
                 await asyncio.sleep(0.01)
                 if stack := self.stack():
@@ -168,6 +178,9 @@ class Runner:
                 waiting, self._waiting = self._waiting, []
                 for one in waiting:
                     self.send(one)
+            case WornOut(why):
+                self.retired = True  # before it is known that it is free again
+                _log.info("%s (pid %d) is replaced: %s", self.name, self.pid, why)
             case _:
                 self._hear(self, message)
 

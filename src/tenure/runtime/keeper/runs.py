@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.said import say_cleaned, say_ended
 from tenure.runtime.keeper.starting import unreadable, work_of
 from tenure.runtime.keeper.storable import refuse_no_json, storable
+from tenure.runtime.keeper.suspects import Suspects, is_to_blame
 from tenure.runtime.keeper.verdicts import ending, killed
 from tenure.runtime.messages import (
     Ended,
@@ -35,7 +36,6 @@ from tenure.runtime.messages import (
     Said,
     Sayings,
     Seen,
-    Unfit,
 )
 from tenure.store.calls import working
 from tenure.store.outcomes import Ending
@@ -56,6 +56,7 @@ class Runs:
         self._defaults = Limits({}, keeper.settings)
         self._runs: dict[int, Run] = {}
         self._by_job: dict[tuple[str, int], Run] = {}
+        self._suspects = Suspects()
 
     def __iter__(self) -> Iterator[Run]:
         return iter(list(self._runs.values()))
@@ -73,6 +74,8 @@ class Runs:
         self._keeper.counts.claimed(tenant, jobs)
         chatty = _log.isEnabledFor(logging.DEBUG)
         for job in jobs:
+            if job.alone and self._put_off(tenant, job):
+                continue
             try:
                 limits = Limits(job.options, self._settings) if job.options else self._defaults
             except InputRefused as refusal:
@@ -95,6 +98,20 @@ class Runs:
                 )
         crew.assign(assignments)
 
+    def _put_off(self, tenant: str, job: Claimed) -> bool:
+        """Give a suspect back for a while if another one has just started; return whether so."""
+        about = {"tenant": tenant, "job": job.id, "attempt": job.attempt}
+        delay = self._suspects.delay(job, self._runs.values())
+        if delay:
+            _log.debug("job %d waits %.1f s: another suspect runs", job.id, delay, extra=about)
+            run_at = self._keeper.clock.now() + timedelta(seconds=delay)
+            self._keeper.exchanges[tenant].finish([deaths.put_off(job, run_at)])
+            return True
+        _log.info(
+            "job %d is a suspect and runs alone; crashes: %d", job.id, job.crashes, extra=about
+        )
+        return False
+
     def heard(self, runner: Runner, message: FromRunner) -> None:
         match message:
             case Endings(ended):
@@ -106,9 +123,6 @@ class Runs:
             case Interrupting(number):
                 if number in runner.runs:
                     runner.passed_on.add(number)
-            case Unfit(reason):
-                _log.warning("%s takes nothing new: %s", runner.name, reason)
-                self._keeper.staff.retire(runner)
             case Seen():
                 self._keeper.looks.seen(message)
             case Question():
@@ -239,6 +253,8 @@ class Runs:
                 self._withdrawn(run, deaths.give_back(run, suspect=False))
 
     def _withdrawn(self, run: Run, told: Ending | None) -> bool:
+        if told is not None and told.outcome == "released":
+            told = msgspec.structs.replace(told, unstarted=True)
         for crew in self._keeper.staff.crews.values():
             if crew.withdraw(run):
                 run.end()
@@ -279,14 +295,20 @@ class Runs:
             return
         self._keeper.staff.remove_files(runs)
         done: list[tuple[Run, Ending | None]] = []
+        guard_failed = self._keeper.guard.has_failed
         # Its death was not its own doing: a guard also kills what was frozen for too long.
-        innocent = (
+        innocent = not guard_failed and (
             runner.killed
             or self._keeper.guard.is_gone
             or not runner.ready.is_set()
             or boottime() >= self._keeper.lease.trusted_until
         )
-        blamed = None if innocent else deaths.culprit(runner, runs)
+        if guard_failed:
+            now = asyncio.get_running_loop().time()
+            began = [run for run in runs if run.started_at is not None]
+            blamed = next((run for run in began if is_to_blame(run, now)), None)
+        else:
+            blamed = None if innocent else deaths.culprit(runner, runs)
         for run in runs:
             if run.end_waits:
                 done.append((run, deaths.with_tree(run.ending, how)))
@@ -294,20 +316,22 @@ class Runs:
                 done.append((run, deaths.with_tree(self._killed(run), how)))
             elif run is blamed:
                 self._end(runner, run)
-                crash = deaths.crash(run, runner, how)
+                charge = deaths.guard_crash if guard_failed else deaths.crash
+                crash = charge(run, runner, how)
                 self._keeper.counts.ended([(run, crash)], asyncio.get_running_loop().time())
                 self._keeper.start(self._charge(run, crash))
             else:
                 suspect = blamed is None and not innocent
-                done.append((run, deaths.give_back(run, suspect=suspect)))
+                done.append((run, deaths.give_back(run, suspect=suspect, guard=guard_failed)))
         if not innocent:
             _log.error(
-                "%s (pid %d) died: %s; charged: %s; given back: %d",
+                "%s (pid %d) died%s: %s; charged: %s; given back: %s",
                 runner.name,
                 runner.pid,
+                " with the guard" if guard_failed else "",
                 how,
                 blamed or "nobody",
-                len(done),
+                ", ".join(str(run) for run, _ in done) or "nobody",
                 extra=None if blamed is None else blamed.about,
             )
         self._conclude(runner, done)

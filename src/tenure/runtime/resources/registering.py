@@ -7,15 +7,21 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import msgspec
+
+from tenure.config import MOST_ARGS_BYTES
 from tenure.domain.duration import duration
 from tenure.domain.job import JSON
+from tenure.domain.values import name_text, shown, storable_text
 from tenure.errors import InputRefused, ResourceClosed
 from tenure.runtime.resources.adapters import EnteredResourceManager, HeldResourceManager
 from tenure.runtime.resources.choosing import resource_for
 from tenure.runtime.resources.closing import Entry
 from tenure.runtime.resources.manager import ResourceManager
+from tenure.store.new_jobs import written
 
 T = TypeVar("T")
+_MOST_NAME = 200  # characters
 Seconds = float | str | timedelta  # a bare number is seconds
 Again = tuple[Any, Mapping[str, JSON]]  # a task or its name, and its arguments
 
@@ -115,7 +121,7 @@ class Registry:
         entry = Entry(
             thing=thing,
             manager=manager,
-            name=name or manager.name or type(manager).__name__,
+            name=_name(manager, name),
             timeout=None if timeout is None else duration(timeout).total_seconds(),
             again=None if again is None else _task_and_arguments(again),
             loop=_running_loop(),
@@ -130,11 +136,21 @@ class Registry:
 
 
 def _task_and_arguments(again: Again) -> tuple[str, Mapping[str, JSON]]:
+    if not isinstance(again, tuple) or len(again) != 2 or not isinstance(again[1], Mapping):
+        raise InputRefused(f"again is a task and a dict of its arguments, not {shown(again)}")
     task, args = again
     name = task if isinstance(task, str) else getattr(task, "name", None)
     if not isinstance(name, str):
-        raise InputRefused(f"again: {task!r} is neither a task nor the name of one")
-    return name, args
+        raise InputRefused(f"again: {shown(task)} is neither a task nor the name of one")
+    text = written(dict(args), "the arguments of again", MOST_ARGS_BYTES)
+    return name_text(name, "the name of a task", _MOST_NAME), msgspec.json.decode(text)
+
+
+def _name(manager: ResourceManager, name: str | None) -> str:
+    """What the clean-up calls a resource."""
+    if name is not None and not (isinstance(name, str) and not name):
+        return name_text(name, "the name of a resource", _MOST_NAME)
+    return storable_text(str(manager.name or type(manager).__name__))[:_MOST_NAME]
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

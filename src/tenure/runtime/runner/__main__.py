@@ -36,7 +36,7 @@ def main() -> int:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     channel = PlainChannel(from_keeper, socket.socket(fileno=WIRE))
     ownership = Ownership()
-    ownership.watch()
+    ownership.watch()  # before the app is imported, which may keep os.fork under its own name
     try:
         app = forks.leaving(load, path)
         bring_along(app)
@@ -52,7 +52,7 @@ def main() -> int:
         case [Begin(kind="process") as begin]:
             from tenure.runtime.runner.process import ProcessRunner
 
-            return ProcessRunner(app, channel, Page(PAGE), begin).run()
+            return ProcessRunner(app, channel, Page(PAGE), begin, ownership).run()
         case [Begin() as begin]:
             from tenure.runtime.runner.loop import run_loop
 

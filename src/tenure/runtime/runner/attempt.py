@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from tenure.domain.job import JSON
-from tenure.errors import InputRefused
 from tenure.observe import tracing
 from tenure.observe.tracing import Span
 from tenure.runtime.messages import Orders, Said, Work
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import forks
-from tenure.store.new_jobs import as_json, refuse_not_json
 
 if TYPE_CHECKING:
     from tenure.control.task import Task
@@ -230,7 +228,12 @@ class Attempt:
 
     def say(self, **said: Any) -> None:
         progress, self._progress = self._progress, None
-        self.link.say(Said(self.work.run, progress=progress, **said))
+        self._send(Said(self.work.run, progress=progress, **said))
+
+    def _send(self, said: Said) -> None:
+        """Hand this to the keeper, unless the job has completed itself: then it is recorded."""
+        if not self.committed:
+            self.link.say(said)
 
     def say_progress(self, progress: Mapping[str, JSON]) -> None:
         """The latest counts; a loop may call this a million times."""
@@ -252,28 +255,13 @@ class Attempt:
         self.lines += 1
         most = int(self.link.settings["max_log_lines"])
         if self.lines <= most:
-            self.link.say(Said(self.work.run, logs=((level, line[:10_000]),)))
+            self._send(Said(self.work.run, logs=((level, line[:10_000]),)))
 
     def say_what_was_dropped(self) -> None:
         dropped = self.lines - int(self.link.settings["max_log_lines"])
         if dropped > 0:
             line = f"{dropped} lines of output were dropped: the limit of a job was reached"
-            self.link.say(Said(self.work.run, logs=(("warning", line),)))
-
-
-def written(value: Any, what: str, most: int) -> bytes:
-    """A value as JSON that the database takes, or a refusal that says what it was."""
-    try:
-        refuse_not_json(value)
-        text = as_json(value).encode()
-    except (InputRefused, UnicodeError) as refusal:
-        raise InputRefused(f"{what}: {refusal}") from None
-    if len(text) > most:
-        raise InputRefused(
-            f"{what} takes {len(text)} bytes, and {most} are the most; store large things as "
-            f"artifacts"
-        )
-    return text
+            self._send(Said(self.work.run, logs=(("warning", line),)))
 
 
 def read(text: bytes) -> Any:

@@ -4,6 +4,7 @@ import _thread
 import os
 
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.threads import cpu_seconds
 
 _BUSY = 0.5  # of a processor, taken by what ended jobs left behind
@@ -13,7 +14,8 @@ _BUSY_LOOKS = 3  # in a row
 class Fitness:
     """Looked at about once a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: set[int]) -> None:
+        self._orphans = Orphans(started)
         self._left: list[Attempt] = []  # ended attempts with threads or calls that go on
         self._used = 0.0
         self._busy_looks = 0
@@ -33,7 +35,8 @@ class Fitness:
             _thread.start_new_thread(_do_nothing, ())
         except RuntimeError as error:
             return f"it can start no threads: {error}"
-        return self._busy()
+        self._orphans.reap()
+        return self._orphans.complaint or self._busy()
 
     def _busy(self) -> str | None:
         """Return who takes much of a processor for a job that has ended."""

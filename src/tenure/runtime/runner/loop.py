@@ -37,8 +37,8 @@ from tenure.runtime.messages import (
     Seen,
     Start,
     Terminate,
-    Unfit,
     Work,
+    WornOut,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
@@ -78,8 +78,8 @@ class LoopRunner:
         self._thread = threading.get_ident()
         self._outputs = (JobOutput("stdout", sys.stdout), JobOutput("stderr", sys.stderr))
         self._ownership = ownership
-        self._fitness = Fitness()
-        self._is_unfit = False
+        self._fitness = Fitness(ownership.processes.started)
+        self._is_worn_out = False
         self._ticks = 0
         self._loop_answers = True
 
@@ -177,7 +177,7 @@ class LoopRunner:
             self._code_has_ended(attempt)
             hooked = error is not None and task is not None and task.hooks
             if isinstance(error, BrokenExecutor):
-                self._become_unfit(f"a pool that its jobs share is broken: {error}")
+                self._wear_out(f"a pool that its jobs share is broken: {error}")
             if attempt.is_plain and not hooked:
                 self._end(attempt, ended(attempt, how))
             else:
@@ -212,7 +212,7 @@ class LoopRunner:
             attempt.log("warning", f"the job has ended, but not all that it started: {goes_on}")
             self._fitness.note_left(attempt)
             if any(not task.done() for task in attempt.tasks):
-                self._become_unfit(f"job {attempt.work.id} left a task that will not end")
+                self._wear_out(f"job {attempt.work.id} left a task that will not end")
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._end(attempt, ended(attempt, how, cleanup=cleanup, left=", ".join(left)))
@@ -318,7 +318,7 @@ class LoopRunner:
     def _check(self) -> None:
         """See whether the runner can still serve, and whether an end takes too long."""
         if problem := self._fitness.problem():
-            self._become_unfit(problem)
+            self._wear_out(problem)
         if self._loop.get_task_factory() != self._new_task:
             self._loop.set_task_factory(self._new_task)
         now = time.monotonic()
@@ -327,10 +327,10 @@ class LoopRunner:
             if attempt.over and now - attempt.over_since > limit:
                 self._end_by_force(attempt, TimeoutError())
 
-    def _become_unfit(self, reason: str) -> None:
-        if not self._is_unfit:
-            self._is_unfit = True
-            self._link.flush(Unfit(reason))
+    def _wear_out(self, reason: str) -> None:
+        if not self._is_worn_out:
+            self._is_worn_out = True
+            self._link.flush(WornOut(reason))
 
 
 def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin, ownership: Ownership) -> int:

@@ -5,6 +5,7 @@ import logging
 import sys
 from typing import TextIO
 
+from tenure.domain.values import shown, storable_text
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.attempt import Attempt, current
 
@@ -58,11 +59,18 @@ class JobLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         attempt = current.get()
         if forks.in_child:
-            sys.__stderr__.write(self.format(record) + "\n")  # type: ignore[union-attr]
+            sys.__stderr__.write(self._line(record) + "\n")  # type: ignore[union-attr]
         elif attempt is not None:
-            attempt.log(record.levelname.lower(), self.format(record))
+            attempt.log(str(record.levelname).lower(), self._line(record))
         elif record.levelno >= logging.WARNING:
-            sys.__stderr__.write(self.format(record) + "\n")  # type: ignore[union-attr]
+            sys.__stderr__.write(self._line(record) + "\n")  # type: ignore[union-attr]
+
+    def _line(self, record: logging.LogRecord) -> str:
+        """Return the record as text. Whoever logs is never told that it has none."""
+        try:
+            return storable_text(self.format(record))
+        except Exception as error:  # noqa: BLE001 - what is logged is the code of somebody else
+            return f"a log record of {record.name} cannot be written as text: {shown(error)}"
 
 
 def capture_logging() -> None:

@@ -1,31 +1,36 @@
 """The process runner: one plain function at a time, in the main thread of a process of its own.
 
 A second thread speaks with the keeper, so that a stop is heard while the function runs. A runner
-whose function was interrupted, or left threads or processes behind, is not used again.
+whose function was interrupted, left threads or processes behind, or changed the process in a way
+that cannot be undone, is not used again.
 """
 
 import contextvars
 import os
 import select
 import signal
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import psutil
 
 from tenure.errors import InputRefused
 from tenure.observe import tracing
-from tenure.runtime.guard.processes import is_alive
+from tenure.runtime.guard.processes import DEAD, catches, is_alive, stat
 from tenure.runtime.messages import (
     Answer,
     Ask,
     Begin,
+    Ended,
     Endings,
     FromKeeper,
     Interrupt,
@@ -40,26 +45,35 @@ from tenure.runtime.messages import (
     Seen,
     Start,
     Terminate,
+    WornOut,
 )
 from tenure.runtime.page import Page
 from tenure.runtime.raised import Interrupted
 from tenure.runtime.runner import forks, seeing
 from tenure.runtime.runner.answers import refusal_of
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
-from tenure.runtime.runner.endings import ended, raised, returned
+from tenure.runtime.runner.endings import described, ended, raised, returned
 from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
+from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.processes import end_all
 from tenure.runtime.runner.surroundings import Surroundings
 from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is said that was held back
+_LOST = 70  # the exit code of a runner that cannot go on
 
 
 class ProcessRunner:
     def __init__(
-        self, app: App, channel: PlainChannel[FromKeeper], page: Page, begin: Begin
+        self,
+        app: App,
+        channel: PlainChannel[FromKeeper],
+        page: Page,
+        begin: Begin,
+        ownership: Ownership,
     ) -> None:
         self.app = app
         self.tenant = begin.tenant
@@ -74,6 +88,9 @@ class ProcessRunner:
         self._asked = 0
         self._wanted = False  # an interrupt was asked for in this attempt
         self._main = threading.main_thread().ident or 0
+        self._ownership = ownership
+        self._orphans = Orphans(ownership.processes.started)
+        self._worn_out = ""  # why this process takes no further job
         self._threads_before: set[threading.Thread] = set()
         self._before: set[psutil.Process] = set()  # of the app itself, since it was imported
 
@@ -84,25 +101,57 @@ class ProcessRunner:
         self._before = set(_children())
         self._surroundings = Surroundings()
         self._channel.send(Ready())
-        while attempt := self._inbox.get():
-            contextvars.copy_context().run(self._carry_out, attempt)
-        tracing.flush()
+        try:
+            while attempt := self._inbox.get():
+                contextvars.copy_context().run(self._carry_out, attempt)
+            tracing.flush()
+        except BaseException:  # noqa: BLE001 - raised by what a job left behind, a signal perhaps
+            self._die()
         os._exit(0)  # threads that will not end must not keep the process
+
+    def _die(self) -> NoReturn:
+        """End this process, as the doing of the attempt that is under way."""
+        if attempt := self._attempt:
+            self._page.on_cpu = attempt.work.run
+        os._exit(_LOST)
 
     # What the keeper says; in the other thread.
 
     def _listen(self) -> None:
+        """Without this thread nobody would hear of a stop: when it ends, so does the runner."""
+        try:
+            self._serve_wire()
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc(file=sys.__stderr__)
+        finally:
+            self._die()
+
+    def _serve_wire(self) -> None:
         readable = select.poll()
         readable.register(self._channel.sock, select.POLLIN)
+        is_settled = False  # nothing runs, and there is no child to wait for
         while True:
-            while not readable.poll(_LATEST if self._attempt else None):
+            is_idle = self._attempt is None
+            if not readable.poll(None if is_idle and is_settled else _LATEST):
                 if attempt := self._attempt:
                     attempt.say_the_rest()
+                    self._look_after_main_thread()
+                self._orphans.reap()
+                is_settled = is_idle and not self._orphans.has_children
+                continue
+            is_settled = False
+            self._orphans.reap()
             messages = self._channel.receive()
             if not messages:
                 os._exit(0)
             for message in messages:
                 self._hear(message)
+
+    def _look_after_main_thread(self) -> None:
+        """End the runner if the job has ended its main thread: nothing would end the attempt."""
+        seen = stat(os.getpid())
+        if seen is not None and seen.state in DEAD:
+            self._die()
 
     def _hear(self, message: FromKeeper) -> None:
         attempt = self._attempt
@@ -117,11 +166,11 @@ class ProcessRunner:
             case Interrupt(run):
                 if attempt and attempt.work.run == run:
                     self._wanted = True
-                    self._page.meant = run
-                    signal.pthread_kill(self._main, signal.SIGUSR1)
+                    self._signal_main_thread(run)
                 self._channel.send(Interrupting(run))
             case Terminate(run) if attempt and attempt.work.run == run:
-                threading.Thread(target=self._terminate, args=(attempt,), daemon=True).start()
+                with suppress(RuntimeError):  # no thread can be started; the kill comes next
+                    threading.Thread(target=self._terminate, args=(attempt,), daemon=True).start()
             case Look(run) if attempt and attempt.work.run == run:
                 self._channel.send(Seen(run, seeing.stacks_of_threads(self._threads())))
             case Answer(question):
@@ -129,6 +178,14 @@ class ProcessRunner:
                     waiting.put(message)
             case Quit():
                 self._inbox.put(None)
+
+    def _signal_main_thread(self, run: int) -> None:
+        """Interrupt the function; not where its code took the handler away, or it would be killed
+        without a word, or hear a signal that means something else to it."""
+        handler = signal.getsignal(signal.SIGUSR1)
+        if handler == self._on_interrupt and catches(os.getpid(), signal.SIGUSR1):
+            self._page.meant = run
+            signal.pthread_kill(self._main, signal.SIGUSR1)
 
     def _threads(self) -> dict[int, str]:
         started = set(threading.enumerate()) - self._threads_before
@@ -144,7 +201,39 @@ class ProcessRunner:
     # The job; in the main thread.
 
     def _carry_out(self, attempt: Attempt) -> None:
+        """Run one attempt; it ends, or this process does."""
+        try:
+            end = self._ending_of(attempt)
+            if self._worn_out:
+                self._channel.send(WornOut(self._worn_out))
+            self._channel.send(Endings((end,)))
+        except BaseException as problem:  # noqa: BLE001 - code of the job runs to the very end
+            if forks.in_child:
+                forks.leave()
+            self._give_up(attempt, problem)
+        else:
+            if self._worn_out:
+                self._inbox.put(None)
+
+    def _give_up(self, attempt: Attempt, problem: BaseException) -> None:
+        """Say that an attempt could not be wrapped up. The keeper then kills this process."""
+        try:
+            self._attempt = attempt
+            told = described(problem)
+            error = {**told, "message": f"its attempt could not be wrapped up: {told['message']}"}
+            end = Ended(
+                attempt.work.run,
+                "committed" if attempt.committed else "failed",
+                error=error,
+                left="an attempt that could not be wrapped up",
+            )
+            self._channel.send(Endings((end,)))
+        except BaseException:  # noqa: BLE001 - there is nobody left to tell
+            self._die()
+
+    def _ending_of(self, attempt: Attempt) -> Ended:
         current.set(attempt)
+        self._surroundings.prepare()
         if tracing.is_on():
             attempt.trace()
         threads = self._threads_before = set(threading.enumerate())
@@ -178,12 +267,12 @@ class ProcessRunner:
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._attempt = None
-        self._surroundings.restore()
+        self._worn_out = self._surroundings.restore() or self._orphans.complaint
         left = self._left(attempt, threads)
         end = ended(attempt, how, cleanup=cleanup, left=left)
         if left:
             tracing.flush()  # before it is known: who has something left is killed
-        self._channel.send(Endings((end,)))
+        return end
 
     def _left(self, attempt: Attempt, threads: set[threading.Thread]) -> str:
         """What of an attempt has not ended; these threads were there before it."""
@@ -191,7 +280,10 @@ class ProcessRunner:
             return "a function that was interrupted"
         if not threads.issuperset(threading.enumerate()):
             return "a thread that will not end"
-        return "a process" if self._started() else ""
+        try:
+            return "a process" if self._started() else ""
+        except OSError as problem:  # it has used up the descriptors
+            return f"what cannot be looked for ({problem.strerror})"
 
     def _read_orders(self, attempt: Attempt) -> None:
         """The thread at the wire does, as soon as the function lets it."""

@@ -37,7 +37,8 @@ class Processes:
     """All processes below this one."""
 
     def __init__(self) -> None:
-        self._owners: dict[int, Owner] = {}  # by pid, of those that Python started
+        self.started: set[int] = set()  # by Python; those who did so wait for them
+        self._owners: dict[int, Owner] = {}  # by pid
         self._attempts: dict[str, Attempt] = {}  # by mark, of those that started any
         self._pid = os.getpid()
         self._address = _address_of_mark()
@@ -55,8 +56,11 @@ class Processes:
 
     def note(self, pid: int, of: Owner | None = None) -> None:
         """Note that the calling code, or somebody else, started this process."""
+        if os.getpid() != self._pid:
+            return
+        self.started.add(pid)
         of = of or owner()
-        if of is None or os.getpid() != self._pid:
+        if of is None:
             return
         if len(self._owners) >= _MANY:
             self._living()  # forgets those that are gone
@@ -112,7 +116,9 @@ class Processes:
         def marked_fork_exec(*args: Any) -> int:
             who = owner()
             if who is None:
-                return fork_exec(*args)
+                pid = fork_exec(*args)
+                self.note(pid)
+                return pid
             told = list(args)
             given = args[_ENVIRONMENT]
             if given is None:

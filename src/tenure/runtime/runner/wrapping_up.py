@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.endings import in_words
 from tenure.runtime.temporary import remove
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ async def awrap_up(
                 if inspect.isawaitable(result := hook()):
                     await result
         except BaseException as problem:  # noqa: BLE001 - it must not change how the job ended
-            _log.error("a hook failed: %r", problem)
+            _log.error("a hook failed: %s", in_words(problem))
     report = None
     if (resources := _resources(attempt)) is not None:
         report = await resources.aclose(*_stop_of(attempt), error)
@@ -63,7 +64,7 @@ def wrap_up(
             if inspect.iscoroutine(result := hook()):
                 asyncio.run(asyncio.wait_for(result, attempt.hook_timeout))
         except BaseException as problem:  # noqa: BLE001 - it must not change how the job ended
-            _log.error("a hook failed: %r", problem)
+            _log.error("a hook failed: %s", in_words(problem))
     report = None
     if (resources := _resources(attempt)) is not None:
         report = resources.close(*_stop_of(attempt), error)

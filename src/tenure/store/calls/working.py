@@ -334,6 +334,7 @@ class _FinishedByState(msgspec.Struct):
     refused: tuple[int, ...]
     busy: tuple[int, ...]
     wakes: bool
+    repeated: tuple[int, ...] = ()
 
 
 _finished_by_state = answer(_FinishedByState)
@@ -345,7 +346,7 @@ def _read_finished(text: bytes | str) -> Finished:
 
 def _finished(told: _FinishedByState) -> Finished:
     accepted = {job: state for state, jobs in told.accepted.items() for job in jobs}
-    return Finished(accepted, told.refused, told.busy, told.wakes)
+    return Finished(accepted, told.refused, told.busy, told.wakes, told.repeated)
 
 
 class _ExchangedColumns(msgspec.Struct):

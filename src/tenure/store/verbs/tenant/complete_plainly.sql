@@ -1,4 +1,5 @@
--- End attempts as most of them end: completed, the first one, nobody asked for a stop, nothing to clean up.
+-- End attempts as most of them end: completed, the first one, no crash before, nobody asked
+-- for a stop, nothing to clean up.
 --
 -- What else is told is left alone, for conclude. The fence is the same; the statement is one of its own
 -- because the one that knows every other way to end takes twice as long.
@@ -29,7 +30,7 @@ BEGIN
                 -- By primary key alone; conclude says why.
                 SELECT h.ctid FROM tenant.job AS h
                 WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = complete_plainly.worker AND h.token = t.token
-                  AND h.stop_id IS NULL AND h.attempt = 1
+                  AND h.stop_id IS NULL AND h.attempt = 1 AND h.crashes = 0
                 LIMIT 1 FOR UPDATE SKIP LOCKED) AS h
             WHERE t.outcome = 'completed' AND t.cleanup IS NULL
             OFFSET 0) AS d

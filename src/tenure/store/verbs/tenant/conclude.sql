@@ -10,6 +10,11 @@
 -- give way. A job that is over its budget ends failed, not paused or cancelled, unless it is the budget
 -- that pauses it. A stopped job below which others still run waits for them: cancelled is never said
 -- too early.
+--
+-- A suspect is a job that was there when its runner or its worker died, where nobody knows whose fault
+-- it was: it is given back unspent, a crash is counted, and it runs alone next. A job that is charged
+-- with such a death runs alone too, if it is tried again. An attempt whose code never began changes
+-- nothing: no suspicion is cleared, and no attempt is on record.
 CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid, recovering boolean DEFAULT false) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -43,9 +48,11 @@ BEGIN
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
-            cleanup jsonb, until text, suspect boolean, pids integer[], processes integer)
+            cleanup jsonb, until text, suspect boolean, unstarted boolean, pids integer[], processes integer)
     ), held AS MATERIALIZED (
-        SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.target AS goal,
+        SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.crashes,
+               j.target AS goal, t.outcome = 'released'
+                   OR (t.outcome = 'expired' AND t.suspect IS TRUE AND NOT j.orphan_fails) AS unspent,
                j.started_at, s.intent AS asked, coalesce(s.intent = 'pause' AND s.initiated_by = 'policy:budget', false) AS paused_by_budget,
                s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
         FROM told AS t
@@ -63,7 +70,7 @@ BEGIN
             WHEN h.yields THEN CASE h.asked WHEN 'cancel' THEN 'cancelled' ELSE 'paused' END
             WHEN h.outcome = 'completed' THEN 'completed'
             WHEN h.outcome = 'stopped' AND h.intent = 'pause' THEN CASE WHEN h.overrun THEN 'failed' ELSE 'paused' END
-            WHEN h.outcome = 'released' THEN 'pending'
+            WHEN h.unspent THEN 'pending'
             WHEN h.outcome IN ('failed', 'stopped') OR h.attempt >= h.max_attempts
                 OR (h.outcome = 'expired' AND h.orphan_fails) THEN 'failed'
             ELSE 'pending' END::tenure.state AS becomes
@@ -74,8 +81,9 @@ BEGIN
         UPDATE tenant.job AS j SET
             state = d.becomes,
             worker_id = NULL,
-            attempt = j.attempt - (d.outcome = 'released' AND d.becomes = 'pending' AND NOT d.yields)::integer,
-            alone = (d.outcome = 'crashed' OR (d.outcome = 'released' AND d.suspect IS TRUE)) OR (j.alone AND d.outcome = 'expired'),
+            attempt = j.attempt - (d.unspent AND d.becomes = 'pending' AND NOT d.yields)::integer,
+            alone = d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released'
+                AND (d.suspect IS TRUE OR (j.alone AND d.unstarted IS TRUE))),
             crashes = j.crashes + (d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
             run_at = CASE WHEN d.becomes <> 'pending' THEN j.run_at WHEN d.outcome = 'retry' THEN coalesce(d.run_at, moment)
                           WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,
@@ -98,8 +106,9 @@ BEGIN
         SELECT m.id, CASE WHEN m.state = 'completed' THEN m.value END,
             CASE WHEN m.state <> 'completed' THEN tenant.error_of(m.outcome, m.error, m.state, m.yields, m.id) END, m.cleanup, moment
         FROM moved AS m
-        WHERE m.value IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL OR m.attempt > 1
-           OR m.outcome IN ('crashed', 'expired') OR m.state = 'failed'
+        WHERE (m.value IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL OR m.attempt > 1
+           OR m.crashes > 0 OR m.outcome IN ('crashed', 'expired') OR m.state = 'failed')
+          AND NOT (m.unstarted IS TRUE AND m.state = 'pending')
         ON CONFLICT (job_id) DO UPDATE SET
             result = excluded.result, error = excluded.error, noted_at = excluded.noted_at,
             cleanup = coalesce(excluded.cleanup, o.cleanup)
@@ -112,7 +121,8 @@ BEGIN
         SELECT m.id, m.token, m.attempt, m.held_by, m.started_at, moment,
             CASE WHEN m.yields THEN 'stopped' ELSE m.outcome END,
             m.rung, m.error
-        FROM moved AS m WHERE m.state <> 'completed' OR m.attempt > 1
+        FROM moved AS m WHERE (m.state <> 'completed' OR m.attempt > 1)
+          AND NOT (m.unstarted IS TRUE AND m.state = 'pending')
     ), members AS (
         UPDATE tenant.member AS b SET
             became = CASE WHEN m.state <> 'pending' THEN m.state END, ended_at = CASE WHEN m.state <> 'pending' THEN moment END, rung = m.rung, runner = coalesce(m.runner, b.runner),
@@ -153,6 +163,7 @@ BEGIN
     RETURN json_build_object(
         'accepted', coalesce(accepted, '{}'),
         'refused', coalesce(missing -> 'refused', '[]'),
+        'repeated', coalesce(missing -> 'repeated', '[]'),
         'busy', coalesce(missing -> 'busy', '[]'),
         'wakes', tenant.let_go(done, ended, parents || waiting, targets) OR stopped IS NOT NULL);
 END $$;

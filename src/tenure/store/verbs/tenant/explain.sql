@@ -58,6 +58,10 @@ BEGIN
                      ELSE format('its worker hears of it at its next renewal at the latest; its lease ends at %s', w.expires_at) END), tenant.cancellation_name(s.id)
             FROM tenant.job AS o JOIN tenant.cancellation AS s ON s.id = o.stop_id LEFT JOIN tenure.worker AS w ON w.id = o.worker_id
             WHERE o.id = j.id AND o.state IN ('pending', 'running')
+        UNION ALL SELECT 'suspect', format(
+                'it is a suspect and runs alone: what ran it, a process or a whole worker, died %s under it',
+                CASE o.crashes WHEN 1 THEN 'once' ELSE o.crashes || ' times' END), NULL
+            FROM tenant.job AS o WHERE o.id = j.id AND o.alone AND o.state IN ('pending', 'running')
         UNION ALL SELECT 'below', format('job %s below it is %s', c.id, c.status), c.id::text
             FROM tenant.jobs AS c WHERE c.parent_id = j.id AND c.status IN ('cancelling', 'pausing') AND j.cancel_requested
         UNION ALL SELECT 'orphan', format('its worker %s has not renewed its lease since %s', j.worker_id, coalesce(j.heartbeat_at::text, 'it started')), j.worker_id::text

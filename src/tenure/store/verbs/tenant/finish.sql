@@ -1,11 +1,14 @@
 -- Say how attempts ended; each outcome answers accepted, refused or busy.
 --
 -- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value), failed
--- (error), retry (error, run_at), stopped (intent, rung) or released (until, suspect). Refused: the job
--- is not this worker's any more. Busy: somebody has the row locked just now; say it again.
+-- (error), retry (error, run_at), stopped (intent, rung) or released (until, suspect, unstarted).
+-- Refused: the job is not this worker's any more. Busy: somebody has the row locked just now; say it again.
+-- "repeated" are those of the refused that this worker has ended before: only the answer was lost, and nothing
+-- is late.
 --
--- A released job that is "suspect" spends no attempt, but its crashes are counted up: its runner died
--- and nobody knows whose fault it was, so it should run alone the next time.
+-- A released job that is "suspect" spends no attempt, but its crashes are counted up: its runner or its
+-- worker's guard died and nobody knows whose fault it was, so it should run alone the next time. A released
+-- job that is "unstarted" keeps the suspicion it was claimed with: its code never began.
 CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -30,6 +33,7 @@ BEGIN
         'accepted', coalesce((other -> 'accepted')::jsonb, '{}')
             || jsonb_build_object('completed', to_jsonb(plain.done) || coalesce((other #> '{accepted,completed}')::jsonb, '[]')),
         'refused', coalesce(other -> 'refused', '[]'),
+        'repeated', coalesce(other -> 'repeated', '[]'),
         'busy', coalesce(other -> 'busy', '[]'),
         'wakes', plain.wakes OR coalesce((other ->> 'wakes')::boolean, false));
 END $$;

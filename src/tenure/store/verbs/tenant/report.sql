@@ -91,7 +91,7 @@ BEGIN
                           WHERE a.job = (r.value ->> 'job')::bigint AND a.token = (r.value ->> 'token')::bigint)), moment);
     END IF;
     reply := json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
-        'busy', coalesce(missing -> 'busy', '[]'), 'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));
+        'repeated', coalesce(missing -> 'repeated', '[]'), 'busy', coalesce(missing -> 'busy', '[]'), 'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));
     IF number IS NOT NULL THEN
         UPDATE tenant.reported AS r SET answer = reply WHERE r.worker_id = worker;
     END IF;

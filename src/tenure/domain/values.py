@@ -1,0 +1,63 @@
+"""Values from the code of jobs, which may be anything: shown and checked without trusting them."""
+
+from math import isfinite
+from typing import Any
+
+from tenure.errors import InputRefused
+
+_MOST_SHOWN = 100  # characters of a value in a sentence
+_LARGEST_INTEGER = 1 << 63
+
+
+def shown(value: object) -> str:
+    """Return the value as a sentence can show it: its repr, shortened, or its type."""
+    try:
+        text = storable_text(repr(value))
+    except Exception:  # noqa: BLE001 - repr is the code of somebody else
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def storable_text(text: str) -> str:
+    """Return the text with escapes in place of what PostgreSQL cannot store."""
+    plain = str.__str__(text)
+    return plain.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+
+
+def message_text(value: object, what: str) -> str:
+    """Return a message for people as a plain text; refuse what has no text."""
+    try:
+        return storable_text(str(value))
+    except Exception as error:  # noqa: BLE001 - str is the code of somebody else
+        raise InputRefused(
+            f"{what}: {shown(value)} cannot be written as a text ({type(error).__name__}); "
+            f"give a str"
+        ) from None
+
+
+def name_text(value: Any, what: str, most: int) -> str:
+    """Return a name as a plain str; refuse what cannot be one."""
+    if not isinstance(value, str):
+        raise InputRefused(f"{what} is a str, not {shown(value)}")
+    name = str.__str__(value)
+    if not name or len(name) > most:
+        raise InputRefused(f"{what} has 1 to {most} characters, and {shown(name)} has {len(name)}")
+    if storable_text(name) != name:
+        raise InputRefused(f"{what}: {shown(name)} has characters that PostgreSQL cannot store")
+    return name
+
+
+def finite_number(value: Any, what: str) -> int | float:
+    """Return a number as a plain int or float; refuse what is not a finite number."""
+    if type(value) is int and -_LARGEST_INTEGER <= value < _LARGEST_INTEGER:
+        return value
+    try:
+        if isinstance(value, (bool, str, bytes, bytearray)):
+            raise TypeError  # noqa: TRY301 - float() reads some of them
+        number = float(value)
+        if isfinite(number):
+            whole = isinstance(value, int) and abs(number) < _LARGEST_INTEGER
+            return int(value) if whole else number
+    except Exception:  # noqa: BLE001, S110 - float is the code of somebody else
+        pass
+    raise InputRefused(f"{what} is a finite number, not {shown(value)}")

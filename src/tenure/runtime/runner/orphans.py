@@ -1,0 +1,78 @@
+"""Reap the orphans that a runner has adopted.
+
+A runner becomes the parent of every descendant whose own parent has ended, so that none of them can
+leave it. Nobody in the runner waits for them when they end: as zombies they would use up the pids
+that a pod or a user may have.
+
+A process that Python code of the runner started is never reaped here: its exit code is for
+whoever started it. Such processes are noted when they are started. C code is given time to wait
+for a process of its own.
+"""
+
+import os
+import time
+from contextlib import suppress
+
+from tenure.runtime.guard.processes import children_of, is_alive, stat
+
+_LOOK_EVERY = 0.2  # seconds
+_PATIENCE = 1.0  # seconds after which nobody else can be about to wait for a process that has ended
+_MOST_FORGOTTEN = 50
+
+
+class Orphans:
+    """The children of this process that nobody here waits for; not those that Python started."""
+
+    def __init__(self, started: set[int]) -> None:
+        self._started = started
+        self.has_children = False  # of any kind, when last looked
+        self._forgotten = 0  # ended, and not waited for by whoever started them, when last looked
+        self._look_at = 0.0
+        self._ended: dict[tuple[int, int], float] = {}  # by pid and birth: first seen as ended
+
+    @property
+    def complaint(self) -> str:
+        """Why no further job may use this process, which would run out of pids; or nothing."""
+        if self._forgotten <= _MOST_FORGOTTEN:
+            return ""
+        return f"{self._forgotten} processes that ended were never waited for"
+
+    def reap(self) -> None:
+        """Reap orphans that ended a while ago. Call it often: between two looks it does nothing."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_EVERY
+        children = children_of(os.getpid())
+        unlisted = self._started.difference(children)
+        self._started.difference_update([pid for pid in unlisted if _was_waited_for(pid)])
+        ended = {}
+        forgotten = 0
+        for pid in children:
+            if is_alive(pid) or (seen := stat(pid)) is None:
+                continue
+            if pid in self._started:
+                forgotten += 1
+                continue
+            since = self._ended.get((pid, seen.began), now)
+            if now - since < _PATIENCE:
+                ended[pid, seen.began] = since
+            else:
+                _wait_for(pid)
+        self._ended = ended
+        self.has_children = bool(children)
+        self._forgotten = forgotten
+
+
+def _was_waited_for(pid: int) -> bool:
+    """Say so of a process only if it is certain: without a free descriptor no child is listed."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
+
+
+def _wait_for(pid: int) -> None:
+    with suppress(ChildProcessError):  # somebody else was quicker
+        os.waitpid(pid, os.WNOHANG)

@@ -1,0 +1,86 @@
+"""A proxy before PostgreSQL that cuts a connection at the worst moment."""
+
+import socket
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from psycopg.conninfo import conninfo_to_dict
+
+
+class Proxy:
+    """Stands between a store and the server, and cuts the connection once when it sees a mark."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self._server = f"{conninfo_to_dict(url)['host']}/.s.PGSQL.5432"
+        self.url = url.replace(str(conninfo_to_dict(url)["host"]), str(folder))
+        self._door = socket.socket(socket.AF_UNIX)
+        self._door.bind(str(folder / ".s.PGSQL.5432"))
+        self._door.listen()
+        self._mark, self._before = b"", False
+        self._threads = [threading.Thread(target=self._welcome)]
+        self._threads[0].start()
+        self._sockets: list[socket.socket] = []
+        self.cuts = 0
+
+    def cut_after_the_answer_to(self, mark: str) -> None:
+        self._mark, self._before = mark.encode(), False
+
+    def cut_before_the_question(self, mark: str) -> None:
+        self._mark, self._before = mark.encode(), True
+
+    def close(self) -> None:
+        self._door.shutdown(socket.SHUT_RDWR)
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(20)
+        for each in (self._door, *self._sockets):
+            each.close()
+
+    def _welcome(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._door.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self._server)
+                self._sockets += [client, server]
+                thread = threading.Thread(target=self._carry, args=(client, server))
+                self._threads.append(thread)
+                thread.start()
+
+    def _carry(self, client: socket.socket, server: socket.socket) -> None:
+        """Question and answer in turn, as the protocol has it without pipelining."""
+        with suppress(OSError):
+            while question := client.recv(1 << 20):
+                marked = bool(self._mark) and self._mark in question
+                if marked and self._before:
+                    break
+                server.sendall(question)
+                answer = _whole_answer(server)
+                if marked:
+                    break
+                client.sendall(answer)
+            else:
+                server.shutdown(socket.SHUT_RDWR)
+                return
+            self._mark = b""
+            self.cuts += 1
+        for end in (client, server):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+def _whole_answer(server: socket.socket) -> bytes:
+    """All the messages up to ReadyForQuery: what the server did is committed by then."""
+    answer = b""
+    while piece := server.recv(1 << 20):
+        answer += piece
+        place, kind = 0, b""
+        while place + 5 <= len(answer):
+            kind = answer[place : place + 1]
+            place += 1 + int.from_bytes(answer[place + 1 : place + 5])
+        if kind == b"Z" and place == len(answer):
+            break
+    return answer

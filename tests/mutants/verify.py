@@ -1,0 +1,50 @@
+"""Check the mutants themselves, without a database and without running a test."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from tests.mutants.mutant import ROOT, Mutant, Stale
+
+
+def problems(mutants: Sequence[Mutant]) -> list[str]:
+    """Return a sentence for everything that keeps a mutant from proving anything."""
+    counts = Counter(mutant.name for mutant in mutants)
+    repeated = [f"{name}: {n} mutants have this name" for name, n in counts.items() if n > 1]
+    return [*repeated, *problems_of_text(mutants), *_problems_of_tests(mutants)]
+
+
+def problems_of_text(mutants: Sequence[Mutant]) -> Iterator[str]:
+    """Check that the text to change is in its file once, and that a changed file is Python."""
+    for mutant in mutants:
+        try:
+            text = mutant.text()
+            if mutant.file.endswith(".py"):
+                ast.parse(text)
+        except Stale as error:
+            yield str(error)
+        except SyntaxError as error:
+            yield f"{mutant.name}: {mutant.file} is no Python with this change: {error}"
+
+
+def _problems_of_tests(mutants: Sequence[Mutant]) -> Iterator[str]:
+    for mutant in mutants:
+        if not mutant.tests:
+            yield f"{mutant.name}: no test is named that kills it"
+        for test in mutant.tests:
+            file, _, name = test.partition("::")
+            if name.partition("[")[0] not in _tests_in(file):
+                yield f"{mutant.name}: there is no test {test}"
+
+
+@cache
+def _tests_in(file: str) -> frozenset[str]:
+    """Return the names of the functions in a test file; none if there is no such file."""
+    place = ROOT / file
+    if not place.is_file():
+        return frozenset()
+    tree = ast.parse(place.read_text())
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = (node.name for node in tree.body if isinstance(node, functions))
+    return frozenset(name for name in names if name.startswith("test"))

@@ -1,0 +1,164 @@
+"""Suspects in a keeper: which of them start, and which of them is charged when the guard dies."""
+
+import asyncio
+import logging
+import signal
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tenure.config import Settings
+from tenure.runtime.exit_code import ExitCode
+from tenure.runtime.guarding import Exit
+from tenure.runtime.keeper.life import GuardLost, Life, Plan
+from tenure.runtime.keeper.run import Run
+from tenure.runtime.keeper.suspects import (
+    AT_ONCE,
+    LONGEST_DELAY,
+    PROBATION,
+    SHORTEST_DELAY,
+    Suspects,
+)
+from tenure.store.results import Claimed, Finished
+from tests.runtime.lone_keeper import Scene, claimed, in_a_keeper, turns
+
+
+def suspect(job: int, crashes: int = 1) -> Claimed:
+    return claimed(job, alone=True, crashes=crashes)
+
+
+def start(scene: Scene, job: Claimed, age: float = 0.0) -> Run | None:
+    """Claim a job, in a runner of its own; none if it is put off."""
+    scene.runner(f"runner-{job.id}")
+    scene.keeper.runs.claimed("default", scene.crew, [job])
+    run = scene.keeper.runs.of("default", job.id)
+    if run is not None:
+        assert run.started_at is not None
+        run.started_at -= age
+    return run
+
+
+@in_a_keeper
+async def test_no_suspect_starts_in_the_first_30_s_of_another(scene: Scene) -> None:
+    assert start(scene, suspect(1))
+    assert start(scene, suspect(2)) is None
+    [told] = scene.finished
+    assert (told.job, told.outcome, told.unstarted, told.suspect) == (2, "released", True, False)
+    delay = told.run_at - scene.keeper.clock.now()
+    assert timedelta(seconds=SHORTEST_DELAY - 0.5) < delay <= timedelta(seconds=LONGEST_DELAY)
+
+
+@in_a_keeper
+async def test_a_suspect_starts_when_the_one_before_it_has_run_for_30_s(scene: Scene) -> None:
+    assert start(scene, suspect(1), age=PROBATION - 1)
+    assert start(scene, suspect(2)) is None
+    run = scene.keeper.runs.of("default", 1)
+    assert run is not None
+    assert run.started_at is not None
+    run.started_at -= 1
+    assert start(scene, suspect(2))
+
+
+@in_a_keeper
+async def test_a_suspect_that_has_no_runner_yet_counts_as_one_that_has_just_started(
+    scene: Scene,
+) -> None:
+    scene.keeper.runs.claimed("default", scene.crew, [suspect(1), suspect(2)])
+    assert [run.job.id for run in scene.keeper.runs] == [1]
+    assert [told.job for told in scene.finished] == [2]
+
+
+@in_a_keeper
+async def test_after_two_deaths_a_suspect_runs_with_no_other_suspect(scene: Scene) -> None:
+    assert start(scene, suspect(1), age=3600)
+    assert start(scene, suspect(2, crashes=2)) is None
+    scene.keeper.runs.abandon(next(iter(scene.keeper.runs)))
+    assert start(scene, suspect(2, crashes=2), age=3600)
+    assert start(scene, suspect(3)) is None
+
+
+@in_a_keeper
+async def test_who_is_no_suspect_starts_beside_one(scene: Scene) -> None:
+    assert start(scene, suspect(1, crashes=2))
+    assert start(scene, claimed(2))
+
+
+@in_a_keeper
+async def test_suspects_do_not_fill_the_memory_with_their_processes(scene: Scene) -> None:
+    for job in range(1, AT_ONCE + 1):
+        assert start(scene, suspect(job), age=3600)
+    assert start(scene, suspect(AT_ONCE + 1)) is None
+
+
+@in_a_keeper
+async def test_the_more_suspects_wait_the_less_often_they_are_tried(scene: Scene) -> None:
+    run = start(scene, suspect(1))
+    assert run is not None
+    waiting = Suspects()
+    delays = [waiting.delay(suspect(2), [run]) for _ in range(1000)]
+    assert max(delays[:5]) <= SHORTEST_DELAY + 1
+    assert min(delays) >= SHORTEST_DELAY
+    assert SHORTEST_DELAY + 10 < sum(delays[500:]) / 500 < LONGEST_DELAY
+    assert waiting.delay(suspect(2), []) == 0
+    assert waiting.delay(suspect(2), [run]) <= SHORTEST_DELAY + 1, "it counts anew"
+
+
+@in_a_keeper
+async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_started(
+    scene: Scene,
+) -> None:
+    charged: list[Any] = []
+
+    async def send(call: Any) -> Any:
+        charged.append(call)
+        return Finished(accepted={}, refused=(), busy=(), wakes=False)
+
+    store: Any = scene.keeper.store("default")
+    store.send = send
+    old, ordinary, new = (
+        start(scene, suspect(1), age=PROBATION),
+        start(scene, claimed(2)),
+        start(scene, suspect(3)),
+    )
+    early = start(scene, claimed(4))
+    assert early is not None
+    early.started_at = None  # its runner was not ready yet
+    scene.guard.is_gone = scene.guard.has_failed = True
+    for run in (old, ordinary, new, early):
+        assert run is not None
+        assert run.runner is not None
+        scene.keeper.runs.runner_lost(run.runner, Exit(None, signal.SIGKILL))
+    await turns()
+    assert [call.verb for call in charged] == ["crash"]
+    said = charged[0].arguments["jobs"].value
+    assert "the worker's guard died while this job ran alone" in said
+    told = {one.job: (one.outcome, one.suspect, one.unstarted) for one in scene.finished}
+    released = ("released", True, False)
+    assert told == {1: released, 2: released, 4: ("released", False, True)}
+
+
+def test_a_worker_takes_its_time_before_it_starts_anew_while_its_guards_die(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> ExitCode:
+        life = Life(Plan("app", Settings()))
+        deaths = 0
+
+        async def live() -> ExitCode:
+            nonlocal deaths
+            deaths += 1
+            if deaths == 3:
+                asyncio.get_running_loop().call_soon(life.ask_to_drain, "enough")
+            raise GuardLost("the guard died")
+
+        life._live = live  # type: ignore[method-assign]
+        async with asyncio.timeout(20):
+            return await life._live_on()
+
+    with caplog.at_level(logging.ERROR):
+        assert asyncio.run(main()) is ExitCode.HANDED_OVER
+    pauses = [float(record.getMessage().split()[-2]) for record in caplog.records]
+    assert len(pauses) == 3, "to be asked to leave ends the pause"
+    for nth, pause in enumerate(pauses):
+        assert 0.25 * 2**nth <= pause + 0.05 <= 0.5 * 2**nth + 0.1
