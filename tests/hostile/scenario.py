@@ -31,8 +31,8 @@ class Scenario:
         return f"{self.kind.name}-{self.executor}-{self.way}"
 
 
-def stops(group: Group) -> list[Scenario]:
-    """Return the kinds of a group in each of their executors, stopped.
+def stops(group: Group, *executors: Executor) -> list[Scenario]:
+    """Return the kinds of a group in each of their executors, or only in these, stopped.
 
     In an event loop each is stopped gracefully and by force; elsewhere by turns, unless
     TENURE_TEST_HOSTILE=all.
@@ -41,6 +41,8 @@ def stops(group: Group) -> list[Scenario]:
     chosen = []
     for turn, kind in enumerate(_kinds(group)):
         for place, executor in enumerate(kind.executors):
+            if executors and executor not in executors:
+                continue
             ways = both if executor == "async" or ALL else (both[(turn + place) % 2],)
             chosen += [Scenario(kind, executor, way) for way in ways if kind.stays]
     return chosen

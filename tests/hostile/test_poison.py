@@ -16,9 +16,7 @@ def test_it_ends_with_a_reason_and_its_neighbours_go_on(
     evidence[str(scenario)].check()
 
 
-@pytest.mark.parametrize(
-    "scenario", [one for one in stops("poison") if one.executor == "async"], ids=str
-)
+@pytest.mark.parametrize("scenario", stops("poison", "async"), ids=str)
 def test_it_is_stopped_although_its_runner_cannot_help(
     scenario: Scenario, evidence: Mapping[str, Evidence]
 ) -> None:
