@@ -1,0 +1,23 @@
+"""Nothing of a stopped job is left: tasks, timers, callbacks and servers of its event loop."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.hostile.scenario import Evidence, Scenario, completions, stops
+
+pytestmark = pytest.mark.timeout(600)  # the first test waits for the scenarios of all
+
+
+@pytest.mark.parametrize("scenario", stops("loop"), ids=str)
+def test_nothing_of_it_is_left_when_it_is_cancelled(
+    scenario: Scenario, evidence: Mapping[str, Evidence]
+) -> None:
+    evidence[str(scenario)].check()
+
+
+@pytest.mark.parametrize("scenario", completions("loop", "async"), ids=str)
+def test_nobody_pays_for_what_it_leaves_when_it_completes(
+    scenario: Scenario, evidence: Mapping[str, Evidence]
+) -> None:
+    evidence[str(scenario)].check()

@@ -1,0 +1,23 @@
+"""Nothing of a stopped job is left: processes, started by functions and commands."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.hostile.scenario import Evidence, Scenario, completions, stops
+
+pytestmark = pytest.mark.timeout(600)  # the first test waits for the scenarios of all
+
+
+@pytest.mark.parametrize("scenario", stops("processes", "process", "command"), ids=str)
+def test_nothing_of_it_is_left_when_it_is_cancelled(
+    scenario: Scenario, evidence: Mapping[str, Evidence]
+) -> None:
+    evidence[str(scenario)].check()
+
+
+@pytest.mark.parametrize("scenario", completions("processes", "process"), ids=str)
+def test_nobody_pays_for_what_it_leaves_when_it_completes(
+    scenario: Scenario, evidence: Mapping[str, Evidence]
+) -> None:
+    evidence[str(scenario)].check()
