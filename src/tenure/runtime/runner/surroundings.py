@@ -84,6 +84,7 @@ class Surroundings:
         self._variables = dict(os.environb)
         self._zone = time.tzname
         self._of_kernel = _of_kernel()
+        self._most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
         self._attributes = [
             (vars(module), name, vars(module)[name])
             for module, names in _ATTRIBUTES
@@ -163,6 +164,10 @@ class Surroundings:
         """Set back what the kernel may refuse to."""
         if any(getattr(stream, "closed", False) for stream in (sys.stdin, sys.stdout, sys.stderr)):
             return "a standard stream was closed"
+        free = os.dup(self._folder)  # the lowest number that is free
+        os.close(free)
+        if free > self._most_open:
+            return "most of the descriptors that it may have are open"
         if _of_kernel() == self._of_kernel:
             return ""
         for put, value in zip(_PUT_IN_KERNEL, self._of_kernel, strict=True):
