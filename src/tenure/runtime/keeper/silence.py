@@ -5,7 +5,7 @@ import os
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from tenure.runtime.guard.processes import DEAD, read, stat
+from tenure.runtime.guard.processes import DEAD, is_alive, read, stat
 from tenure.runtime.keeper.runners import Runner
 
 _PATIENCE = 10.0  # seconds for a loop that waits
@@ -30,8 +30,9 @@ class Silence:
 
     def is_dead(self, runner: Runner) -> bool:
         """Tell whether the loop of a runner has ended, or has been silent for too long."""
-        if (seen := stat(runner.pid)) is not None and seen.state in DEAD:
-            return True  # its main thread has ended, and other threads keep the process
+        main = stat(runner.pid)
+        if main is not None and main.state in DEAD and is_alive(runner.pid):
+            return True  # its main thread has ended, and others keep the process
         now, stamp = asyncio.get_running_loop().time(), runner.page.stamp
         before = self._watched.get(runner)
         if not stamp or runner.page.on_cpu:
