@@ -55,6 +55,15 @@ class RunningWorker:
         eventually(lambda: text in self.log, f"{text!r} in:\n{self.log}", within)
         return self.log
 
+    def ends_under_signals(self, number: signal.Signals) -> int:
+        """Its exit code, after this signal was sent again and again until it had ended."""
+        until = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < until, f"it did not end:\n{self.log}"
+            self.signal(number)
+            time.sleep(0.0005)
+        return self.ends()
+
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
 

@@ -308,6 +308,14 @@ async def speaks_around_its_commit(ctx: Context, words: int) -> str:
     return "too late"
 
 
+@app.task(retry=0)
+async def waits_to_go(ctx: Context) -> str:
+    mark(f"started-{ctx.job.id}")
+    while not (FOLDER / f"go-{ctx.job.id}").exists():
+        await asyncio.sleep(0.05)
+    return "gone"
+
+
 @app.task
 async def unbook(seat: int, result: str) -> None:
     mark("unbooked", f"{seat} {result}")

@@ -49,4 +49,25 @@ RUNTIME: tuple[Mutant, ...] = (
         "tests/runtime/test_runner_faults.py"
         "::test_a_function_finds_everything_as_the_one_before_it_did",
     ),
+    python_mutant(
+        "a stop overlooks processes of unknown origin",
+        "runtime/runner/survey.py",
+        "in self._processes.items() if at >= began",
+        "in ()",
+        "tests/hostile/test_processes.py::test_nothing_of_it_is_left_when_it_is_cancelled",
+    ),
+    python_mutant(
+        "a stop overlooks threads of unknown origin",
+        "runtime/runner/survey.py",
+        "in self._threads.items() if at >= began",
+        "in ()",
+        "tests/hostile/test_threads.py::test_nothing_of_it_is_left_when_it_is_cancelled",
+    ),
+    python_mutant(
+        "a stop leaves callbacks in the event loop",
+        "runtime/runner/callbacks.py",
+        'yield Callback(owner_in(handle._context), f"the callback {name}", handle.cancel)',
+        "continue",
+        "tests/hostile/test_loop.py::test_nothing_of_it_is_left_when_it_is_cancelled",
+    ),
 )

@@ -118,4 +118,18 @@ SUSPECTS: tuple[Mutant, ...] = (
         "suspects::test_a_suspect_that_has_run_for_long_is_not_charged_in_the_place_of_a_new_one",
         "suspects::test_a_suspect_that_was_claimed_just_after_another_is_not_charged",
     ),
+    mutant(
+        "a neighbour is displaced for ever",
+        "conclude",
+        "d.displaced IS TRUE AND tenant.was_displaced(j.id)",
+        "false",
+        "crash_and_release::test_who_is_displaced_twice_runs_alone_next",
+    ),
+    mutant(
+        "whoever was released before counts as displaced",
+        "was_displaced",
+        "AND a.outcome = 'displaced'",
+        "",
+        "crash_and_release::test_a_release_that_was_no_displacement_does_not_count_as_one",
+    ),
 )

@@ -43,6 +43,7 @@ class FakeStaff:
         self._guard = guard
         self.crews: dict[Any, Crew] = {}
         self.runners: list[Runner] = []
+        self.trouble = None
 
     def retire(self, runner: Runner) -> None:
         runner.retired = True

@@ -1,5 +1,6 @@
 """How the program of a keeper ends when its services do."""
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 import pytest
@@ -29,4 +30,4 @@ def test_what_ended_a_service_is_a_sentence_and_a_bug_is_a_traceback(
 
     monkeypatch.setattr(program, "Life", Life)
     with pytest.raises(comes):
-        program.run(cast(Any, None), lambda _life: None)
+        program.run(cast(Any, None), lambda _life: nullcontext())

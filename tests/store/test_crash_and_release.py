@@ -246,3 +246,28 @@ def test_the_death_of_its_worker_is_not_charged_to_a_job_that_was_not_alone(
     promote(store)
     again = make_worker(store).claim_one()
     assert (again.id, again.attempt, again.crashes, again.alone) == (job.id, 1, 1, True)
+
+
+def test_who_is_displaced_twice_runs_alone_next(store: Store) -> None:
+    worker, job = running(store, max_attempts=1)
+    worker.release(job, displaced=True)
+    again = worker.claim_one()
+    assert (again.attempt, again.crashes, again.alone) == (1, 0, False)
+    worker.release(again, displaced=True)
+    once_more = worker.claim_one()
+    assert (once_more.attempt, once_more.crashes, once_more.alone) == (1, 0, True)
+    assert [one["outcome"] for one in store.show(job.id).attempts] == ["displaced"] * 2
+
+
+def test_who_was_displaced_completes_without_a_trace_of_an_error(store: Store) -> None:
+    worker, job = running(store)
+    worker.release(job, displaced=True)
+    assert worker.finish(worker.claim_one()).accepted == {job.id: State.COMPLETED}
+    assert store.show(job.id).error is None
+
+
+def test_a_release_that_was_no_displacement_does_not_count_as_one(store: Store) -> None:
+    worker, job = running(store)
+    worker.release(job)
+    worker.release(worker.claim_one(), displaced=True)
+    assert not worker.claim_one().alone

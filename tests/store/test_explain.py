@@ -158,6 +158,20 @@ def test_no_worker_serves_its_queue(store: Store, sql: psycopg.Connection) -> No
     assert store.explain(job).reasons == ()
 
 
+def test_a_worker_of_its_queue_cannot_start_a_runner(store: Store, sql: psycopg.Connection) -> None:
+    worker, elsewhere = make_worker(store), make_worker(store, queues=["other"])
+    job = make_job(store)
+    for each in (worker, elsewhere):
+        store.renew(each.id, trouble="there are no pids left")
+    told = only(store, job)
+    assert (told.reason, told.about) == ("no runner", str(worker.id))
+    sentence = " serves its queue and cannot start a runner: there are no pids left"
+    assert told.sentence.startswith(f"worker {worker.id} on ")
+    assert told.sentence.endswith(sentence)
+    store.renew(worker.id)
+    assert store.explain(job).reasons == ()
+
+
 def test_others_come_first(store: Store) -> None:
     make_worker(store)
     make_job(store)

@@ -1,7 +1,11 @@
 """Leaving: what runs is finished or handed over, and nothing stays with a worker that is gone."""
 
+import json
+import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from uuid import UUID
@@ -14,7 +18,7 @@ from tenure.runtime.exit_code import ExitCode
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.system.scene import SHORT, Scene
-from tests.workers import RunningWorker, eventually, is_gone
+from tests.workers import ROOT, RunningWorker, eventually, is_gone
 
 NOWHERE = "postgresql://postgres@127.0.0.1:1/nowhere"
 
@@ -147,3 +151,44 @@ def _come_along(worker: RunningWorker, number: int) -> None:
     else:
         worker.says([" runs ", "beat of worker", "claimed job"][number % 3])
     time.sleep(random.Random(number).uniform(0, 0.05))  # not for luck: to hit another moment
+
+
+# Signals that never cease.
+
+LEFT = (ExitCode.DRAINED, ExitCode.HURRIED)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("busy", [False, True])
+def test_signals_during_the_whole_drain_leave_the_exit_code_alone(
+    scene: Scene, number: signal.Signals, busy: bool
+) -> None:
+    with scene.worker() as worker:
+        if busy:
+            scene.start(dying.waits.new_job())
+        code = worker.ends_under_signals(number)
+    assert code in ((ExitCode.HURRIED,) if busy else LEFT), worker.log
+
+
+def test_signals_during_the_whole_drain_of_a_worker_beside_a_program_leave_its_exit_code_alone(
+    scene: Scene,
+) -> None:
+    told = json.dumps({"app": "tests.apps.dying:app", "url": scene.url})
+    log = scene.folder / "beside.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tenure.runtime.keeper.program", told],
+            cwd=ROOT,
+            env={**os.environ, "TENURE_TEST_FOLDER": str(scene.folder), **SHORT},
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    worker = RunningWorker(process, log)
+    try:
+        worker.says('"ready"')
+        assert worker.ends_under_signals(signal.SIGTERM) in LEFT, worker.log
+    finally:
+        process.kill()
+        process.communicate()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tenure.app import Tenure
@@ -139,5 +140,32 @@ def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
         worker.says("the deployment went wrong")
         Watcher(store).becomes(job.id, State.PENDING)
         assert store.show(job.id).attempt == 0
+        assert "the deployment went wrong" in why_no_runner(store, job.id)
         (tmp_path / "broken").unlink()
         Watcher(store).becomes(job.id, State.COMPLETED, within=60)
+
+
+def why_no_runner(store: Store, job: int) -> str:
+    """What explain says about it, as soon as it does."""
+    [sentence] = eventually(
+        lambda: [one.sentence for one in store.explain(job).reasons if one.reason == "no runner"],
+        "explain says that no runner can be started",
+    )
+    return sentence
+
+
+def test_a_guard_without_descriptors_is_told_by_explain(
+    store: Store, database: str, tmp_path: Path
+) -> None:
+    with running_worker(database, tmp_path, app="tests.apps.breakable:app") as worker:
+        [spare] = eventually(lambda: worker.runners)
+        guard = worker.guard
+        _, hard = before = guard.rlimit(psutil.RLIMIT_NOFILE)
+        guard.rlimit(psutil.RLIMIT_NOFILE, (guard.num_fds(), hard))
+        spare.kill()
+        [job] = store.enqueue(NewJob(task="tests.apps.breakable.work"))
+        assert "Too many open files" in why_no_runner(store, job.id)
+        assert store.show(job.id).state is State.PENDING
+        guard.rlimit(psutil.RLIMIT_NOFILE, before)
+        Watcher(store).becomes(job.id, State.COMPLETED, within=60)
+        assert store.show(job.id).attempt == 1

@@ -146,14 +146,56 @@ def test_what_dies_is_started_again_and_nothing_outlives_the_supervisor(folder: 
             job = store.enqueue(jobs.has_a_grandchild.new_job())[0].id
             has_run(folder, f"started-{job}")
         grandchild = psutil.Process(int(has_run(folder, f"grandchild-{job}")[0]))
-        postmaster = psutil.Process(
-            int((folder / ".tenure" / "data" / "postmaster.pid").read_text().split()[0])
-        )
-        theirs = [*running.tree, grandchild, postmaster]
+        theirs = [*running.tree, grandchild, postmaster_of(folder)]
         assert len(theirs) > 6, "supervisor, API, keeper, guard, runners and theirs"
         running.signal(signal.SIGKILL)
         running.ends()
         eventually(lambda: all(map(is_gone, theirs)), f"all of {theirs} are gone")
+
+
+@pytest.mark.parametrize("victims", ["postmaster", "all"])
+def test_a_database_that_is_killed_is_started_again_and_everything_goes_on(
+    folder: Path, victims: str
+) -> None:
+    with up(folder, APP, TENURE_LEASE="60s") as running:
+        running.is_up()
+        with Store(url_of(folder)) as store:
+            job = store.enqueue(jobs.waits_to_go.new_job())[0].id
+        has_run(folder, f"started-{job}")
+        postmaster = postmaster_of(folder)
+        doomed = [postmaster, *(postmaster.children(recursive=True) if victims == "all" else [])]
+        for process in doomed:
+            process.kill()
+        running.says("up     │ the database has died; again in 0.5 s")
+        running.says("up     │ the database runs again")
+        assert postmaster_of(folder) != postmaster
+        with Store(url_of(folder)) as store:
+            watch = Watcher(store)
+            later = store.enqueue(jobs.waits_to_go.new_job())[0].id
+            for one in (job, later):
+                (folder / f"go-{one}").touch()
+                watch.becomes(one, State.COMPLETED)
+            assert has_run(folder, f"started-{job}") == [""], "it ran once"
+        assert "api was killed" not in running.log
+        assert "worker was killed" not in running.log
+        running.signal(signal.SIGTERM)
+        assert running.ends() == 0
+
+
+def test_a_database_that_keeps_dying_is_started_after_ever_longer_pauses(folder: Path) -> None:
+    with up(folder) as running:
+        running.says(SERVING)
+        for times, pause in enumerate(("0.5", "1", "2"), start=1):
+            postmaster_of(folder).kill()
+            running.says(f"the database has died; again in {pause} s")
+            running.says_again("the database runs again", times)
+        running.signal(signal.SIGTERM)
+        assert running.ends() == 0
+
+
+def postmaster_of(folder: Path) -> psutil.Process:
+    pid_file = folder / ".tenure" / "data" / "postmaster.pid"
+    return psutil.Process(int(pid_file.read_text().split()[0]))
 
 
 def url_of(folder: Path) -> str:
@@ -211,3 +253,12 @@ def test_without_an_app_it_says_that_no_worker_runs(folder: Path, database: str)
         )
         running.signal(signal.SIGINT)
         assert running.ends() == 0
+
+
+def test_signals_until_the_very_end_leave_the_exit_code_alone(folder: Path) -> None:
+    """Also while the database is stopped, which comes last."""
+    with up(folder, APP) as running:
+        running.is_up()
+        running.signal(signal.SIGTERM)
+        running.says("nothing was left undone")
+        assert running.ends_under_signals(signal.SIGTERM) == 0, running.log

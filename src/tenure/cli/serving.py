@@ -7,16 +7,15 @@ import asyncio
 import errno
 import ipaddress
 import logging
-import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.errors import SettingInvalid
+from tenure.runtime.leave_signals import leave_signals
 
 log = logging.getLogger("tenure.serve")
 
@@ -78,12 +77,8 @@ class Server(uvicorn.Server):
             )
         )
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.leave)
-        yield
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        return leave_signals(lambda _number: self.leave())
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

@@ -12,8 +12,13 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from tenure.errors import TenureError
+from tenure.runtime.leave_signals import leave_signals
+from tenure.store.embedded import Embedded
+
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+_LOOK_EVERY = 0.5  # seconds between two looks whether the database is there
 _STEADY = 60.0  # seconds after which the next pause is the first again
 _LONGEST_LINE = 1 << 16
 _LAST_WORDS = 1.0  # seconds, for lines of what a command that ended has started
@@ -134,6 +139,34 @@ class Child:
         self._say(self.name, line)
 
 
+class Database:
+    """The embedded PostgreSQL, which is nobody's child: started again when it has died."""
+
+    def __init__(self, embedded: Embedded, say: Say) -> None:
+        self._embedded = embedded
+        self._say = say
+
+    async def keep(self) -> None:
+        """Look after it until this task is cancelled."""
+        pause, began = _FIRST_PAUSE, _now()
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            if self._embedded.is_alive:
+                continue
+            if _now() - began > _STEADY:
+                pause = _FIRST_PAUSE
+            self._say("up", f"the database has died; again in {pause:g} s")
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            began = _now()
+            try:
+                await asyncio.to_thread(self._embedded.revive)
+            except TenureError as problem:
+                self._say("up", f"the database cannot be started: {problem}")
+            else:
+                self._say("up", "the database runs again")
+
+
 class Supervisor:
     """Keeps some children; they leave in the order in which they are given."""
 
@@ -145,9 +178,10 @@ class Supervisor:
 
     async def run(self) -> int:
         """Until somebody asks, or a child cannot begin; the code that says how it went."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.ask)
+        with leave_signals(lambda _number: self.ask()):
+            return await self._run()
+
+    async def _run(self) -> int:
         keeping = {asyncio.create_task(child.keep()): child for child in self._children}
         leaving = asyncio.create_task(self._leaving.wait())
         there, broken = set(keeping), None

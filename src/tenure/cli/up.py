@@ -14,10 +14,11 @@ from tenure.cli.lines import Lines
 from tenure.cli.local_token import local_token
 from tenure.cli.printing import Printer
 from tenure.cli.serve import HOST, PORT, require_web
-from tenure.cli.supervising import Child, Supervisor
+from tenure.cli.supervising import Child, Database, Supervisor
 from tenure.config import Settings
 from tenure.control.client import Client
 from tenure.domain.duration import in_words
+from tenure.store.embedded import Embedded
 
 EXAMPLES = ("tenure up shop.jobs:app", "tenure up jobs.py --port 9000", "tenure up")
 
@@ -71,7 +72,7 @@ def up(
             "TENURE_FOLDER": str(place),
             "PYTHONUNBUFFERED": "1",
         }
-        code = asyncio.run(_run(show, app, address, environment, settings))
+        code = asyncio.run(_run(show, app, address, environment, settings, client.embedded))
     sys.exit(code)
 
 
@@ -81,6 +82,7 @@ async def _run(
     address: str,
     environment: dict[str, str],
     settings: Settings,
+    embedded: Embedded | None,
 ) -> int:
     lines = Lines(show, _STYLES)
     at = ["--host", HOST, "--port", address.rpartition(":")[2]]
@@ -106,10 +108,14 @@ async def _run(
     supervisor = Supervisor(children, leaving)
     loop = asyncio.get_running_loop()
     lines.on_broken = lambda: loop.call_soon_threadsafe(supervisor.ask)
+    database = None if embedded is None else Database(embedded, lines.say)
+    keeping = None if database is None else asyncio.create_task(database.keep())
     try:
         code = await supervisor.run()
         lines.say("up", _ended(code))
     finally:
+        if keeping is not None:
+            keeping.cancel()
         lines.close()
     return code
 

@@ -67,6 +67,11 @@ class Client:
             return self._embedded.url
 
     @property
+    def embedded(self) -> "Embedded | None":
+        """The embedded PostgreSQL, if this client has opened it."""
+        return self._embedded
+
+    @property
     def known_url(self) -> str | None:
         """Where the jobs are, if that is said anywhere; nothing is started for it."""
         return self._url

@@ -28,6 +28,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     pids: tuple[int, ...] | None = None  # of the processes that ended with it, some of them
     processes: int | None = None  # how many there were
     suspect: bool = False  # released because what ran it died, and nobody knows whose fault it was
+    displaced: bool = False  # released because its runner had to end for another job
     unstarted: bool = False  # released before its code began: whatever it is suspected of remains
 
 

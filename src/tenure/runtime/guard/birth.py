@@ -26,7 +26,12 @@ def bear(
     """
     told, tell = os.pipe()
     guard = os.getpid()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(told)
+        os.close(tell)
+        raise
     if pid == 0:
         try:
             _leave_the_guard(guard)

@@ -1,5 +1,6 @@
 """The guard's loop: one thread that waits for its keeper, its children and the clock."""
 
+import errno
 import os
 import select
 import signal
@@ -157,7 +158,7 @@ class Program:
 
     def _spawn(self, number: int, request: wire.Message, fds: list[int]) -> None:
         if request["incomplete"]:
-            self._answer(number, refused="the guard may not have that many open files")
+            self._answer(number, errno=errno.EMFILE)
             return
         if not self._freezer.keeper_is_trusted or self._freezer.phase is not Phase.RUNNING:
             self._answer(number, refused="nothing is started while trust has run out")
@@ -167,10 +168,14 @@ class Program:
         self._born += 1
         mark = f"{self._marker}.{self._born}"
         env = {**what["env"], WORKER: self._marker, RUNNER: mark}
+        group = self._groups.below(str(self._born)) if self._groups else None
         try:
-            group = self._groups.below(str(self._born)).make() if self._groups else None
+            if group is not None:
+                group.make()
             pid, told = bear(what["argv"], env, (stdout, stderr), passed, group)
         except OSError as error:
+            if group is not None:
+                group.remove()
             self._answer(number, errno=error.errno)
             return
         self._forest.trees[pid] = Tree(pid, mark, group)

@@ -49,8 +49,10 @@ def with_tree(ending: Ending | None, how: Exit | None) -> Ending | None:
     return msgspec.structs.replace(ending, pids=how.gone, processes=how.count)
 
 
-def give_back(run: Run, *, suspect: bool, guard: bool = False) -> Ending:
+def give_back(run: Run, *, suspect: bool, guard: bool = False, displaced: bool = False) -> Ending:
     """Unspent. Under suspicion it runs alone next time, on whatever worker.
+
+    One that is displaced loses its runner to the end of another job.
 
     A run whose code never began stays as suspect as it was.
     """
@@ -64,6 +66,7 @@ def give_back(run: Run, *, suspect: bool, guard: bool = False) -> Ending:
         outcome="released",
         error={"type": "tenure.Suspect", "message": message} if suspect else None,
         suspect=suspect,
+        displaced=displaced and not unstarted,
         unstarted=unstarted,
     )
 

@@ -38,7 +38,7 @@ class Drain:
         """Ask to leave; asked again it hurries."""
         if self._keeper.draining is None:
             self._keeper.drain(reason)
-        else:
+        elif not self._hurry.is_set():
             _log.warning("hurrying: %s, again", reason)
             self._hurry.set()
 

@@ -69,7 +69,8 @@ class Lease:
         asked_at = boottime()
         # When some time was lost, ask what is left; to a beat in time it makes no difference.
         holding = self._holding() if late else []
-        answer = await asked(self._line, working.renew(self._keeper.id, holding), self._patience)
+        call = working.renew(self._keeper.id, holding, trouble=self._keeper.staff.trouble)
+        answer = await asked(self._line, call, self._patience)
         if answer.expires_at is not None:
             self._keeper.clock.learn(answer.expires_at - self._keeper.settings.lease, asked_at)
             self._backoff.reset()

@@ -10,8 +10,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from tenure.config import Settings
@@ -22,14 +22,15 @@ from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.garbage import collect_seldom
 from tenure.runtime.keeper.life import Life, Plan
 from tenure.runtime.keeper.staff import ImportFailed
+from tenure.runtime.leave_signals import leave_signals
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
 
 _AS_DEEP_AS_THE_DATABASE = 20_000  # lists in lists; PostgreSQL itself stops before that
 
 
-def run(plan: Plan, watch: Callable[[Life], Any]) -> ExitCode:
-    """Live until the end; `watch` is called in the event loop, to see who asks to leave."""
+def run(plan: Plan, watch: Callable[[Life], AbstractContextManager[None]]) -> ExitCode:
+    """Live until the end; `watch` is entered in the event loop, to see who asks to leave."""
     import uvloop
 
     # Jobs that were claimed come in one answer: one that cannot be read would end every worker.
@@ -39,10 +40,8 @@ def run(plan: Plan, watch: Callable[[Life], Any]) -> ExitCode:
 
     async def main() -> ExitCode:
         life = Life(plan)
-        watching = watch(life)
-        code = await life.run()
-        del watching
-        return code
+        with watch(life):
+            return await life.run()
 
     try:
         return uvloop.run(main())
@@ -79,17 +78,19 @@ def make_plan(stack: ExitStack, app: str, **told: Any) -> Plan:
     )
 
 
-def on_signals(life: Life) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, life.ask_to_drain, number.name)
+def on_signals(life: Life) -> AbstractContextManager[None]:
+    return leave_signals(lambda number: life.ask_to_drain(number.name))
 
 
-def beside(life: Life) -> "asyncio.Task[None]":
+@contextmanager
+def beside(life: Life) -> Iterator[None]:
     """For a program that this worker stands beside."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the program's own affair
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, life.ask_to_drain, "SIGTERM")
     life.on_ready = lambda worker: print(json.dumps({"ready": worker}), flush=True)  # noqa: T201
-    return asyncio.create_task(_listen(life))
+    listening = asyncio.create_task(_listen(life))
+    with leave_signals(lambda number: life.ask_to_drain(number.name), [signal.SIGTERM]):
+        yield
+    listening.cancel()
 
 
 async def _listen(life: Life) -> None:

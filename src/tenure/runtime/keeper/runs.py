@@ -321,8 +321,13 @@ class Runs:
                 self._keeper.counts.ended([(run, crash)], asyncio.get_running_loop().time())
                 self._keeper.start(self._charge(run, crash))
             else:
-                suspect = blamed is None and not innocent
-                done.append((run, deaths.give_back(run, suspect=suspect, guard=guard_failed)))
+                back = deaths.give_back(
+                    run,
+                    suspect=blamed is None and not innocent,
+                    guard=guard_failed,
+                    displaced=innocent and runner.killed,
+                )
+                done.append((run, back))
         if not innocent:
             _log.error(
                 "%s (pid %d) died%s: %s; charged: %s; given back: %s",

@@ -16,6 +16,7 @@ from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew, Room
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.storable import storable
 from tenure.runtime.messages import Broken, FromRunner, Hello, Kind
 from tenure.runtime.temporary import remove
 
@@ -27,6 +28,7 @@ _log = logging.getLogger("tenure.worker")
 _TRUST_EVERY = 0.2  # seconds between two tries while trust has run out
 _DISMISSED = 2.0  # seconds, at most, for idle runners to end by themselves
 _LOOK_EVERY = 0.01
+_MOST_TROUBLE = 1000  # characters
 _IDLE = 6  # runners, beside a process for each function that may run at once
 
 
@@ -57,6 +59,7 @@ class Staff:
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(max(2, os.cpu_count() or 1))  # more at once is no faster
         self._rooms: dict[Kind, Room] = {}
+        self.trouble: str | None = None  # why no runner can be started, if none can
         self.crews: dict[tuple[str, Kind], Crew] = {}
         guard.on_exit = self._exited
 
@@ -167,6 +170,7 @@ class Staff:
                 continue
             except (ImportFailed, OSError) as problem:
                 _log.error("no runner can be started: %s", problem)
+                self.trouble = storable(str(problem)[:_MOST_TROUBLE])
                 crew.is_stuck = True  # jobs are for workers that have one
                 self.keeper.runs.give_back_waiting(crew)
                 await asyncio.sleep(backoff.next())
@@ -174,6 +178,7 @@ class Staff:
             if self._spare is None and self.keeper.may_claim:
                 self._spare = asyncio.create_task(self._spawn())
                 self._spare.add_done_callback(_forget_problem)
+            self.trouble = None
             if runner.pid in self._runners:
                 return runner
 

@@ -21,11 +21,10 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
 
-import psutil
-
 from tenure.errors import InputRefused
 from tenure.observe import tracing
-from tenure.runtime.guard.processes import DEAD, catches, is_alive, stat
+from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.processes import DEAD, catches, stat
 from tenure.runtime.messages import (
     Answer,
     Ask,
@@ -59,10 +58,12 @@ from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.processes import end_all
 from tenure.runtime.runner.surroundings import Surroundings
+from tenure.runtime.runner.threads import TICK, names_of
 from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is said that was held back
+_SECOND_LOOK = 0.01  # seconds, to tell threads that wait from those that run
 _LOST = 70  # the exit code of a runner that cannot go on
 
 
@@ -92,13 +93,13 @@ class ProcessRunner:
         self._orphans = Orphans(ownership.processes.started)
         self._worn_out = ""  # why this process takes no further job
         self._threads_before: set[threading.Thread] = set()
-        self._before: set[psutil.Process] = set()  # of the app itself, since it was imported
+        self._before: set[int] = set()  # processes of the app itself, since it was imported
 
     def run(self) -> int:
         capture_logging()
         signal.signal(signal.SIGUSR1, self._on_interrupt)
         threading.Thread(target=self._listen, name="wire", daemon=True).start()
-        self._before = set(_children())
+        self._before = set(self._ownership.processes.of_jobs())
         self._surroundings = Surroundings()
         self._channel.send(Ready())
         try:
@@ -192,11 +193,11 @@ class ProcessRunner:
         return {self._main: "its function", **seeing.names_of(started)}
 
     def _terminate(self, attempt: Attempt) -> None:
-        end_all(lambda: [process.pid for process in self._started()], attempt.close_timeout)
+        end_all(self._started, attempt.close_timeout)
 
-    def _started(self) -> list[psutil.Process]:
-        """What is alive of the processes that jobs started."""
-        return [process for process in _children() if process not in self._before]
+    def _started(self) -> list[int]:
+        """Return the living processes that jobs started."""
+        return [pid for pid in self._ownership.processes.of_jobs() if pid not in self._before]
 
     # The job; in the main thread.
 
@@ -236,7 +237,8 @@ class ProcessRunner:
         self._surroundings.prepare()
         if tracing.is_on():
             attempt.trace()
-        threads = self._threads_before = set(threading.enumerate())
+        self._threads_before = set(threading.enumerate())
+        began = boottime()
         page, run = self._page, attempt.work.run
         task = self.app.tasks.get(attempt.work.task)
         error: BaseException | None = None
@@ -268,22 +270,38 @@ class ProcessRunner:
         attempt.say_what_was_dropped()
         self._attempt = None
         self._worn_out = self._surroundings.restore() or self._orphans.complaint
-        left = self._left(attempt, threads)
+        left = self._left(attempt)
+        if not left and (goes_on := self._threads_of(attempt, began)):
+            if attempt.asked:
+                left = ", ".join(goes_on)
+            else:
+                cleanup = {**(cleanup or {}), "left_behind": goes_on}
+                self._worn_out = self._worn_out or f"a job left {goes_on} behind"
         end = ended(attempt, how, cleanup=cleanup, left=left)
         if left:
             tracing.flush()  # before it is known: who has something left is killed
         return end
 
-    def _left(self, attempt: Attempt, threads: set[threading.Thread]) -> str:
-        """What of an attempt has not ended; these threads were there before it."""
+    def _left(self, attempt: Attempt) -> str:
+        """Name what must end with this process before the end of the attempt counts."""
         if attempt.delivered:
             return "a function that was interrupted"
-        if not threads.issuperset(threading.enumerate()):
-            return "a thread that will not end"
         try:
             return "a process" if self._started() else ""
         except OSError as problem:  # it has used up the descriptors
             return f"what cannot be looked for ({problem.strerror})"
+
+    def _threads_of(self, attempt: Attempt, began: float) -> list[str]:
+        """Name the threads that an attempt has left, and its calls in pools.
+
+        A pool that waits for calls is none of them, nor is a C thread that waits to be woken.
+        """
+        strangers = self._ownership.threads.unknown()
+        if strangers:
+            time.sleep(_SECOND_LOOK)
+            strangers = self._ownership.threads.unknown()
+        unknown = [one for one, at in strangers.items() if at >= began - TICK]
+        return [*names_of(attempt), *(f"thread {one} of unknown origin" for one in unknown)]
 
     def _read_orders(self, attempt: Attempt) -> None:
         """The thread at the wire does, as soon as the function lets it."""
@@ -345,17 +363,3 @@ class ProcessRunner:
     def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
         work()
         return None
-
-
-def _children() -> list[psutil.Process]:
-    """Alive, and of their children too. Cheap where there are none, which is the rule."""
-    if not any(_children_of(thread) for thread in Path("/proc/self/task").iterdir()):
-        return []
-    return [one for one in psutil.Process().children(recursive=True) if is_alive(one.pid)]
-
-
-def _children_of(thread: Path) -> str:
-    try:
-        return (thread / "children").read_text()
-    except OSError:  # a thread that has just ended
-        return ""

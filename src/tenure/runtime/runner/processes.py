@@ -77,6 +77,10 @@ class Processes:
         """Return the living processes of an attempt."""
         return [pid for pid, owner in self._living() if owner is attempt]
 
+    def of_jobs(self) -> list[int]:
+        """Return the living processes that are not known to belong to the runner."""
+        return [pid for pid, owner in self._living() if owner is not RUNNER]
+
     def unknown(self) -> dict[int, float]:
         """Return the living processes without a known owner, each with its start time."""
         times = {pid: started_at(f"/proc/{pid}") for pid, owner in self._living() if owner is None}

@@ -10,7 +10,7 @@ from tenure.runtime.runner.code_hooks import CodeHooks
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import as_runner, runner_context
 from tenure.runtime.runner.ownership import Ownership
-from tenure.runtime.runner.survey import Survey, calls_of
+from tenure.runtime.runner.survey import Survey
 from tenure.runtime.runner.threads import names_of
 
 _TERMINATE_FOR = 1.0  # seconds between SIGTERM and SIGKILL for processes of a job
@@ -68,8 +68,7 @@ class Remainder:
             await self.end_processes(attempt, _TERMINATE_FOR, attempt.close_timeout)
         return [
             *(f"task {task.get_name()}" for task in tasks if not task.done()),
-            *names_of(attempt.threads),
-            *calls_of(attempt),
+            *names_of(attempt),
         ]
 
     async def end_processes(self, attempt: LoopAttempt, grace: float, within: float) -> None:

@@ -3,8 +3,8 @@
 The process is used again, so what one job sets for the whole process would reach the next. What
 cannot be set back costs the process: it takes no further job.
 
-Not set back are modules that a job imports or changes, descriptors it leaves open, and environment
-variables that it sets past os.environ.
+Not set back are modules that a job imports or changes, a few descriptors it leaves open, and
+environment variables that it sets past os.environ.
 """
 
 import _locale
@@ -62,6 +62,9 @@ _ATTRIBUTES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
+_MOST_DESCRIPTORS = 50  # that jobs may leave open; a pool needs some
+
+
 class Surroundings:
     """Remember how the process is before its first job, and restore that after each.
 
@@ -74,6 +77,7 @@ class Surroundings:
         self._handlers = [(number, _signal.getsignal(number)) for number in _SIGNALS]
         self._blocked = _signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._folder = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._descriptor = _free_descriptor()
         self._umask = os.umask(0)
         os.umask(self._umask)
         self._environ = os.environ, os.environb
@@ -111,9 +115,14 @@ class Surroundings:
             os.fchdir(self._folder)
             os.umask(self._umask)
             self._restore_variables()
-            return self._restore_limits()
+            return self._restore_limits() or self._descriptors_left()
         except Exception as problem:  # noqa: BLE001 - a job may have broken anything
             return f"it cannot be made as new: {type(problem).__name__}: {problem}"
+
+    def _descriptors_left(self) -> str:
+        """Complain about many descriptors that jobs have left open: the lowest free one tells."""
+        left = _free_descriptor() - self._descriptor
+        return f"{left} descriptors were left open" if left > _MOST_DESCRIPTORS else ""
 
     def _restore_signals(self) -> None:
         # Timers first: the default of their signals is death.
@@ -223,3 +232,9 @@ _PUT_IN_KERNEL: tuple[Callable[[Any], Any], ...] = (
     lambda who: os.setresuid(*who),
     lambda limits: [*map(resource.setrlimit, _LIMITS, limits)],
 )
+
+
+def _free_descriptor() -> int:
+    descriptor = os.dup(0)
+    os.close(descriptor)
+    return descriptor

@@ -13,7 +13,7 @@ from tenure.runtime.runner.callbacks import Callback, callbacks, tasks
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import Owner
 from tenure.runtime.runner.ownership import Ownership
-from tenure.runtime.runner.threads import names_of
+from tenure.runtime.runner.threads import TICK, names_of
 
 _MOST_NAMED = 10
 
@@ -56,12 +56,11 @@ class Survey:
 
     def left_of(self, attempt: LoopAttempt) -> list[str]:
         """Name all that is left of an attempt, and all that could be its own."""
-        began = attempt.began - 0.01  # the kernel's times are rounded down
+        began = attempt.began - TICK
         return [
             *(f"task {task.get_name()}" for task in self.tasks(attempt)),
             *(callback.name for callback in self._callbacks[attempt]),
-            *names_of(attempt.threads),
-            *calls_of(attempt),
+            *names_of(attempt),
             *(_named(pid) for pid in self._processes_of(attempt)),
             *(f"task {task.get_name()} of unknown origin" for task in self._tasks[None]),
             *(f"{callback.name} of unknown origin" for callback in self._callbacks[None]),
@@ -80,12 +79,6 @@ class Survey:
 
     def _processes_of(self, attempt: LoopAttempt) -> list[int]:
         return self._ownership.processes.of(attempt) if attempt.pids else []
-
-
-def calls_of(attempt: LoopAttempt) -> list[str]:
-    """Name the calls in pools that are not over."""
-    waiting = sum(not call.done() for call in tuple(attempt.calls))
-    return ["a call in a pool"] * max(waiting, len(attempt.lent))
 
 
 def _named(pid: int) -> str:

@@ -25,6 +25,7 @@ _STARTERS = (  # not every Python has all of them
 )
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(os.uname().machine)
 _TICKS = os.sysconf("SC_CLK_TCK")
+TICK = 1 / _TICKS  # seconds, by which the kernel rounds down when something started
 
 
 class OwnedThread:
@@ -137,7 +138,9 @@ def cpu_seconds(native_id: int) -> float:
     return (int(user) + int(system)) / _TICKS
 
 
-def names_of(threads: "set[OwnedThread]") -> list[str]:
-    """Return a name for each of these threads, for people to read."""
+def names_of(attempt: Attempt) -> list[str]:
+    """Name the threads of an attempt and its calls in pools that are not over."""
     named = {thread.ident: thread.name for thread in threading.enumerate()}
-    return sorted(f"thread {named.get(thread.ident, thread.native_id)}" for thread in threads)
+    own = [f"thread {named.get(one.ident, one.native_id)}" for one in tuple(attempt.threads)]
+    calls = sum(not call.done() for call in tuple(attempt.calls))
+    return sorted(own) + ["a call in a pool"] * max(calls, len(attempt.lent))

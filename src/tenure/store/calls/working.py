@@ -53,10 +53,17 @@ def register(
     )
 
 
-def renew(worker: UUID, holding: Sequence[Holding] = ()) -> Call[Renewal]:
+def renew(
+    worker: UUID, holding: Sequence[Holding] = (), *, trouble: str | None = None
+) -> Call[Renewal]:
+    """Renew the lease of a worker; with trouble, also say why it can start no runner."""
     return Call(
         "renew",
-        {**of_worker(worker), "holding": Argument(as_json(holding), "jsonb")},
+        {
+            **of_worker(worker),
+            "holding": Argument(as_json(holding), "jsonb"),
+            "trouble": Argument(trouble, "text"),
+        },
         answer(Renewal),
         safe=True,
         control=True,

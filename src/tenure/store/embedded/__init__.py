@@ -75,6 +75,16 @@ class Embedded:
                     raise
                 return user
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the server is there; it may be starting, and not ready yet."""
+        return watcher.postmaster(self.folder) is not None
+
+    def revive(self) -> None:
+        """Start the server again if it has died, under the same URL."""
+        with _refusals(self.folder), turn(self.folder, TURN_PATIENCE) as our_turn:
+            _bring_up(self.folder, None, our_turn)
+
     def close(self) -> None:
         """Leave; the last one stops the server. Does nothing the second time."""
         if self._is_open and self._process == os.getpid():

@@ -14,7 +14,8 @@
 -- A suspect is a job that was there when its runner or its worker died, where nobody knows whose fault
 -- it was: it is given back unspent, a crash is counted, and it runs alone next. A job that is charged
 -- with such a death runs alone too, if it is tried again. An attempt whose code never began changes
--- nothing: no suspicion is cleared, and no attempt is on record.
+-- nothing: no suspicion is cleared, and no attempt is on record. A job that was displaced, because its
+-- runner had to end for another job, runs alone when it happens to it again.
 CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid, recovering boolean DEFAULT false) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
@@ -48,7 +49,7 @@ BEGIN
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
-            cleanup jsonb, until text, suspect boolean, unstarted boolean, pids integer[], processes integer)
+            cleanup jsonb, until text, suspect boolean, displaced boolean, unstarted boolean, pids integer[], processes integer)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.crashes,
                j.target AS goal, t.outcome = 'released'
@@ -82,8 +83,9 @@ BEGIN
             state = d.becomes,
             worker_id = NULL,
             attempt = j.attempt - (d.unspent AND d.becomes = 'pending' AND NOT d.yields)::integer,
-            alone = d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released'
-                AND (d.suspect IS TRUE OR (j.alone AND d.unstarted IS TRUE))),
+            alone = d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND (d.suspect IS TRUE
+                OR (j.alone AND d.unstarted IS TRUE)
+                OR (d.displaced IS TRUE AND tenant.was_displaced(j.id)))),
             crashes = j.crashes + (d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
             run_at = CASE WHEN d.becomes <> 'pending' THEN j.run_at WHEN d.outcome = 'retry' THEN coalesce(d.run_at, moment)
                           WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,
@@ -119,7 +121,7 @@ BEGIN
     ), tried AS (
         INSERT INTO tenant.attempt (job_id, token, attempt, worker_id, started_at, ended_at, outcome, rung, error)
         SELECT m.id, m.token, m.attempt, m.held_by, m.started_at, moment,
-            CASE WHEN m.yields THEN 'stopped' ELSE m.outcome END,
+            CASE WHEN m.yields THEN 'stopped' WHEN m.displaced IS TRUE THEN 'displaced' ELSE m.outcome END,
             m.rung, m.error
         FROM moved AS m WHERE (m.state <> 'completed' OR m.attempt > 1)
           AND NOT (m.unstarted IS TRUE AND m.state = 'pending')

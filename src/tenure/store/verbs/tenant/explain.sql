@@ -46,6 +46,11 @@ BEGIN
         UNION ALL SELECT 'no worker', format('no living worker serves the queue %s', j.queue), j.queue
             WHERE j.state = 'pending' AND j.task IS NOT NULL AND NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.dead_at IS NULL AND w.draining_at IS NULL
                 AND w.expires_at > moment AND (w.queues IS NULL OR j.queue = ANY (w.queues)))
+        UNION ALL SELECT 'no runner', format('worker %s on %s serves its queue and cannot start a runner: %s', w.id, w.host, w.trouble),
+                w.id::text
+            FROM tenant.job AS o JOIN tenure.worker AS w ON w.trouble IS NOT NULL AND w.dead_at IS NULL AND w.left_at IS NULL
+                AND w.draining_at IS NULL AND w.expires_at > moment AND (w.queues IS NULL OR j.queue = ANY (w.queues))
+            WHERE o.id = j.id AND o.ready
         UNION ALL SELECT 'turn', format('%s ready jobs of its queue come before it', count(*)), NULL
             FROM tenant.job AS o JOIN tenant.job AS x ON x.ready AND x.id <> o.id
                 AND (x.priority > o.priority OR (x.priority = o.priority AND x.turn < o.turn))

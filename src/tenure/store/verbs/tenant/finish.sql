@@ -1,14 +1,15 @@
 -- Say how attempts ended; each outcome answers accepted, refused or busy.
 --
 -- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value), failed
--- (error), retry (error, run_at), stopped (intent, rung) or released (until, suspect, unstarted).
+-- (error), retry (error, run_at), stopped (intent, rung) or released (until, suspect, unstarted, displaced).
 -- Refused: the job is not this worker's any more. Busy: somebody has the row locked just now; say it again.
--- "repeated" are those of the refused that this worker has ended before: only the answer was lost, and nothing
--- is late.
+-- "repeated" are those of the refused that this worker has ended before: only the answer was lost, and
+-- nothing is late.
 --
 -- A released job that is "suspect" spends no attempt, but its crashes are counted up: its runner or its
 -- worker's guard died and nobody knows whose fault it was, so it should run alone the next time. A released
--- job that is "unstarted" keeps the suspicion it was claimed with: its code never began.
+-- job that is "unstarted" keeps the suspicion it was claimed with: its code never began. One that is
+-- "displaced" lost its runner to the end of another job; the second time it runs alone next.
 CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
