@@ -23,6 +23,19 @@ pytestmark = pytest.mark.timeout(600)  # the first test waits for the scenarios 
 
 PROMPT = 10.0  # seconds; a job that waits for a leftover waits for 20
 LONG = 8.0  # seconds, far longer than any grace here
+# These leave nothing, or pools that have nothing to do: there is nothing to warn of.
+QUIET = {
+    "lazy_thread_pool",
+    "own_thread_pool",
+    "process_pool_fork",
+    "process_pool_spawn",
+    "awaited_process_pool",
+    "engine",
+    "awaited_subprocess",
+    "finished_subprocess",
+    "many_to_thread",
+    "name_lookup",
+}
 TASKS = {
     "async": (habitual.uses, habitual.long),
     "thread": (habitual.uses_in_thread, habitual.long_in_thread),
@@ -98,6 +111,9 @@ def play(lane: Lane, habit: Habit, number: int, evidence: Evidence) -> None:
         pair = [lane.enqueue(uses, habit=habit.name, mark=mark) for _ in range(2)]
         for handle in pair:
             _completes_promptly(lane, handle, mark, evidence)
+            if habit.name in QUIET:
+                warnings = lane.warnings(handle)
+                evidence.claim(not warnings, f"its log warns of {warnings}")
     time.sleep(1.5)  # longer than the grace after which neighbours would be killed
     _a_user_is_stopped(lane, uses, habit, mark, evidence)
     _completes_promptly(lane, lane.enqueue(uses, habit=habit.name, mark=mark), mark, evidence)

@@ -186,7 +186,7 @@ def _async_connections() -> "psycopg_pool.AsyncConnectionPool[Any]":
 async def async_database_pool() -> None:
     """psycopg_pool.AsyncConnectionPool, opened at first use."""
     pool = _async_connections()
-    await pool.open(wait=True)
+    await pool.open()
     async with pool.connection() as connection:
         answer = await connection.execute("SELECT 1")
         assert await answer.fetchone() == (1,)
@@ -340,12 +340,13 @@ class _Connection:
 
     def __init__(self) -> None:
         self.ours, self.theirs = socket.socketpair()
-        self.answers: queue.Queue[bytes] = queue.Queue()
+        self.answers: queue.Queue[int] = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
         while data := self.ours.recv(100):
-            self.answers.put(data)
+            for one in data:
+                self.answers.put(one)
 
 
 _connection = functools.cache(_Connection)
@@ -355,7 +356,7 @@ _connection = functools.cache(_Connection)
 def cached_connection() -> None:
     """A connection behind functools.cache, with a reader thread."""
     _connection().theirs.send(b"x")
-    assert _connection().answers.get(timeout=5)
+    assert _connection().answers.get(timeout=5) == ord("x")
 
 
 @functools.cache

@@ -94,6 +94,19 @@ def double_fork_exec_cleared(here: Here) -> None:
     os.waitpid(child, 0)
 
 
+@kind("processes", IN_PYTHON)
+def mark_of_nobody(here: Here) -> None:
+    """A daemon that carries the mark of an attempt that never was."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() == 0:
+            argv = here.beater("deaf")
+            os.execve(argv[0], argv, {"TENURE_ATTEMPT": "99999999"})
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 @kind("processes", EVERYWHERE, attributed=True)
 def popen_cleared_session(here: Here) -> None:
     """subprocess.Popen with an empty environment in a session of its own."""
