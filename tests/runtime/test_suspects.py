@@ -20,6 +20,7 @@ from tenure.runtime.keeper.suspects import (
     PROBATION,
     SHORTEST_DELAY,
     Suspects,
+    to_blame,
 )
 from tenure.store.results import Claimed, Finished
 from tests.runtime.lone_keeper import Scene, claimed, in_a_keeper, turns
@@ -41,47 +42,58 @@ def start(scene: Scene, job: Claimed, age: float = 0.0) -> Run | None:
 
 
 @in_a_keeper
-async def test_no_suspect_starts_in_the_first_30_s_of_another(scene: Scene) -> None:
-    assert start(scene, suspect(1))
-    assert start(scene, suspect(2)) is None
+async def test_suspects_of_one_death_come_back_at_once_in_runners_of_their_own(
+    scene: Scene,
+) -> None:
+    runs = [start(scene, suspect(job)) for job in (1, 2, 3)]
+    assert [run is not None and run.alone for run in runs] == [True] * 3
+
+
+@in_a_keeper
+async def test_after_two_deaths_no_suspect_starts_in_the_first_30_s_of_another(
+    scene: Scene,
+) -> None:
+    assert start(scene, suspect(1, crashes=2))
+    assert start(scene, suspect(2, crashes=2)) is None
     [told] = scene.finished
     assert (told.job, told.outcome, told.unstarted, told.suspect) == (2, "released", True, False)
     delay = told.run_at - scene.keeper.clock.now()
     assert timedelta(seconds=SHORTEST_DELAY - 0.5) < delay <= timedelta(seconds=LONGEST_DELAY)
+    assert start(scene, suspect(3)), "one of a lower level is not held up"
 
 
 @in_a_keeper
 async def test_a_suspect_starts_when_the_one_before_it_has_run_for_30_s(scene: Scene) -> None:
-    assert start(scene, suspect(1), age=PROBATION - 1)
-    assert start(scene, suspect(2)) is None
-    run = scene.keeper.runs.of("default", 1)
+    run = start(scene, suspect(1, crashes=2), age=PROBATION - 1)
+    assert start(scene, suspect(2, crashes=2)) is None
     assert run is not None
     assert run.started_at is not None
     run.started_at -= 1
-    assert start(scene, suspect(2))
+    assert start(scene, suspect(2, crashes=2))
 
 
 @in_a_keeper
 async def test_a_suspect_that_has_no_runner_yet_counts_as_one_that_has_just_started(
     scene: Scene,
 ) -> None:
-    scene.keeper.runs.claimed("default", scene.crew, [suspect(1), suspect(2)])
+    jobs = [suspect(1, crashes=2), suspect(2, crashes=2)]
+    scene.keeper.runs.claimed("default", scene.crew, jobs)
     assert [run.job.id for run in scene.keeper.runs] == [1]
     assert [told.job for told in scene.finished] == [2]
 
 
 @in_a_keeper
-async def test_after_two_deaths_a_suspect_runs_with_no_other_suspect(scene: Scene) -> None:
-    assert start(scene, suspect(1), age=3600)
-    assert start(scene, suspect(2, crashes=2)) is None
+async def test_after_three_deaths_a_suspect_runs_with_no_other_of_two(scene: Scene) -> None:
+    assert start(scene, suspect(1, crashes=2), age=3600)
+    assert start(scene, suspect(2, crashes=3)) is None
     scene.keeper.runs.abandon(next(iter(scene.keeper.runs)))
-    assert start(scene, suspect(2, crashes=2), age=3600)
-    assert start(scene, suspect(3)) is None
+    assert start(scene, suspect(2, crashes=3), age=3600)
+    assert start(scene, suspect(3, crashes=2)) is None
 
 
 @in_a_keeper
 async def test_who_is_no_suspect_starts_beside_one(scene: Scene) -> None:
-    assert start(scene, suspect(1, crashes=2))
+    assert start(scene, suspect(1, crashes=3))
     assert start(scene, claimed(2))
 
 
@@ -89,20 +101,34 @@ async def test_who_is_no_suspect_starts_beside_one(scene: Scene) -> None:
 async def test_suspects_do_not_fill_the_memory_with_their_processes(scene: Scene) -> None:
     for job in range(1, AT_ONCE + 1):
         assert start(scene, suspect(job), age=3600)
-    assert start(scene, suspect(AT_ONCE + 1)) is None
+    one_more = start(scene, suspect(AT_ONCE + 1))
+    assert one_more is not None
+    assert not one_more.alone, "it runs beside others rather than not at all"
 
 
 @in_a_keeper
 async def test_the_more_suspects_wait_the_less_often_they_are_tried(scene: Scene) -> None:
-    run = start(scene, suspect(1))
+    run = start(scene, suspect(1, crashes=2))
     assert run is not None
-    waiting = Suspects()
-    delays = [waiting.delay(suspect(2), [run]) for _ in range(1000)]
+    waiting, job = Suspects(), suspect(2, crashes=2)
+    delays = [waiting.delay(job, [run]) for _ in range(1000)]
     assert max(delays[:5]) <= SHORTEST_DELAY + 1
     assert min(delays) >= SHORTEST_DELAY
     assert SHORTEST_DELAY + 10 < sum(delays[500:]) / 500 < LONGEST_DELAY
-    assert waiting.delay(suspect(2), []) == 0
-    assert waiting.delay(suspect(2), [run]) <= SHORTEST_DELAY + 1, "it counts anew"
+    assert waiting.delay(job, []) == 0
+    assert waiting.delay(job, [run]) <= SHORTEST_DELAY + 1, "it counts from the start again"
+
+
+@in_a_keeper
+async def test_the_only_suspect_of_a_worker_is_to_blame_for_its_death(scene: Scene) -> None:
+    first, ordinary = start(scene, suspect(1), age=3600), start(scene, claimed(2))
+    assert first is not None
+    assert ordinary is not None
+    now = asyncio.get_running_loop().time()
+    assert to_blame([first, ordinary], now) is first
+    second = start(scene, suspect(3))
+    assert second is not None
+    assert to_blame([first, ordinary, second], now) is None
 
 
 @in_a_keeper
@@ -118,9 +144,9 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
     store: Any = scene.keeper.store("default")
     store.send = send
     old, ordinary, new = (
-        start(scene, suspect(1), age=PROBATION),
+        start(scene, suspect(1, crashes=2), age=PROBATION),
         start(scene, claimed(2)),
-        start(scene, suspect(3)),
+        start(scene, suspect(3, crashes=2)),
     )
     early = start(scene, claimed(4))
     assert early is not None

@@ -21,12 +21,13 @@ def die(store: Store, worker: Worker) -> None:
     store.recover()
 
 
-def suspects(store: Store, n: int = 1, **fields: Any) -> list[int]:
-    """Jobs that were there when a worker died."""
+def suspects(store: Store, n: int = 1, deaths: int = 1, **fields: Any) -> list[int]:
+    """Jobs that were there together at these deaths of workers."""
     jobs = [make_job(store, **fields) for _ in range(n)]
-    worker = make_worker(store, DAY)
-    assert len(worker.claim(n)) == n
-    die(store, worker)
+    for _ in range(deaths):
+        worker = make_worker(store, DAY)
+        assert len(worker.claim(n)) == n
+        die(store, worker)
     return jobs
 
 
@@ -83,54 +84,68 @@ def test_its_neighbours_are_not_charged_with_it(store: Store) -> None:
 def test_a_suspect_that_has_run_for_long_is_not_charged_in_the_place_of_a_new_one(
     store: Store, sql: psycopg.Connection
 ) -> None:
-    old, new = suspects(store, 2)
+    old, new = suspects(store, 2, deaths=2)
     worker, _ = claim(store, 2)
     age(sql, old, 31)
     die(store, worker)
-    assert seen(store, old) == (State.PENDING, 0, 2)
-    assert seen(store, new) == (State.PENDING, 1, 2)
+    assert seen(store, old) == (State.PENDING, 0, 3)
+    assert seen(store, new) == (State.PENDING, 1, 3)
 
 
 def test_a_suspect_that_was_claimed_just_after_another_is_not_charged(
     store: Store, sql: psycopg.Connection
 ) -> None:
     """Its worker had no time to put it off."""
-    first, second = suspects(store, 2)
+    first, second = suspects(store, 2, deaths=2)
     worker, _ = claim(store, 2)
     age(sql, first, 2)
     die(store, worker)
-    assert seen(store, first) == (State.PENDING, 1, 2)
-    assert seen(store, second) == (State.PENDING, 0, 2)
+    assert seen(store, first) == (State.PENDING, 1, 3)
+    assert seen(store, second) == (State.PENDING, 0, 3)
 
 
-def test_of_suspects_that_were_claimed_at_once_nobody_is_charged(store: Store) -> None:
-    jobs = suspects(store, 2)
-    worker, _ = claim(store, 2)
-    die(store, worker)
-    assert [seen(store, job) for job in jobs] == [(State.PENDING, 0, 2)] * 2
-
-
-def test_a_suspect_that_was_there_at_two_deaths_is_charged_whenever_it_strikes(
+def test_a_new_suspect_is_not_charged_beside_another_one(
     store: Store, sql: psycopg.Connection
 ) -> None:
-    [job] = suspects(store, max_attempts=1)
-    for expected in ((State.PENDING, 0, 2), (State.FAILED, 1, 3)):
-        worker, _ = claim(store)
-        age(sql, job, 3600)
-        die(store, worker)
-        assert seen(store, job) == expected
+    old, new = suspects(store, 2)
+    worker, _ = claim(store, 2)
+    age(sql, old, 31)
+    die(store, worker)
+    assert [seen(store, job) for job in (old, new)] == [(State.PENDING, 0, 2)] * 2
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_of_suspects_that_were_claimed_at_once_nobody_is_charged(store: Store, deaths: int) -> None:
+    jobs = suspects(store, 2, deaths)
+    worker, _ = claim(store, 2)
+    die(store, worker)
+    assert [seen(store, job) for job in jobs] == [(State.PENDING, 0, deaths + 1)] * 2
+
+
+def test_a_suspect_that_was_there_at_three_deaths_is_charged_whenever_it_strikes(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    job, other = suspects(store, 2, deaths=3, max_attempts=1)
+    sql.execute("UPDATE tenure.job SET crashes = 1 WHERE id = %s", (other,))
+    worker, _ = claim(store, 2)
+    age(sql, job, 3600)
+    die(store, worker)
+    assert seen(store, job) == (State.FAILED, 1, 4)
+    assert seen(store, other) == (State.PENDING, 0, 2)
 
 
 def test_a_suspect_of_a_silent_worker_is_judged_by_its_last_beat(
     store: Store, sql: psycopg.Connection
 ) -> None:
     """How long nobody noticed its death makes no difference."""
-    [job] = suspects(store)
-    worker, _ = claim(store)
+    old, new = suspects(store, 2, deaths=2)
+    worker, _ = claim(store, 2)
     sql.execute("UPDATE tenure.worker SET beat_at = beat_at - interval '1 hour'")
-    age(sql, job, 3600)
+    age(sql, old, 7200)
+    age(sql, new, 3600)
     die(store, worker)
-    assert seen(store, job) == (State.PENDING, 1, 2)
+    assert seen(store, old) == (State.PENDING, 0, 3)
+    assert seen(store, new) == (State.PENDING, 1, 3)
 
 
 def test_who_fails_orphans_fails_suspects_too(store: Store) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import os
 import signal
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 WORKER = "TENURE_WORKER"
 GUARD = "TENURE_GUARD"
@@ -21,6 +21,7 @@ _LOOKS = 100  # at a process whose threads come and go, before it counts as aliv
 
 _SET_PDEATHSIG = 1
 _SET_CHILD_SUBREAPER = 36
+_GET_CHILD_SUBREAPER = 37
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -30,12 +31,19 @@ def inherit_orphans() -> None:
     _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
+def inherits_orphans() -> bool:
+    """Tell whether this process still becomes the parent of what its descendants leave."""
+    answer = ctypes.c_int(0)
+    _prctl(_GET_CHILD_SUBREAPER, ctypes.byref(answer))
+    return answer.value == 1
+
+
 def die_with_parent() -> None:
     """Be killed when the parent's thread ends. Survives exec, not fork."""
     _prctl(_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _prctl(option: int, value: int) -> None:
+def _prctl(option: int, value: Any) -> None:
     if _libc.prctl(option, value, 0, 0, 0):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

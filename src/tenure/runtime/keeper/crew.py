@@ -83,7 +83,7 @@ class Crew:
         waiting, self._waiting = self._waiting, []
         together: list[Assignment] = []
         for assignment in waiting:
-            if self.kind == "process" or assignment[0].job.alone:
+            if self.kind == "process" or assignment[0].alone:
                 self._start_alone(assignment)
             else:
                 together.append(assignment)
@@ -111,7 +111,7 @@ class Crew:
         self._waiting.append(assignment)
 
     def _ask(self) -> None:
-        alone = sum(self.kind == "process" or run.job.alone for run, _ in self._waiting)
+        alone = sum(self.kind == "process" or run.alone for run, _ in self._waiting)
         wanted = alone + (len(self._waiting) > alone)
         while self._coming < wanted:
             self._coming += 1

@@ -70,6 +70,7 @@ def _of(kind: type) -> Callable[[Any], Any]:
 
 class Run:
     __slots__ = (
+        "alone",
         "cause",
         "climbing",
         "end_waits",
@@ -99,6 +100,7 @@ class Run:
         self.tenant = tenant
         self.job = job
         self.limits = limits
+        self.alone = False  # in a runner of its own
         self.runner: Runner | None = None
         self.started_at: float | None = None  # when it came to a runner that was ready
         self.cause: Cause | None = None  # why it is being stopped

@@ -25,7 +25,7 @@ from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.said import say_cleaned, say_ended
 from tenure.runtime.keeper.starting import unreadable, work_of
 from tenure.runtime.keeper.storable import refuse_no_json, storable
-from tenure.runtime.keeper.suspects import Suspects, is_to_blame
+from tenure.runtime.keeper.suspects import Suspects, has_room_alone, level_of, to_blame
 from tenure.runtime.keeper.verdicts import ending, killed
 from tenure.runtime.messages import (
     Ended,
@@ -57,6 +57,8 @@ class Runs:
         self._runs: dict[int, Run] = {}
         self._by_job: dict[tuple[str, int], Run] = {}
         self._suspects = Suspects()
+        self._knows_who_killed_guard = False
+        self._killed_guard: Run | None = None
 
     def __iter__(self) -> Iterator[Run]:
         return iter(list(self._runs.values()))
@@ -82,6 +84,7 @@ class Runs:
                 self._keeper.exchanges[tenant].finish([unreadable(tenant, job, refusal)])
                 continue
             run = Run(next(_numbers), tenant, job, limits)
+            run.alone = job.alone and (level_of(job) > 1 or has_room_alone(self._runs.values()))
             self._runs[run.number] = run
             self._by_job[tenant, job.id] = run
             assignments.append((run, work_of(run)))
@@ -304,9 +307,7 @@ class Runs:
             or boottime() >= self._keeper.lease.trusted_until
         )
         if guard_failed:
-            now = asyncio.get_running_loop().time()
-            began = [run for run in runs if run.started_at is not None]
-            blamed = next((run for run in began if is_to_blame(run, now)), None)
+            blamed = self._blamed_for_guard(runs)
         else:
             blamed = None if innocent else deaths.culprit(runner, runs)
         for run in runs:
@@ -341,6 +342,13 @@ class Runs:
             )
         self._conclude(runner, done)
         self._make_room(runner, len(runs) - len(done))
+
+    def _blamed_for_guard(self, runs: Sequence[Run]) -> Run | None:
+        """Return who of these is charged with the death of the guard, which took all runners."""
+        if not self._knows_who_killed_guard:
+            self._knows_who_killed_guard = True
+            self._killed_guard = to_blame(self, asyncio.get_running_loop().time())
+        return self._killed_guard if self._killed_guard in runs else None
 
     async def _charge(self, run: Run, crash: Ending) -> None:
         """A crash is told when all that its job had said is recorded; until then it is ours."""

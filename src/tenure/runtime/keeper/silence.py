@@ -35,7 +35,7 @@ class Silence:
             return True  # its main thread has ended, and others keep the process
         now, stamp = asyncio.get_running_loop().time(), runner.page.stamp
         before = self._watched.get(runner)
-        if not stamp or runner.page.on_cpu:
+        if not stamp or runner.page.on_cpu in runner.runs:
             self._watched.pop(runner, None)
             return False
         cpu = _cpu_seconds(runner.pid)

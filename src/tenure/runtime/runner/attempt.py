@@ -114,6 +114,11 @@ class Attempt:
         """Whether code of it runs, or will run, in a thread or in a pool."""
         return bool(self.threads or self.calls or self.lent)
 
+    @property
+    def is_letting_go(self) -> bool:
+        """Whether all its calls are over, and threads of pools are about to leave it."""
+        return bool(self.lent) and all(call.done() for call in tuple(self.calls))
+
     def note_call(self, call: PoolCall) -> None:
         self.calls.add(call)
         if isinstance(call, Future):

@@ -9,7 +9,7 @@ import contextvars
 import gc
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from tenure.runtime.runner.owners import Owner, owner_in
 
 _LIBRARIES = tuple({f"{sysconfig.get_path(name)}/" for name in ("stdlib", "purelib", "platlib")})
+_STEPS = ("TaskStepMethWrapper", "task_wakeup", "_Task__step", "_Task__wakeup")
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 
 
@@ -28,23 +29,45 @@ class Callback(NamedTuple):
     cancel: Callable[[], object]
 
 
-def tasks(loop: Any) -> Iterator[tuple[Owner | None, asyncio.Task[Any]]]:
-    """Return the tasks of the loop that are not done, each with its owner."""
-    for task in asyncio.all_tasks(loop):
-        yield owner_in(_context_of(task)), task
+def tasks(loop: Any) -> set[asyncio.Task[Any]]:
+    """Return the tasks of the loop; some may be done.
+
+    A task that is ready to run is found by that, also if it is not in the list of all tasks.
+    """
+    return {*asyncio.all_tasks(loop), *filter(None, map(_stepped_by, tuple(loop._ready)))}
 
 
-def callbacks(loop: Any, internal: Callable[[Any], bool]) -> Iterator[Callback]:
-    """Return the callbacks of the loop, without the steps of tasks and the `internal` ones.
+def owner_of(task: asyncio.Task[Any]) -> Owner | None:
+    return owner_in(_context_of(task))
+
+
+def _stepped_by(handle: Any) -> asyncio.Task[Any] | None:
+    """Return the task whose next step a callback is; None for every other callback."""
+    callback = handle._callback
+    bound_to = getattr(callback, "__self__", None)
+    if type(callback).__name__ in _STEPS or getattr(callback, "__name__", "") in _STEPS:
+        return bound_to if isinstance(bound_to, asyncio.Task) else None
+    return None
+
+
+def callbacks(
+    loop: Any, tasks: Iterable[Any], internal: Callable[[Any], bool]
+) -> Iterator[Callback]:
+    """Return the callbacks of the loop and its tasks, without steps of tasks and `internal` ones.
 
     Connections are left out unless their protocol is code of the app or a server accepted them:
     they may be those of a client that all jobs share, and run no code of a job.
     """
     for handle in (*loop._ready, *loop._scheduled):
         bound_to = getattr(handle._callback, "__self__", None)
-        if not (handle._cancelled or isinstance(bound_to, asyncio.Task) or internal(bound_to)):
+        if not (handle._cancelled or _stepped_by(handle) or internal(bound_to)):
             name = getattr(handle._callback, "__qualname__", "a callback")
             yield Callback(owner_in(handle._context), f"the callback {name}", handle.cancel)
+    for task in tasks:
+        for callback, context in task._callbacks or ():
+            if not internal(getattr(callback, "__self__", None)):
+                remove = partial(task.remove_done_callback, callback)
+                yield Callback(owner_in(context), "a callback of a task", remove)
     for number, handle in loop._signal_handlers.items():
         remove = partial(loop.remove_signal_handler, number)
         yield Callback(owner_in(handle._context), f"the handler of signal {number}", remove)

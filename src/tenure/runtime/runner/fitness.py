@@ -2,11 +2,13 @@
 
 import _thread
 import os
+import resource
 
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.threads import cpu_seconds
 
+_LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
 _BUSY = 0.5  # of a processor, taken by what ended jobs left behind
 _BUSY_LOOKS = 3  # in a row
 
@@ -15,6 +17,7 @@ class Fitness:
     """Looked at about once a second."""
 
     def __init__(self, started: set[int]) -> None:
+        self._limits = _limits()
         self._orphans = Orphans(started)
         self._left: list[Attempt] = []  # ended attempts with threads or calls that go on
         self._used = 0.0
@@ -27,6 +30,8 @@ class Fitness:
 
     def problem(self) -> str | None:
         """Return why the runner should take nothing new; None if it is fit."""
+        if (now := _limits()) != self._limits:
+            return f"its resource limits were changed: {now}"
         try:
             os.close(os.dup(0))
         except OSError as error:
@@ -51,6 +56,10 @@ class Fitness:
 
     def _cpu_of(self, attempt: Attempt) -> float:
         return sum(map(cpu_seconds, attempt.native_threads))
+
+
+def _limits() -> list[tuple[int, int]]:
+    return [resource.getrlimit(limit) for limit in _LIMITS]
 
 
 def _do_nothing() -> None:

@@ -81,6 +81,8 @@ class LoopRunner:
         self._fitness = Fitness(ownership.processes.started)
         self._is_worn_out = False
         self._ticks = 0
+        self._modules = len(sys.modules)
+        self._recursion_limit = sys.getrecursionlimit()
         self._loop_answers = True
 
     async def run(self, sock: socket.socket) -> None:
@@ -136,8 +138,7 @@ class LoopRunner:
                 self._channel.send(Interrupting(run))
             case Terminate(run):
                 if (attempt := self._attempts.get(run)) and attempt.pids:
-                    patience = attempt.close_timeout
-                    end = self._remainder.end_processes(attempt, patience, 2 * patience)
+                    end = self._remainder.end_processes(attempt, attempt.close_timeout)
                     attempt.terminating = asyncio.Task(end, loop=self._loop)
             case Look(run):
                 if attempt := self._attempts.get(run):
@@ -211,8 +212,6 @@ class LoopRunner:
             cleanup = {**(cleanup or {}), "left_behind": goes_on}
             attempt.log("warning", f"the job has ended, but not all that it started: {goes_on}")
             self._fitness.note_left(attempt)
-            if any(not task.done() for task in attempt.tasks):
-                self._wear_out(f"job {attempt.work.id} left a task that will not end")
         attempt.say_the_rest()
         attempt.say_what_was_dropped()
         self._end(attempt, ended(attempt, how, cleanup=cleanup, left=", ".join(left)))
@@ -223,6 +222,8 @@ class LoopRunner:
 
     def _end(self, attempt: LoopAttempt, end: Ended) -> None:
         del self._attempts[attempt.work.run]
+        if len(sys.modules) < self._modules:
+            self._wear_out("modules were taken away from it")
         if attempt.pids:
             self._ownership.processes.forget(attempt)
         self._link.end(end)
@@ -300,6 +301,7 @@ class LoopRunner:
 
     def _tick(self) -> None:
         """Say that the loop turns, as long as there is work in it."""
+        sys.setrecursionlimit(self._recursion_limit)
         self._page.stamp = time.monotonic_ns() if self._attempts else 0
         if not self._attempts:
             return

@@ -25,7 +25,6 @@ class LoopAttempt(Attempt):
             or self.tasks
             or self.threads
             or self.calls
-            or self.lent
             or self.pids
             or self.asked
             or self.orders

@@ -63,6 +63,7 @@ from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is said that was held back
+_LAST_STEPS = 0.05  # seconds for threads of pools whose call is over
 _SECOND_LOOK = 0.01  # seconds, to tell threads that wait from those that run
 _LOST = 70  # the exit code of a runner that cannot go on
 
@@ -296,6 +297,9 @@ class ProcessRunner:
 
         A pool that waits for calls is none of them, nor is a C thread that waits to be woken.
         """
+        until = time.monotonic() + _LAST_STEPS
+        while attempt.is_letting_go and time.monotonic() < until:
+            time.sleep(0.001)
         strangers = self._ownership.threads.unknown()
         if strangers:
             time.sleep(_SECOND_LOOK)

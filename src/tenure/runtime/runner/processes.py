@@ -40,6 +40,7 @@ class Processes:
         self.started: set[int] = set()  # by Python; those who did so wait for them
         self._owners: dict[int, Owner] = {}  # by pid
         self._attempts: dict[str, Attempt] = {}  # by mark, of those that started any
+        self._marks: set[str] = set()  # of all attempts that ever started any
         self._pid = os.getpid()
         self._address = _address_of_mark()
 
@@ -67,7 +68,9 @@ class Processes:
         self._owners[pid] = of
         if isinstance(of, Attempt):
             of.pids.add(pid)
-            self._attempts[str(of.work.run)] = of
+            mark = _mark_of(of)
+            self._attempts[mark] = of
+            self._marks.add(mark)
 
     def forget(self, attempt: Attempt) -> None:
         """Forget an attempt that has ended; what carries its mark is still nobody else's."""
@@ -114,7 +117,7 @@ class Processes:
 
     def _marked(self, pid: int) -> Owner | Literal["ended"] | None:
         mark = attempt_of(pid)
-        return self._attempts.get(mark, "ended") if mark.isdigit() else None
+        return self._attempts.get(mark, "ended" if mark in self._marks else None)
 
     def _fork_exec(self, fork_exec: Callable[..., int]) -> Callable[..., int]:
         def marked_fork_exec(*args: Any) -> int:

@@ -16,6 +16,7 @@ from tenure.runtime.runner.threads import names_of
 _TERMINATE_FOR = 1.0  # seconds between SIGTERM and SIGKILL for processes of a job
 _POLL = 0.01
 _QUICK_LOOKS = 5  # turns of the loop before the first pause
+_LAST_STEPS = 50  # milliseconds for threads of pools whose call is over
 
 
 class Remainder:
@@ -41,38 +42,38 @@ class Remainder:
         until = time.monotonic() + attempt.close_timeout
         looks = 0
         while True:
-            survey = self._look()
-            survey.cancel(attempt)
             if attempt.pids:
-                grace = 0.0 if attempt.forced else _TERMINATE_FOR
-                await self.end_processes(attempt, grace, until - time.monotonic())
-                survey = self._look()
+                await self.end_processes(attempt, until - time.monotonic())
+            survey = self._look()
+            has_acted = survey.cancel(attempt)
             left = survey.left_of(attempt)
-            if not left or time.monotonic() >= until:
+            if time.monotonic() >= until or not (left or has_acted):
                 self._hooks.restore()
                 return left
             looks += 1
             await asyncio.sleep(0 if looks < _QUICK_LOOKS else _POLL)
 
     async def release(self, attempt: LoopAttempt) -> list[str]:
-        """End the tasks and processes of an attempt that was not stopped; return what goes on.
+        """End the processes of an attempt that was not stopped; return what else goes on.
 
-        Its threads and calls may go on: they may serve others, and nobody waits for them.
+        Its tasks, threads and calls may serve others, and nobody waits for them.
         """
-        tasks = {task for task in attempt.tasks if not task.done()}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=attempt.close_timeout)
         if attempt.pids:
-            await self.end_processes(attempt, _TERMINATE_FOR, attempt.close_timeout)
+            await self.end_processes(attempt, attempt.close_timeout)
+        for _ in range(_LAST_STEPS):
+            if not attempt.is_letting_go:
+                break
+            await asyncio.sleep(0.001)
         return [
-            *(f"task {task.get_name()}" for task in tasks if not task.done()),
+            *(f"task {asyncio.Task.get_name(task)}" for task in attempt.tasks),
             *names_of(attempt),
         ]
 
-    async def end_processes(self, attempt: LoopAttempt, grace: float, within: float) -> None:
-        """End the processes of an attempt, as far as that can be done in this time."""
+    async def end_processes(self, attempt: LoopAttempt, within: float) -> None:
+        """Terminate the processes of an attempt, then kill them, as far as this time allows."""
+        grace = min(_TERMINATE_FOR, within / 2)
+        if attempt.orders is not None:
+            grace = min(grace, attempt.orders.grace / 4)
         end = self._ownership.processes.end
         ending = as_runner(self._loop.run_in_executor, self._threads, end, attempt, grace)
         await asyncio.wait({ending}, timeout=max(within, 0))

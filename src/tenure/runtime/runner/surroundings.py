@@ -25,17 +25,7 @@ from types import ModuleType
 from typing import Any
 
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-_SIGNALS = (
-    signal.SIGALRM,
-    signal.SIGVTALRM,
-    signal.SIGPROF,
-    signal.SIGHUP,
-    signal.SIGINT,
-    signal.SIGTERM,
-    signal.SIGUSR1,
-    signal.SIGCHLD,
-    signal.SIGPIPE,
-)
+_SIGNALS = tuple(set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP})
 _LIMITS = (
     resource.RLIMIT_CPU,
     resource.RLIMIT_FSIZE,
@@ -80,6 +70,7 @@ class Surroundings:
         self._variables = dict(os.environb)
         self._zone = time.tzname
         self._of_kernel = _of_kernel()
+        self._modules = len(sys.modules)
         self._most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
         self._attributes = [
             (vars(module), name, vars(module)[name])
@@ -153,6 +144,8 @@ class Surroundings:
 
     def _restore_limits(self) -> str:
         """Set back what the kernel may refuse to."""
+        if len(sys.modules) < self._modules:
+            return "modules were taken away from it"
         if any(getattr(stream, "closed", False) for stream in (sys.stdin, sys.stdout, sys.stderr)):
             return "a standard stream was closed"
         free = os.dup(self._folder)  # the lowest number that is free

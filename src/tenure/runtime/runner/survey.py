@@ -4,12 +4,13 @@ A stopped attempt has ended when nothing is left that could be its own: no task,
 call in a pool or process that it owns, and none of unknown origin that began while it ran.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from tenure.runtime.guard.processes import command
-from tenure.runtime.runner.callbacks import Callback, callbacks, tasks
+from tenure.runtime.guard.processes import command, inherits_orphans
+from tenure.runtime.runner.callbacks import Callback, callbacks, owner_of, tasks
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import Owner
 from tenure.runtime.runner.ownership import Ownership
@@ -27,42 +28,47 @@ class Survey:
     def __init__(self, loop: Any, ownership: Ownership, internal: Callable[[Any], bool]) -> None:
         self._ownership = ownership
         self._callbacks: defaultdict[Owner | None, list[Callback]] = defaultdict(list)
-        for callback in callbacks(loop, internal):
-            self._callbacks[callback.owner].append(callback)
         self._tasks: defaultdict[Owner | None, list[Any]] = defaultdict(list)
-        for owner, task in tasks(loop):
-            self._tasks[owner].append(task)
+        for task in (found := tasks(loop)):
+            self._tasks[owner_of(task)].append(task)
+        for callback in callbacks(loop, found, internal):
+            self._callbacks[callback.owner].append(callback)
+        self._strays = [task for task in self._tasks[None] if not asyncio.Task.done(task)]
+        self._adopts = inherits_orphans()
         self._threads = ownership.threads.unknown()
         self._processes = ownership.processes.unknown()
         self._calls = ownership.pools.unknown()
 
-    def cancel(self, attempt: LoopAttempt) -> None:
+    def cancel(self, attempt: LoopAttempt) -> bool:
         """Cancel the tasks and callbacks of an attempt, and its calls that have not begun.
 
+        Return whether there was anything: then another look is needed, for what that has led to.
         Callbacks wait for threads: one that still runs may need an answer by a callback.
         """
-        for task in self.tasks(attempt):
-            task.cancel()
-        for call in tuple(attempt.calls):
+        tasks, calls = self.tasks(attempt), tuple(attempt.calls)
+        for task in tasks:
+            asyncio.Task.cancel(task)
+        for call in calls:
             call.cancel()
-        if not attempt.goes_on:
-            for callback in self._callbacks.pop(attempt, ()):
-                callback.cancel()
+        callbacks = [] if attempt.goes_on else self._callbacks[attempt]
+        for callback in callbacks:
+            callback.cancel()
+        return bool(tasks or calls or callbacks)
 
     def tasks(self, attempt: LoopAttempt) -> set[Any]:
         """Return the tasks of an attempt that are not done, without the one that ends it."""
         found = {*attempt.tasks, *self._tasks[attempt]} - {attempt.task}
-        return {task for task in found if not task.done()}
+        return {task for task in found if not asyncio.Task.done(task)}
 
     def left_of(self, attempt: LoopAttempt) -> list[str]:
         """Name all that is left of an attempt, and all that could be its own."""
         began = attempt.began - TICK
         return [
-            *(f"task {task.get_name()}" for task in self.tasks(attempt)),
+            *(f"task {asyncio.Task.get_name(task)}" for task in self.tasks(attempt)),
             *(callback.name for callback in self._callbacks[attempt]),
             *names_of(attempt),
             *(_named(pid) for pid in self._processes_of(attempt)),
-            *(f"task {task.get_name()} of unknown origin" for task in self._tasks[None]),
+            *(f"task {asyncio.Task.get_name(task)} of unknown origin" for task in self._strays),
             *(f"{callback.name} of unknown origin" for callback in self._callbacks[None]),
             *(
                 f"thread {one} of unknown origin"
@@ -75,6 +81,7 @@ class Survey:
                 for pid, at in self._processes.items()
                 if at >= began
             ),
+            *([] if self._adopts else ["what its processes left, which the runner did not adopt"]),
         ][:_MOST_NAMED]
 
     def _processes_of(self, attempt: LoopAttempt) -> list[int]:

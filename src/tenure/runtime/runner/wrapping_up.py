@@ -8,6 +8,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tenure.domain.job import JSON
@@ -52,7 +53,8 @@ async def awrap_up(
     report = None
     if (resources := _resources(attempt)) is not None:
         report = await resources.aclose(*_stop_of(attempt), error)
-    await asyncio.to_thread(_remove_files, attempt, how)
+    if _folder(attempt).exists() or _is_discarded(attempt, how):
+        await asyncio.to_thread(_remove_files, attempt, how)
     return report
 
 
@@ -111,7 +113,7 @@ def _stop_of(attempt: Attempt) -> tuple[str | None, str | None]:
 
 
 def _remove_files(attempt: Attempt, how: Mapping[str, Any]) -> None:
-    folder = attempt.link.folder / str(attempt.work.run)
+    folder = _folder(attempt)
     if folder.exists():
         remove(folder)
     if _is_discarded(attempt, how):
@@ -124,6 +126,11 @@ def _remove_files(attempt: Attempt, how: Mapping[str, Any]) -> None:
         else:
             attempt.say(forget_artifacts=True)
             artifacts_of(attempt).forget()
+
+
+def _folder(attempt: Attempt) -> Path:
+    """The place of its temporary directories."""
+    return attempt.link.folder / str(attempt.work.run)
 
 
 def _is_discarded(attempt: Attempt, how: Mapping[str, Any]) -> bool:

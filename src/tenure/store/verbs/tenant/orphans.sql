@@ -1,10 +1,10 @@
 -- Running jobs after this id whose worker is dead, or unknown for too long, as outcomes to conclude.
 -- A dry run also shows those whose worker's lease is over but who is not declared dead yet.
 --
--- A death is charged to a job that ran alone if it had just started (30 s, as in keeper/suspects.py, before
--- the last beat or later), or was there at more such deaths before than it was charged with: then no other
--- suspect ran beside it. All others are suspects ("suspect"), and so is one that was claimed just after
--- another suspect: a living worker would have put it off.
+-- Who is charged with the death of a worker is decided as in keeper/suspects.py, by the level of each job
+-- that was a suspect before: the only suspect there; one of level 3 or more; one of level 2 that had just
+-- started (30 s before the last beat, or later) with no other just before it, which a living worker would
+-- have put off. All others are suspects now ("suspect").
 CREATE OR REPLACE FUNCTION tenant.orphans(
     last bigint, grace interval, orphan_after interval, ids bigint[], dry_run boolean, message text, n integer
 ) RETURNS SETOF jsonb
@@ -39,10 +39,15 @@ BEGIN
         WHERE h.worker_id = s.worker_id AND h.state = 'running' AND h.id + 0 > last AND (ids IS NULL OR h.id = ANY (ids))
           AND (NOT s.unknown OR h.started_at < moment - orphan_after)
         ORDER BY h.id + 0 LIMIT n) AS j
-    CROSS JOIN LATERAL (SELECT j.alone
-        AND (j.crashes > j.attempt OR coalesce(j.started_at > s.beat_at - interval '30 seconds', false))
-        AND NOT EXISTS (SELECT FROM tenant.job AS o
-            WHERE o.worker_id = s.worker_id AND o.state = 'running' AND o.alone AND o.id <> j.id
-              AND o.started_at BETWEEN j.started_at - interval '30 seconds' AND j.started_at) AS charged) AS c
+    CROSS JOIN LATERAL (SELECT j.alone AND (
+        j.crashes - j.attempt >= 2
+        OR NOT EXISTS (SELECT FROM tenant.job AS o
+            WHERE o.worker_id = s.worker_id AND o.state = 'running' AND o.alone AND o.id <> j.id)
+        OR (j.crashes > j.attempt AND coalesce(j.started_at > s.beat_at - interval '30 seconds', false)
+            AND NOT EXISTS (SELECT FROM tenant.job AS o
+                WHERE o.worker_id = s.worker_id AND o.state = 'running' AND o.alone AND o.id <> j.id
+                  AND o.crashes > o.attempt
+                  AND o.started_at BETWEEN j.started_at - interval '30 seconds' AND j.started_at))
+        ) AS charged) AS c
     ORDER BY j.id LIMIT n;
 END $$;
