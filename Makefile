@@ -61,13 +61,40 @@ test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (
 test-system-quick:  ## Those of them that tell one PostgreSQL from another
 	@$(MAKE) --no-print-directory test-system TESTS="$(TELLING)"
 
+# The lowest versions that pyproject.toml allows of all that Tenure needs; the tools of the tests are new.
+LOWEST := .venv-lowest
+LOWEST_INSTALL := $(LOWEST)/bin/uv pip install --quiet --compile-bytecode --python $(LOWEST)/bin/python
+# At least one file for each dependency, and little that waits.
+LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_printing.py tests/cli/test_migrate.py \
+	tests/cli/test_job_enqueue.py tests/cli/test_job_list.py tests/cli/test_job_cancel.py \
+	tests/cli/test_top.py tests/cli/test_serve.py tests/cli/test_worker.py \
+	tests/control/test_tasks.py tests/control/test_tasks_arguments.py tests/control/test_tasks_schedules.py \
+	tests/store/test_store.py tests/store/test_line.py tests/store/test_cancelled_calls.py \
+	tests/store/test_lifecycle_matrix.py tests/store/test_notices.py \
+	tests/observe/test_metrics.py tests/runtime/test_artifacts.py tests/runtime/test_conformance.py \
+	tests/web/test_jobs.py tests/web/test_stopping.py tests/web/test_events.py tests/web/page/test_pages.py
+
+$(LOWEST)/.ready: pyproject.toml
+	@echo "Setting up $(LOWEST) ..."
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(LOWEST_INSTALL) --resolution lowest-direct --editable '.[all]'
+	@$(LOWEST_INSTALL) httpx hypothesis playwright pytest pytest-timeout pytest-xdist
+	@touch $@
+
+.PHONY: test-lowest
+test-lowest: $(LOWEST)/.ready  ## Some tests, on the lowest versions of the dependencies that are allowed
+	$(LOWEST)/bin/pytest $(TOGETHER) -W ignore::DeprecationWarning $(LOWEST_TESTS)
+
 .PHONY: demo
 demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
 	@$(BIN)/python -m demo
 
+PART ?= 1/1
+
 .PHONY: mutants
-mutants: $(READY)  ## Remove every guard once, and see its test fail
-	$(BIN)/python -m tests.mutants
+mutants: $(READY)  ## Remove every guard once, and see its test fail (PART=3/29: one part of them)
+	$(BIN)/python -m tests.mutants --part $(PART)
 
 .PHONY: soak
 soak: $(READY)  ## The model of a job's life, for a long time
@@ -111,4 +138,4 @@ pictures: $(READY)  ## Take the pictures of the README anew (needs Chromium and 
 
 .PHONY: clean
 clean:  ## Remove what was made here
-	rm -rf .venv .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv .venv-lowest .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -69,8 +69,9 @@ def test_every_check_is_there_as_json(doctor: Doctor) -> None:
     assert list(found) == [
         *("postgresql", "schema", "durability", "notices", "clock", "connections", "workers"),
         *("queues", "leases", "stops", "cleanup", "vacuum", "bloat", "retention", "tokens"),
-        "artifacts",
+        *("artifacts", "stopping"),
     ]
+    assert found["stopping"]["sentence"].startswith("a worker on this host ends process trees by ")
     assert found["schema"] == {"check": "schema", "level": "fine", "sentence": "up to date"}
     assert found["workers"]["remedy"] == "start one: tenure worker MODULE:APP"
 

@@ -1,9 +1,9 @@
 """Suspects in a keeper: which of them start, and which of them is charged when the guard dies."""
 
 import asyncio
-import logging
 import signal
 from datetime import timedelta
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from tenure.config import Settings
 from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.guarding import Exit
+from tenure.runtime.keeper import life
 from tenure.runtime.keeper.life import GuardLost, Life, Plan
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.suspects import (
@@ -138,27 +139,79 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
     assert told == {1: released, 2: released, 4: ("released", False, True)}
 
 
-def test_a_worker_takes_its_time_before_it_starts_anew_while_its_guards_die(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("why", ["the guard died", "it drains"])
+def test_a_suspect_that_never_began_stays_one(why: str) -> None:
+    @in_a_keeper
+    async def never_began(scene: Scene) -> None:
+        scene.keeper.runs.claimed("default", scene.crew, [suspect(1)])  # there is no runner yet
+        [run] = scene.keeper.runs
+        if why == "it drains":
+            run.cause = "drain"
+            assert scene.keeper.runs.withdraw(run)
+        else:
+            scene.keeper.runs.give_back_waiting()
+        [told] = scene.finished
+        assert (told.outcome, told.suspect, told.unstarted) == ("released", False, True)
+
+    never_began()
+
+
+class Deaths:
+    """A worker whose guard dies again and again, each time after a life of so many seconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, lasting: float) -> None:
+        self.life = Life(Plan("app", Settings()))
+        self.life._live = self._live  # type: ignore[method-assign]
+        self.pauses = [0.1, 0.2, 3600.0]
+        self.resets = 0
+        self.moments: list[float] = []
+        self._now, self._lasting = 0.0, lasting
+        monkeypatch.setattr(life, "Backoff", self._backoff)
+        monkeypatch.setattr(life, "boottime", lambda: self._now)
+
+    def _backoff(self, first: float, longest: float) -> Any:
+        assert 0 < first < longest
+        return self
+
+    def next(self) -> float:
+        return self.pauses[len(self.moments) - 1]
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    async def _live(self) -> ExitCode:
+        loop = asyncio.get_running_loop()
+        self.moments.append(loop.time())
+        self._now += self._lasting
+        if len(self.moments) == len(self.pauses):
+            loop.call_later(0.05, self.life.ask_to_drain, "enough")
+        raise GuardLost("the guard died")
+
+
+def test_a_worker_pauses_before_it_starts_again_until_it_is_asked_to_leave(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    deaths = Deaths(monkeypatch, lasting=2.0)
+
     async def main() -> ExitCode:
-        life = Life(Plan("app", Settings()))
-        deaths = 0
+        async with asyncio.timeout(60):
+            return await deaths.life._live_on()
 
-        async def live() -> ExitCode:
-            nonlocal deaths
-            deaths += 1
-            if deaths == 3:
-                asyncio.get_running_loop().call_soon(life.ask_to_drain, "enough")
-            raise GuardLost("the guard died")
+    assert asyncio.run(main()) is ExitCode.HANDED_OVER
+    first, second, third = deaths.moments
+    assert second - first >= 0.1
+    assert third - second >= 0.2
+    assert deaths.resets == 0, "each pause is longer than the one before"
 
-        life._live = live  # type: ignore[method-assign]
-        async with asyncio.timeout(20):
-            return await life._live_on()
 
-    with caplog.at_level(logging.ERROR):
-        assert asyncio.run(main()) is ExitCode.HANDED_OVER
-    pauses = [float(record.getMessage().split()[-2]) for record in caplog.records]
-    assert len(pauses) == 3, "to be asked to leave ends the pause"
-    for nth, pause in enumerate(pauses):
-        assert 0.25 * 2**nth <= pause + 0.05 <= 0.5 * 2**nth + 0.1
+def test_a_worker_that_lasted_for_a_while_pauses_as_if_for_the_first_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deaths = Deaths(monkeypatch, lasting=61.0)
+    asyncio.run(deaths.life._live_on())
+    assert deaths.resets == 3
+
+
+def test_a_dead_worker_is_judged_by_the_same_30_s_as_a_living_one() -> None:
+    verb = files("tenure.store") / "verbs" / "tenant" / "orphans.sql"
+    assert verb.read_text().count(f"interval '{PROBATION:g} seconds'") == 2

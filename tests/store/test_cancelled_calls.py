@@ -104,5 +104,5 @@ def waits_for_a_connection(store: AsyncStore) -> bool:
 
 async def waiting_backend(sql: psycopg.Connection) -> int:
     await soon(lambda: sql.execute(_WAITING).fetchone(), "a call that waits")
-    (backend,) = next(sql.execute(_WAITING))
+    (backend,) = next(iter(sql.execute(_WAITING)))
     return int(backend)

@@ -1,7 +1,10 @@
 """Workers whose clocks are wrong by an hour: everything still goes by the database's clock."""
 
+import json
+import os
 import shutil
 import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +16,7 @@ from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import dying
 from tests.system.scene import Scene
-from tests.workers import RunningWorker, eventually
+from tests.workers import ROOT, RunningWorker, eventually
 
 COMPILER = shutil.which("cc")
 
@@ -116,6 +119,52 @@ def test_two_workers_with_different_clocks_enqueue_each_time_of_a_schedule_once(
     assert abs(queued[-1] - datetime.now(UTC)) < timedelta(seconds=60)
     _see_that_none_ran_beside_another(sql)
     _see_that_only_the_newest_is_left(scene, sql)
+
+
+ENQUEUES = """
+import asyncio, sys
+from tests.apps import dying
+dying.app._url = sys.argv[1]
+task = dying.quick.using(deadline="30m")
+made = [task.enqueue(), *task.enqueue_many([()] * 2), asyncio.run(task.aenqueue())]
+print(*(handle.id for handle in made))
+"""
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_deadline_goes_by_the_clock_of_the_database_and_not_of_who_enqueues(
+    scene: Scene, wrong_clock: Path, sql: psycopg.Connection, hours: int
+) -> None:
+    said = run(wrong_by(hours, wrong_clock), sys.executable, "-c", ENQUEUES, scene.url)
+    for job in map(int, said.split()):
+        left = sql.execute(
+            "SELECT (options ->> 'deadline')::timestamptz - tenure.now() FROM tenure.payload "
+            "WHERE job_id = %s",
+            (job,),
+        ).fetchone()
+        assert left is not None
+        assert timedelta(minutes=25) < left[0] <= timedelta(minutes=30)
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_list_since_some_time_goes_by_the_clock_of_the_database(
+    scene: Scene, wrong_clock: Path, sql: psycopg.Connection, hours: int
+) -> None:
+    old, new = (scene.enqueue(dying.quick.new_job()) for _ in range(2))
+    sql.execute(
+        "UPDATE tenure.job SET created_at = created_at - interval '40 minutes' WHERE id = %s",
+        (old,),
+    )
+    tenure = (sys.executable, "-m", "tenure", "job", "list", "--url", scene.url, "--json")
+    for words, there in ((("--since", "20m"), [new]), (("--until", "20m"), [old])):
+        listed = json.loads(run(wrong_by(hours, wrong_clock), *tenure, *words))
+        assert [one["id"] for one in listed] == there, words
+
+
+def run(environment: dict[str, str], *words: str) -> str:
+    env = {**os.environ, **environment}
+    done = subprocess.run(words, cwd=ROOT, env=env, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def times(sql: psycopg.Connection, schedule: str) -> list[datetime]:

@@ -73,12 +73,12 @@ def test_a_result_that_exits_when_it_is_written_fails_its_attempt(stage: Stage) 
 @pytest.mark.parametrize("sleeps", [False, True])
 def test_a_job_that_closes_all_descriptors_costs_its_runner(stage: Stage, sleeps: bool) -> None:
     error = error_of(stage, jobs.closes_all_descriptors.enqueue(sleeps))
-    assert error["message"] == "the process that ran it died: exit code 70"
+    assert error["message"].startswith("the process that ran it died: ")
 
 
 def test_so_does_a_hook_that_closes_them(stage: Stage) -> None:
     error = error_of(stage, jobs.closes_all_in_its_hook.enqueue())
-    assert error["message"] == "the process that ran it died: exit code 70"
+    assert error["message"].startswith("the process that ran it died: ")
 
 
 def test_a_hook_whose_error_cannot_be_shown_changes_nothing(stage: Stage) -> None:

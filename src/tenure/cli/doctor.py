@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from rich.text import Text
 
 from tenure.cli.connecting import Connection, connected
+from tenure.cli.host import means_of_stopping
 from tenure.control.health import examine, unreachable
 from tenure.control.judging import Finding, Level
 from tenure.errors import EmbeddedUnavailable, SchemaMismatch, StoreUnavailable
@@ -44,6 +45,7 @@ async def _findings(to: Connection) -> AsyncIterator[Finding]:
         return
     async for finding in examine(behalf):
         yield finding
+    yield means_of_stopping()
 
 
 def _show(to: Connection, finding: Finding) -> None:

@@ -60,7 +60,7 @@ def list_jobs(
         wanted["parent"] = to.job(parent)
     for name, said in (("since", since), ("until", until)):
         if said is not None:
-            wanted[name] = past(said, f"--{name}").isoformat()
+            wanted[name] = past(said, f"--{name}")
     jobs = to.send(looking.list_jobs(wanted, below=below, n=limit))
     if to.show.json:
         to.show.document(jobs)

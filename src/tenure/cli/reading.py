@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from tenure.domain.duration import duration
@@ -71,11 +71,14 @@ def moment(text: str, option: str) -> datetime:
     return read
 
 
-def past(text: str, option: str) -> datetime:
-    """A point in time, or how long ago it was: 2030-01-01T12:00Z, 2h."""
+def past(text: str, option: str) -> str | float:
+    """A point in time, or how many seconds ago it was: 2030-01-01T12:00Z, 2h.
+
+    When that was the database says; the clock of this machine may be wrong.
+    """
     if text[:4].isdigit() and "-" in text:
-        return moment(text, option)
-    return datetime.now(UTC) - length(text, option)
+        return moment(text, option).isoformat()
+    return length(text, option).total_seconds()
 
 
 def length(text: str, option: str) -> timedelta:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
@@ -43,7 +42,7 @@ def draft_with(task: Draftable, arguments: Mapping[str, JSON]) -> NewJob:
     settings, options, placing = task.client.settings, task.options, task.placing
     told = options.for_the_worker()
     if options.deadline is not None:
-        told["deadline"] = (datetime.now(UTC) + options.deadline).isoformat()
+        told["deadline"] = options.deadline.total_seconds()  # the database says when that is
     if task.signature.secrets:
         told["secret"] = list(task.signature.secrets)
     return NewJob(

@@ -98,7 +98,7 @@ class JobOptions:
     def for_the_worker(self) -> dict[str, JSON]:
         """What the worker has to know, as JSON; without what is as it is by default.
 
-        The deadline is not in it: it is a moment, and only the enqueue knows when that is.
+        The deadline is not in it: it is counted from the enqueue on.
         """
         told: dict[str, JSON] = {}
         for name in ("timeout", "grace", "ask_for", "close_timeout"):

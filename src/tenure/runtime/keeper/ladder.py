@@ -83,8 +83,7 @@ class Ladder:
             # is this job that does so, a signal may get it out.
             if runner.page.on_cpu == run.number:
                 runner.page.meant = run.number
-                runner.signal(signal.SIGUSR1)
-                if not signalled:
+                if runner.signal(signal.SIGUSR1) and not signalled:
                     signalled = True
                     self._say_signal(run, "SIGUSR1", "which keeps its runner from listening")
         return not run.has_ended

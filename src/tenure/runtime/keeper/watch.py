@@ -11,6 +11,7 @@ from tenure.errors import TenureError
 from tenure.runtime.keeper.crew import Crew
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.silence import Silence
 from tenure.runtime.messages import Said
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger("tenure.worker")
 
 LOOK_EVERY = 0.5
-_DEAF = 10.0  # seconds after which a loop that nobody holds is given up
 _PAGE_SIZE = 4096
 
 
 class Watch:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
+        self._silence = Silence()
         self._told: dict[str, int] = {}  # by runner: the run whose blocking was told
         queues = {queue.strip() for queue in (keeper.settings.preempt or "").split(",")} - {""}
         # Those that this worker does not serve cannot need a slot of it.
@@ -41,6 +42,8 @@ class Watch:
         for runner in self._keeper.staff.runners:
             if runner.kind == "process":
                 self._look_at_memory(runner)
+            elif self._silence.is_dead(runner):
+                await self._end_silent(runner)
             elif runner.kind == "async":
                 await self._look_at_loop(runner)
         if self._preempting and self._keeper.may_claim:
@@ -68,8 +71,6 @@ class Watch:
             self._told.pop(runner.name, None)
             return
         run = runner.runs.get(holder)
-        if run is None and behind > _DEAF:
-            await self._replace(runner, behind)
         if run is None or self._told.get(runner.name) == holder:
             return
         self._told[runner.name] = holder
@@ -80,16 +81,10 @@ class Watch:
         said = Said(run.number, logs=(("warning", f"{line}\n{stack}"),))
         self._keeper.reports[run.tenant].add(run, said)
 
-    async def _replace(self, runner: Runner, behind: float) -> None:
-        """End a runner whose loop does not turn though no job holds it."""
+    async def _end_silent(self, runner: Runner) -> None:
         stack = await runner.ask_for_stack()
-        _log.error(
-            "%s (pid %d) has not answered for %.1f s, and no job holds its loop: ending it\n%s",
-            runner.name,
-            runner.pid,
-            behind,
-            stack,
-        )
+        where = (runner.name, runner.pid)
+        _log.error("%s (pid %d) does not answer, and no job holds it: killed\n%s", *where, stack)
         runner.signal(signal.SIGKILL)
 
     async def _look_at_slots(self, crew: Crew) -> None:

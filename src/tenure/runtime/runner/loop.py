@@ -138,7 +138,7 @@ class LoopRunner:
                 if (attempt := self._attempts.get(run)) and attempt.pids:
                     patience = attempt.close_timeout
                     end = self._remainder.end_processes(attempt, patience, 2 * patience)
-                    asyncio.Task(end, loop=self._loop)
+                    attempt.terminating = asyncio.Task(end, loop=self._loop)
             case Look(run):
                 if attempt := self._attempts.get(run):
                     self._link.flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))

@@ -62,9 +62,6 @@ _ATTRIBUTES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-_MOST_DESCRIPTORS = 50  # that jobs may leave open; a pool needs some
-
-
 class Surroundings:
     """Remember how the process is before its first job, and restore that after each.
 
@@ -77,13 +74,13 @@ class Surroundings:
         self._handlers = [(number, _signal.getsignal(number)) for number in _SIGNALS]
         self._blocked = _signal.pthread_sigmask(signal.SIG_BLOCK, ())
         self._folder = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._descriptor = _free_descriptor()
         self._umask = os.umask(0)
         os.umask(self._umask)
         self._environ = os.environ, os.environb
         self._variables = dict(os.environb)
         self._zone = time.tzname
         self._of_kernel = _of_kernel()
+        self._most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
         self._attributes = [
             (vars(module), name, vars(module)[name])
             for module, names in _ATTRIBUTES
@@ -115,14 +112,9 @@ class Surroundings:
             os.fchdir(self._folder)
             os.umask(self._umask)
             self._restore_variables()
-            return self._restore_limits() or self._descriptors_left()
+            return self._restore_limits()
         except Exception as problem:  # noqa: BLE001 - a job may have broken anything
             return f"it cannot be made as new: {type(problem).__name__}: {problem}"
-
-    def _descriptors_left(self) -> str:
-        """Complain about many descriptors that jobs have left open: the lowest free one tells."""
-        left = _free_descriptor() - self._descriptor
-        return f"{left} descriptors were left open" if left > _MOST_DESCRIPTORS else ""
 
     def _restore_signals(self) -> None:
         # Timers first: the default of their signals is death.
@@ -163,6 +155,10 @@ class Surroundings:
         """Set back what the kernel may refuse to."""
         if any(getattr(stream, "closed", False) for stream in (sys.stdin, sys.stdout, sys.stderr)):
             return "a standard stream was closed"
+        free = os.dup(self._folder)  # the lowest number that is free
+        os.close(free)
+        if free > self._most_open:
+            return "most of the descriptors that it may have are open"
         if _of_kernel() == self._of_kernel:
             return ""
         for put, value in zip(_PUT_IN_KERNEL, self._of_kernel, strict=True):
@@ -232,9 +228,3 @@ _PUT_IN_KERNEL: tuple[Callable[[Any], Any], ...] = (
     lambda who: os.setresuid(*who),
     lambda limits: [*map(resource.setrlimit, _LIMITS, limits)],
 )
-
-
-def _free_descriptor() -> int:
-    descriptor = os.dup(0)
-    os.close(descriptor)
-    return descriptor

@@ -55,7 +55,7 @@ BEGIN
     END LOOP;
 
     INSERT INTO tenant.payload (job_id, args, options, budget, key, owner, tags)
-    VALUES (new_id, d.args, d.options, d.budget, d.key,
+    VALUES (new_id, d.args, tenure.dated(d.options, 'deadline', moment), d.budget, d.key,
         CASE WHEN d.owner IS NOT NULL THEN tenure.actor(d.owner)
              ELSE coalesce((SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = mother.id), actor) END, d.tags);
     -- Whoever has a parent is looked at once after the commit: the parent may have been stopped meanwhile.

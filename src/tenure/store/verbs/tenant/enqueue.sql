@@ -1,7 +1,8 @@
 -- Enqueue one job, many, or a whole job with its tasks and their dependencies.
 --
 -- "jobs" is a job or a list of them, "shared" what they have in common. A job names its parent and
--- what it comes after by id, or by the key of a job that stands earlier in the same call.
+-- what it comes after by id, or by the key of a job that stands earlier in the same call. The option
+-- "deadline" is a moment, or a number of seconds from now on.
 --
 -- Runs in the caller's transaction and locks no existing row. A job with a unique or an idempotency
 -- key may wait for the commit of another caller with the same key; keys are taken in order, so two

@@ -51,7 +51,7 @@ BEGIN
         SELECT nextval('tenant.job_id_seq') AS id, a AS args FROM jsonb_array_elements(arguments) AS a
     ), kept AS (
         INSERT INTO tenant.payload (job_id, args, options, budget, owner, tags)
-        SELECT draft.id, draft.args, d.options, d.budget, names, d.tags FROM draft
+        SELECT draft.id, draft.args, tenure.dated(d.options, 'deadline', moment), d.budget, names, d.tags FROM draft
     ), born AS (
         INSERT INTO tenant.job (id, root_id, turn, run_at, created_at, lane, waiting, priority, max_attempts, ready, orphan_fails)
         OVERRIDING SYSTEM VALUE
