@@ -72,10 +72,10 @@ class Lane:
         self.store.close()
         self._sql.close()
 
-    def warnings(self, handle: Handle[Any]) -> list[str]:
-        """Return the warnings in the job's log."""
-        lines = self.store.kept(handle.id, "logs")
-        return [str(line["line"]) for line in lines if line["level"] == "warning"]
+    def leftovers(self, handle: Handle[Any]) -> list[str]:
+        """Return the warnings in the job's log that name what it has left."""
+        lines = [one for one in self.store.kept(handle.id, "logs") if one["level"] == "warning"]
+        return [str(one["line"]) for one in lines if "not all that it started" in str(one["line"])]
 
 
 def patiently(look: Callable[[], Any], within: float) -> Any:

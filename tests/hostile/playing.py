@@ -134,8 +134,8 @@ def _completes(
         return
     evidence.claim(job.state is State.COMPLETED, f"it became {job.state}: {job.error_message}")
     if scenario.kind.named and scenario.executor in ("async", "thread"):
-        warnings = lane.warnings(handle)
-        evidence.claim(bool(warnings), "no warning in its log names what it left")
+        named = lane.leftovers(handle)
+        evidence.claim(bool(named), "no warning in its log names what it left")
     if scenario.executor in ("process", "command"):
         gone = patiently(lambda: not traces.living() and not traces.grows(), WITHIN)
         evidence.claim(bool(gone), f"never gone: {traces.living()}")

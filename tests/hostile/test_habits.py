@@ -112,8 +112,8 @@ def play(lane: Lane, habit: Habit, number: int, evidence: Evidence) -> None:
         for handle in pair:
             _completes_promptly(lane, handle, mark, evidence)
             if habit.name in QUIET:
-                warnings = lane.warnings(handle)
-                evidence.claim(not warnings, f"its log warns of {warnings}")
+                named = lane.leftovers(handle)
+                evidence.claim(not named, f"its log warns: {named}")
     time.sleep(1.5)  # longer than the grace after which neighbours would be killed
     _a_user_is_stopped(lane, uses, habit, mark, evidence)
     _completes_promptly(lane, lane.enqueue(uses, habit=habit.name, mark=mark), mark, evidence)
