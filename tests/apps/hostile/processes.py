@@ -254,7 +254,7 @@ def supervisor(here: Here) -> None:
 @kind("processes", EVERYWHERE)
 def ctypes_fork(here: Here) -> None:
     """libc's fork by ctypes, past every hook of Python."""
-    if _LIBC.fork() == 0:
+    if ctypes.PyDLL(None).fork() == 0:  # which keeps the interpreter's lock
         argv = here.beater("deaf")
         os.execve(argv[0], argv, {})
 

@@ -112,12 +112,17 @@ class Attempt:
     @property
     def goes_on(self) -> bool:
         """Whether code of it runs, or will run, in a thread or in a pool."""
-        return bool(self.threads or self.calls or self.lent)
+        return bool(self.threads or self.lent or self.open_calls)
+
+    @property
+    def open_calls(self) -> list[PoolCall]:
+        """Its calls in pools that are not over."""
+        return [call for call in tuple(self.calls) if not call.done()]
 
     @property
     def is_letting_go(self) -> bool:
         """Whether all its calls are over, and threads of pools are about to leave it."""
-        return bool(self.lent) and all(call.done() for call in tuple(self.calls))
+        return bool(self.lent) and not self.open_calls
 
     def note_call(self, call: PoolCall) -> None:
         self.calls.add(call)

@@ -1,8 +1,12 @@
 """Whether a loop runner can still serve jobs."""
 
 import _thread
+import asyncio
 import os
 import resource
+import sys
+from functools import wraps
+from typing import Any
 
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.orphans import Orphans
@@ -16,8 +20,13 @@ _BUSY_LOOKS = 3  # in a row
 class Fitness:
     """Looked at about once a second."""
 
-    def __init__(self, started: set[int]) -> None:
+    def __init__(self, loop: Any, started: set[int]) -> None:
+        self._loop = loop
+        self._attributes = set(vars(loop))
+        self._modules = dict(sys.modules)
         self._limits = _limits()
+        self._limits_were_set = False
+        self._watch_limits()
         self._orphans = Orphans(started)
         self._left: list[Attempt] = []  # ended attempts with threads or calls that go on
         self._used = 0.0
@@ -28,10 +37,37 @@ class Fitness:
         self._left.append(attempt)
         self._used += self._cpu_of(attempt)
 
+    def _watch_limits(self) -> None:
+        setrlimit = resource.setrlimit
+
+        @wraps(setrlimit)
+        def setrlimit_noted(*args: Any) -> None:
+            self._limits_were_set = True
+            setrlimit(*args)
+
+        resource.setrlimit = setrlimit_noted
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether a look is called for; this one costs next to nothing."""
+        return (
+            self._limits_were_set
+            or len(sys.modules) < len(self._modules)
+            or len(vars(self._loop)) != len(self._attributes)
+        )
+
     def problem(self) -> str | None:
         """Return why the runner should take nothing new; None if it is fit."""
+        if missing := self._modules.keys() - sys.modules.keys():
+            sys.modules.update(self._modules)  # for the other jobs that run here
+            return f"modules were taken away from it, {len(missing)} of them"
+        patched = [name for name in set(vars(self._loop)) - self._attributes if _is_method(name)]
+        if patched:
+            return f"its event loop was patched: {', '.join(patched)}"
         if (now := _limits()) != self._limits:
             return f"its resource limits were changed: {now}"
+        self._limits_were_set = False
+        self._attributes = set(vars(self._loop))
         try:
             os.close(os.dup(0))
         except OSError as error:
@@ -56,6 +92,10 @@ class Fitness:
 
     def _cpu_of(self, attempt: Attempt) -> float:
         return sum(map(cpu_seconds, attempt.native_threads))
+
+
+def _is_method(name: str) -> bool:
+    return callable(getattr(asyncio.SelectorEventLoop, name, None))
 
 
 def _limits() -> list[tuple[int, int]]:

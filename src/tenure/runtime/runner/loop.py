@@ -78,10 +78,8 @@ class LoopRunner:
         self._thread = threading.get_ident()
         self._outputs = (JobOutput("stdout", sys.stdout), JobOutput("stderr", sys.stderr))
         self._ownership = ownership
-        self._fitness = Fitness(ownership.processes.started)
         self._is_worn_out = False
         self._ticks = 0
-        self._modules = len(sys.modules)
         self._recursion_limit = sys.getrecursionlimit()
         self._loop_answers = True
 
@@ -91,6 +89,7 @@ class LoopRunner:
         self._loop.set_default_executor(ThreadPoolExecutor(threads, thread_name_prefix="job"))
         self._loop.set_task_factory(self._new_task)
         self._watch()
+        self._fitness = Fitness(self._loop, self._ownership.processes.started)
         self._remainder = Remainder(self._loop, self._ownership, self._is_internal)
         self._channel = Channel(from_keeper, self._hear, self._gone.set)
         self._link = LoopLink(self._app, self._begin, self._loop, self._channel, self._attempts)
@@ -222,8 +221,8 @@ class LoopRunner:
 
     def _end(self, attempt: LoopAttempt, end: Ended) -> None:
         del self._attempts[attempt.work.run]
-        if len(sys.modules) < self._modules:
-            self._wear_out("modules were taken away from it")
+        if (attempt.asked or self._fitness.is_suspicious) and (sick := self._fitness.problem()):
+            self._wear_out(sick)
         if attempt.pids:
             self._ownership.processes.forget(attempt)
         self._link.end(end)
@@ -252,6 +251,7 @@ class LoopRunner:
 
         def work() -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
             error: BaseException | None = None
+            attempt.in_thread = True
             try:
                 how = returned(attempt, forks.leaving(call), write)
             except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
@@ -328,6 +328,8 @@ class LoopRunner:
             limit = attempt.hook_timeout + 2 * attempt.close_timeout + _OVERDUE
             if attempt.over and now - attempt.over_since > limit:
                 self._end_by_force(attempt, TimeoutError())
+            elif attempt.in_thread and not (attempt.lent or attempt.over):
+                self._end_by_force(attempt, RuntimeError())  # its thread ended without a word
 
     def _wear_out(self, reason: str) -> None:
         if not self._is_worn_out:

@@ -70,7 +70,7 @@ class Surroundings:
         self._variables = dict(os.environb)
         self._zone = time.tzname
         self._of_kernel = _of_kernel()
-        self._modules = len(sys.modules)
+        self._modules = dict(sys.modules)
         self._most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
         self._attributes = [
             (vars(module), name, vars(module)[name])
@@ -144,7 +144,8 @@ class Surroundings:
 
     def _restore_limits(self) -> str:
         """Set back what the kernel may refuse to."""
-        if len(sys.modules) < self._modules:
+        if len(sys.modules) < len(self._modules):
+            sys.modules.update(self._modules)
             return "modules were taken away from it"
         if any(getattr(stream, "closed", False) for stream in (sys.stdin, sys.stdout, sys.stderr)):
             return "a standard stream was closed"

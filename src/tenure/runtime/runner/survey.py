@@ -45,7 +45,7 @@ class Survey:
         Return whether there was anything: then another look is needed, for what that has led to.
         Callbacks wait for threads: one that still runs may need an answer by a callback.
         """
-        tasks, calls = self.tasks(attempt), tuple(attempt.calls)
+        tasks, calls = self.tasks(attempt), attempt.open_calls
         for task in tasks:
             asyncio.Task.cancel(task)
         for call in calls:
