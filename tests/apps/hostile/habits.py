@@ -355,8 +355,9 @@ _connection = functools.cache(_Connection)
 @habit
 def cached_connection() -> None:
     """A connection behind functools.cache, with a reader thread."""
-    _connection().theirs.send(b"x")
-    assert _connection().answers.get(timeout=5) == ord("x")
+    connection = _connection()  # two that come first at once make two
+    connection.theirs.send(b"x")
+    assert connection.answers.get(timeout=5) == ord("x")
 
 
 @functools.cache

@@ -48,7 +48,7 @@ from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.fitness import Fitness
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
-from tenure.runtime.runner.loop_link import LoopLink
+from tenure.runtime.runner.loop_link import CANNOT_SERVE, LoopLink
 from tenure.runtime.runner.on_cpu import OfTask, OnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
 from tenure.runtime.runner.ownership import Ownership
@@ -61,7 +61,6 @@ _log = logging.getLogger("tenure.worker")
 _TICK = 0.25  # seconds between two stamps of a loop that has work
 _CHECK_EVERY = 4  # ticks
 _OVERDUE = 30.0  # seconds that the end of an attempt may take beyond all its time limits
-_CANNOT_SERVE = 70  # the exit code of a runner that gives up
 
 
 class LoopRunner:
@@ -167,6 +166,7 @@ class LoopRunner:
                 call = partial(task.function, *attempt.context_for(task), **arguments)
                 if self._in_threads:
                     how, cleanup = await self._in_thread(attempt, call, task.write_result)
+                    attempt.in_thread = False
                     await self._wait_for_the_rest(attempt, how, cleanup)
                     return
                 value = await OnCpu(call(), self._words, attempt.work.run)
@@ -220,12 +220,12 @@ class LoopRunner:
         attempt.over_since = time.monotonic()
 
     def _end(self, attempt: LoopAttempt, end: Ended) -> None:
-        del self._attempts[attempt.work.run]
         if (attempt.asked or self._fitness.is_suspicious) and (sick := self._fitness.problem()):
             self._wear_out(sick)
         if attempt.pids:
             self._ownership.processes.forget(attempt)
         self._link.end(end)
+        del self._attempts[attempt.work.run]
 
     def _end_by_force(self, attempt: LoopAttempt, problem: BaseException) -> None:
         """End an attempt whose end was disturbed, or else the whole runner."""
@@ -242,7 +242,7 @@ class LoopRunner:
     def _give_up(self, run: int) -> NoReturn:
         """End this process, and let the keeper know whose fault it was; 0 if nobody knows."""
         self._words[0] = run
-        os._exit(_CANNOT_SERVE)
+        os._exit(CANNOT_SERVE)
 
     async def _in_thread(
         self, attempt: LoopAttempt, call: Callable[[], Any], write: Callable[[Any], Any]
@@ -328,8 +328,10 @@ class LoopRunner:
             limit = attempt.hook_timeout + 2 * attempt.close_timeout + _OVERDUE
             if attempt.over and now - attempt.over_since > limit:
                 self._end_by_force(attempt, TimeoutError())
-            elif attempt.in_thread and not (attempt.lent or attempt.over):
-                self._end_by_force(attempt, RuntimeError())  # its thread ended without a word
+            elif attempt.in_thread and not attempt.lent:
+                if attempt.lost_thread:
+                    self._end_by_force(attempt, RuntimeError())
+                attempt.lost_thread = True  # or its end is on its way
 
     def _wear_out(self, reason: str) -> None:
         if not self._is_worn_out:

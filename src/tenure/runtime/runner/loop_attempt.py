@@ -10,7 +10,8 @@ from tenure.runtime.runner.attempt import Attempt, Link
 class LoopAttempt(Attempt):
     task: asyncio.Task[None] | None = None  # its own
     terminating: asyncio.Task[None] | None = None  # of the runner, for its processes
-    in_thread = False  # its function has begun in a thread
+    lost_thread = False  # when last looked
+    in_thread = False  # its function has begun in a thread, and its end is not known
     over_since = 0.0  # seconds of CLOCK_MONOTONIC; when its code ended
 
     def __init__(self, work: Work, link: Link, began: float) -> None:

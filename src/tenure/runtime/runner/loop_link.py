@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import runner_context
 from tenure.runtime.wire import Channel
 
+CANNOT_SERVE = 70  # the exit code of a runner that gives up
 _LATEST = 0.25  # seconds until progress is said that was held back
 
 
@@ -140,8 +142,8 @@ class LoopLink:
 
     def _flush_soon(self) -> None:
         if not self._flushing:
-            self._flushing = True
             self._loop.call_soon(self.flush, context=self._context)
+            self._flushing = True
 
     def flush(self, *more: Message) -> None:
         before, self.is_sending = self.is_sending, True
@@ -155,5 +157,7 @@ class LoopLink:
                 self._channel.send(Endings(tuple(done)))
             for message in more:
                 self._channel.send(message)
+        except BaseException:  # noqa: BLE001 - what was to be sent is lost, and somebody waits for it
+            os._exit(CANNOT_SERVE)
         finally:
             self.is_sending = before
