@@ -93,7 +93,7 @@ demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
 PART ?= 1/1
 
 .PHONY: mutants
-mutants: $(READY)  ## Remove every guard once, and see its test fail (PART=3/29: one part of them)
+mutants: $(READY)  ## Remove every guard once, and see its test fail (PART=3/17: one part of them)
 	$(BIN)/python -m tests.mutants --part $(PART)
 
 .PHONY: soak

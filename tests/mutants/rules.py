@@ -49,7 +49,7 @@ RULES: tuple[Mutant, ...] = (
         "enforce_policy",
         "WHERE j.id = one) FOR UPDATE NOWAIT",
         "WHERE j.id = one) FOR UPDATE",
-        "policies::test_what_somebody_else_stops_just_now_is_left_to_the_next_look",
+        "policies::test_a_policy_does_not_wait_for_a_job_that_another_has_locked",
     ),
     mutant(
         "one bad job ends the sweep",

@@ -498,6 +498,25 @@ def test_two_who_enforce_at_once_do_not_wait_and_stop_nothing_twice(
     assert len([row for row in store.trail("job", str(job)) if row.verb == "cancel"]) == 1
 
 
+def test_a_policy_does_not_wait_for_a_job_that_another_has_locked(
+    store: Store, connect: Connect, sql: psycopg.Connection
+) -> None:
+    busy, free = make_job(store), make_job(store)
+    store.set_policy("rule", OLD)
+    other = connect()
+    other.execute("SELECT FROM tenure.job WHERE id = %s FOR UPDATE", (busy,))
+    # Not through enforce_policies: it gives up a lock after a second, so a wait would not be seen.
+    sql.execute("SET statement_timeout = '10s'")
+    found = sql.execute(
+        "SELECT e.stopped, e.failed, e.through FROM tenure.policy AS p"
+        " CROSS JOIN LATERAL tenure.enforce_policy(p, tenure.now(), 10) AS e"
+    ).fetchall()
+    assert found == [(1, 0, False)]
+    other.rollback()
+    assert store.show(busy).state is State.PENDING
+    assert store.show(free).state is State.CANCELLED
+
+
 def test_what_somebody_else_stops_just_now_is_left_to_the_next_look(
     store: Store, connect: Connect
 ) -> None:
