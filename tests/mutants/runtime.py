@@ -54,20 +54,23 @@ RUNTIME: tuple[Mutant, ...] = (
         "runtime/runner/survey.py",
         "in self._processes.items() if at >= began",
         "in ()",
-        "tests/hostile/test_processes.py::test_nothing_of_it_is_left_when_it_is_cancelled",
+        "tests/hostile/test_processes_in_loops.py"
+        "::test_nothing_of_it_is_left_when_it_is_cancelled[ctypes_fork-async-graceful]",
     ),
     python_mutant(
         "a stop overlooks threads of unknown origin",
         "runtime/runner/survey.py",
         "in self._threads.items() if at >= began",
         "in ()",
-        "tests/hostile/test_threads.py::test_nothing_of_it_is_left_when_it_is_cancelled",
+        "tests/hostile/test_threads.py"
+        "::test_nothing_of_it_is_left_when_it_is_cancelled[c_thread_with_python-async-graceful]",
     ),
     python_mutant(
         "a stop leaves callbacks in the event loop",
         "runtime/runner/callbacks.py",
         'yield Callback(owner_in(handle._context), f"the callback {name}", handle.cancel)',
         "continue",
-        "tests/hostile/test_loop.py::test_nothing_of_it_is_left_when_it_is_cancelled",
+        "tests/hostile/test_loop.py"
+        "::test_nothing_of_it_is_left_when_it_is_cancelled[call_later_chain-async-graceful]",
     ),
 )

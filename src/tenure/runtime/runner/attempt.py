@@ -124,6 +124,11 @@ class Attempt:
         """Whether all its calls are over, and threads of pools are about to leave it."""
         return bool(self.lent) and not self.open_calls
 
+    def say_what_goes_on(self, names: list[str]) -> None:
+        """Name in the job's log what it leaves behind."""
+        named = ", ".join(names)
+        self.log("warning", f"the job has ended, but not all that it started: {named}")
+
     def note_call(self, call: PoolCall) -> None:
         self.calls.add(call)
         if isinstance(call, Future):

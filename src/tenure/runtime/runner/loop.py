@@ -209,7 +209,7 @@ class LoopRunner:
             left = await self._remainder.end(attempt)
         elif goes_on := await self._remainder.release(attempt):
             cleanup = {**(cleanup or {}), "left_behind": goes_on}
-            attempt.log("warning", f"the job has ended, but not all that it started: {goes_on}")
+            attempt.say_what_goes_on(goes_on)
             self._fitness.note_left(attempt)
         attempt.say_the_rest()
         attempt.say_what_was_dropped()

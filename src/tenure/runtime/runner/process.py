@@ -277,7 +277,8 @@ class ProcessRunner:
                 left = ", ".join(goes_on)
             else:
                 cleanup = {**(cleanup or {}), "left_behind": goes_on}
-                self._worn_out = self._worn_out or f"a job left {goes_on} behind"
+                attempt.say_what_goes_on(goes_on)
+                self._worn_out = self._worn_out or f"a job left {', '.join(goes_on)} behind"
         end = ended(attempt, how, cleanup=cleanup, left=left)
         if left:
             tracing.flush()  # before it is known: who has something left is killed
