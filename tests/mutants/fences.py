@@ -202,7 +202,7 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "what is refused leaves no event",
         "unaccepted",
-        "WHERE m.held IS NOT TRUE AND worker IS NOT NULL",
+        "WHERE m.held IS NOT TRUE AND NOT m.repeated AND worker IS NOT NULL",
         "WHERE false",
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
     ),

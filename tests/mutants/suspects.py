@@ -71,8 +71,8 @@ SUSPECTS: tuple[Mutant, ...] = (
     mutant(
         "who did not run alone is charged",
         "orphans",
-        "SELECT j.alone AND (j.crashes",
-        "SELECT true AND (j.crashes",
+        "SELECT j.alone AND ( j.crashes",
+        "SELECT true AND ( j.crashes",
         "suspects::test_a_job_that_was_not_alone_is_given_back_unspent_and_runs_alone_next",
     ),
     mutant(

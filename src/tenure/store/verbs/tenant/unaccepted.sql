@@ -19,7 +19,8 @@ BEGIN
                 AND j.token = t.token IS TRUE AS held,
             coalesce(j.state = 'completed' AND j.token = t.token, false) OR t.outcome <> 'report' AND EXISTS (
                 SELECT FROM tenant.attempt AS a WHERE a.job_id = t.job AND a.token = t.token
-                  AND a.worker_id = unaccepted.worker AND a.outcome IN (t.outcome, 'stopped')) AS repeated
+                  AND a.worker_id = unaccepted.worker AND (a.outcome IN (t.outcome, 'stopped')
+                      OR (a.outcome = 'displaced' AND t.outcome = 'released'))) AS repeated
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb)
         LEFT JOIN tenant.job AS j ON j.id = t.job
         WHERE NOT EXISTS (SELECT FROM unnest(done, tokens) AS d(job, token) WHERE d.job = t.job AND d.token = t.token)
