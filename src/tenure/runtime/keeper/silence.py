@@ -44,7 +44,8 @@ class Silence:
             return False
         self._watched[runner] = before._replace(seen_at=now)
         silent = now - before.since
-        is_busy = cpu - before.cpu > silent * _BUSY
+        # One that could run and is not let is busy, too: the machine is.
+        is_busy = cpu - before.cpu > silent * _BUSY or (main is not None and main.state == "R")
         if is_busy:
             return runner.kind == "async" and silent > _BUSY_PATIENCE
         return silent > _PATIENCE

@@ -5,6 +5,7 @@ import asyncio
 import os
 import resource
 import sys
+from concurrent.futures import thread as futures
 from functools import wraps
 from typing import Any
 
@@ -54,7 +55,14 @@ class Fitness:
             self._limits_were_set
             or len(sys.modules) < len(self._modules)
             or len(vars(self._loop)) != len(self._attributes)
+            or self._is_without_threads
         )
+
+    @property
+    def _is_without_threads(self) -> bool:
+        """Whether the pool of the event loop takes no calls any more."""
+        pool = self._loop._default_executor
+        return futures._shutdown or pool is None or pool._shutdown or pool._broken
 
     def problem(self) -> str | None:
         """Return why the runner should take nothing new; None if it is fit."""
@@ -64,6 +72,8 @@ class Fitness:
         patched = [name for name in set(vars(self._loop)) - self._attributes if _is_method(name)]
         if patched:
             return f"its event loop was patched: {', '.join(patched)}"
+        if self._is_without_threads:
+            return "the pool of threads of its event loop was shut down"
         if (now := _limits()) != self._limits:
             return f"its resource limits were changed: {now}"
         self._limits_were_set = False

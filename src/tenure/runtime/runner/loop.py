@@ -309,10 +309,10 @@ class LoopRunner:
             self._give_up(0)  # its timers run, but nothing else does
         self._loop_answers = False
         self._loop.call_soon(self._answer)
+        self._loop.call_later(_TICK, self._tick)
         self._ticks += 1
         if self._ticks % _CHECK_EVERY == 0:
             self._check()
-        self._loop.call_later(_TICK, self._tick)
 
     def _answer(self) -> None:
         self._loop_answers = True

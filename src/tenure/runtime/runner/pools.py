@@ -4,6 +4,7 @@ The functions of the standard library that start pools and pass calls to them ar
 those of modules that are imported later, when they are imported.
 """
 
+import asyncio
 import concurrent.futures.thread
 import importlib.abc
 import importlib.machinery
@@ -16,7 +17,7 @@ from typing import Any
 
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.runner.attempt import Attempt, PoolCall
-from tenure.runtime.runner.owners import Owner, as_runner, owner, run_as
+from tenure.runtime.runner.owners import Owner, as_runner, owner, run_as, runner_context
 
 
 class Pools:
@@ -34,6 +35,9 @@ class Pools:
         self._watch_threads()
         later: dict[str, Callable[[Any], None]] = {
             "concurrent.futures.process": self._watch_processes,
+            "loky.process_executor": self._watch_processes,
+            "joblib.externals.loky.process_executor": self._watch_processes,
+            "anyio.to_process": self._watch_anyio,
             "multiprocessing.pool": self._watch_multiprocessing,
             "multiprocessing.resource_tracker": lambda module: _serve_all(module.ResourceTracker),
             "multiprocessing.forkserver": lambda module: _serve_all(module.ForkServer),
@@ -121,6 +125,27 @@ class Pools:
             self._note(_Result(result, is_over))
 
         kind.__init__ = make_noted
+
+    def _watch_anyio(self, module: Any) -> None:
+        """Watch the processes of anyio, which it keeps for calls of others."""
+        run_sync, open_process = module.run_sync, module.open_process
+
+        @wraps(run_sync)
+        async def run_sync_noted(*args: Any, **kwargs: Any) -> Any:
+            call: Future[None] = Future()
+            call.set_running_or_notify_cancel()
+            self._note(call)
+            try:
+                return await run_sync(*args, **kwargs)
+            finally:
+                call.set_result(None)
+
+        @wraps(open_process)
+        async def open_for_all(*args: Any, **kwargs: Any) -> Any:
+            opening = open_process(*args, **kwargs)
+            return await asyncio.Task(opening, context=runner_context())
+
+        module.run_sync, module.open_process = run_sync_noted, open_for_all
 
     def _watch_fork_server(self, module: Any) -> None:
         launch = module.Popen._launch

@@ -24,6 +24,8 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from tenure.runtime.guard.processes import read
+
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _SIGNALS = tuple(set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP})
 _LIMITS = (
@@ -147,6 +149,8 @@ class Surroundings:
         if len(sys.modules) < len(self._modules):
             sys.modules.update(self._modules)
             return "modules were taken away from it"
+        if read("/proc/self/timers"):
+            return "a timer of C code was left"
         if any(getattr(stream, "closed", False) for stream in (sys.stdin, sys.stdout, sys.stderr)):
             return "a standard stream was closed"
         free = os.dup(self._folder)  # the lowest number that is free
