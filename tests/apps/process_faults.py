@@ -66,7 +66,7 @@ def starts_a_writer(ctx: Context, how: str, ends: bool) -> None:
         if os.fork() == 0:
             os.execv(sys.executable, command)
         os._exit(0)
-    while not place.exists():
+    while not (place.exists() and place.stat().st_size):
         time.sleep(0.005)
     started(ctx)
     if not ends:

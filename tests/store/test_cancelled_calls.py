@@ -44,7 +44,9 @@ def test_a_cancel_wins_over_the_error_of_a_lost_connection(
                     os.kill(backend, signal.SIGCONT)
                 with pytest.raises(asyncio.CancelledError) as caught:
                     await asyncio.wait_for(call, 10)
-                assert isinstance(caught.value.__cause__, psycopg.errors.AdminShutdown)
+                # From 3.3.9 on the driver itself raises the cancel in the place of its error.
+                cause = caught.value.__cause__
+                assert cause is None or isinstance(cause, psycopg.errors.AdminShutdown)
 
     asyncio.run(story())
 

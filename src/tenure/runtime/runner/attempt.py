@@ -82,6 +82,7 @@ class Attempt:
         self.again: list[tuple[str, Mapping[str, JSON]]] = []  # tasks that go on cleaning up
         self.threads: set[OwnedThread] = set()  # those it started
         self.calls: set[PoolCall] = set()
+        self.has_used_threads = False
         self.pids: set[int] = set()  # of processes that it started
         self.lent: dict[int, int] = {}  # threads that work for it now: native ids by ident
 
@@ -121,8 +122,8 @@ class Attempt:
 
     @property
     def is_letting_go(self) -> bool:
-        """Whether all its calls are over, and threads of pools are about to leave it."""
-        return bool(self.lent) and not self.open_calls
+        """Whether threads may be in their last steps: its own, or those of pools."""
+        return bool(self.threads or self.lent) and not self.open_calls
 
     def say_what_goes_on(self, names: list[str]) -> None:
         """Name in the job's log what it leaves behind."""
@@ -130,6 +131,7 @@ class Attempt:
         self.log("warning", f"the job has ended, but not all that it started: {named}")
 
     def note_call(self, call: PoolCall) -> None:
+        self.has_used_threads = True
         self.calls.add(call)
         if isinstance(call, Future):
             call.add_done_callback(self.calls.discard)

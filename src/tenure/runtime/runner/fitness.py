@@ -1,10 +1,10 @@
 """Whether a loop runner can still serve jobs."""
 
-import _thread
 import asyncio
 import os
 import resource
 import sys
+import threading
 from concurrent.futures import thread as futures
 from functools import wraps
 from typing import Any
@@ -83,7 +83,7 @@ class Fitness:
         except OSError as error:
             return f"it has no file descriptors left: {error}"
         try:
-            _thread.start_new_thread(_do_nothing, ())
+            threading.Thread(target=_do_nothing, daemon=True).start()
         except RuntimeError as error:
             return f"it can start no threads: {error}"
         self._orphans.reap()

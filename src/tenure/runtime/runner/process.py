@@ -63,7 +63,7 @@ from tenure.runtime.runner.wrapping_up import wrap_up
 from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is said that was held back
-_LAST_STEPS = 0.05  # seconds for threads of pools whose call is over
+_LAST_STEPS = 0.05  # seconds for threads that are about to end
 _SECOND_LOOK = 0.01  # seconds, to tell threads that wait from those that run
 _LOST = 70  # the exit code of a runner that cannot go on
 
@@ -301,10 +301,13 @@ class ProcessRunner:
         until = time.monotonic() + _LAST_STEPS
         while attempt.is_letting_go and time.monotonic() < until:
             time.sleep(0.001)
-        strangers = self._ownership.threads.unknown()
-        if strangers:
-            time.sleep(_SECOND_LOOK)
+        try:
             strangers = self._ownership.threads.unknown()
+            if strangers:
+                time.sleep(_SECOND_LOOK)
+                strangers = self._ownership.threads.unknown()
+        except OSError as problem:  # it has used up the descriptors
+            return [f"threads that cannot be looked for ({problem.strerror})"]
         unknown = [one for one, at in strangers.items() if at >= began - TICK]
         return [*names_of(attempt), *(f"thread {one} of unknown origin" for one in unknown)]
 

@@ -16,7 +16,7 @@ from tenure.runtime.runner.threads import names_of
 _TERMINATE_FOR = 1.0  # seconds between SIGTERM and SIGKILL for processes of a job
 _POLL = 0.01
 _QUICK_LOOKS = 5  # turns of the loop before the first pause
-_LAST_STEPS = 50  # milliseconds for threads of pools whose call is over
+_LAST_STEPS = 50  # milliseconds for threads that are about to end
 
 
 class Remainder:
@@ -44,8 +44,11 @@ class Remainder:
         while True:
             if attempt.pids:
                 await self.end_processes(attempt, until - time.monotonic())
+            if attempt.has_used_threads:
+                self._forget_survey()  # what a thread did since would be missed
+            goes_on = attempt.goes_on  # before the look: its last act may be a callback
             survey = self._look()
-            has_acted = survey.cancel(attempt)
+            has_acted = survey.cancel(attempt) or goes_on
             left = survey.left_of(attempt)
             if time.monotonic() >= until or not (left or has_acted):
                 self._hooks.restore()

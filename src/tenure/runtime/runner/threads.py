@@ -59,6 +59,7 @@ class Threads:
                 return start(function, *args, **kwargs)
             thread = OwnedThread(owner())
             if isinstance(thread.owner, Attempt):
+                thread.owner.has_used_threads = True
                 thread.owner.threads.add(thread)
             try:
                 return start(self._run(thread, function), *args, **kwargs)
