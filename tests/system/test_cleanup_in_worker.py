@@ -38,7 +38,8 @@ def logged(stage: Stage, job: int) -> str:
 
 def report_of(job: Job) -> dict[str, Any]:
     report: dict[str, Any] = job.cleanup
-    assert set(report) == set(KEYS)
+    # A close that hangs goes on in its thread, which is named beside the report.
+    assert set(report) - {"left_behind"} == set(KEYS)
     assert report["cleanup_started_at"] <= report["cleanup_completed_at"]
     assert report["cleanup_duration_seconds"] >= 0.2, "the slow one has 200 ms"
     return report
