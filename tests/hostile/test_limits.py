@@ -79,6 +79,7 @@ def cancelled(lane: Lane, kind: str) -> tuple[Traces, list[float]]:
     "kind",
     [
         "audit_hook",
+        "stolen_context",
         "finalizer",
         "patched_library",
         "helper_elsewhere",
@@ -104,3 +105,14 @@ def test_a_daemon_with_the_mark_of_a_neighbour_lives_as_long_as_that_neighbour(
         (lane.folder / "forged").touch()
         assert lane.ends(neighbour) is not None
         eventually(lambda: not traces.living(), "the daemon ends with the neighbour")
+
+
+def test_a_coroutine_that_cancels_the_tasks_of_others_costs_them_an_attempt(arena: Arena) -> None:
+    with arena.lane() as lane:
+        neighbour = lane.enqueue(limits.waits_for, gate="cancelled")
+        eventually((lane.folder / "cancelled-began").exists)
+        assert lane.ends(lane.enqueue(limits.cancels_everybody)) is not None
+        (lane.folder / "cancelled").touch()
+        done = lane.ends(neighbour)
+        assert done is not None
+        assert (done.state, done.attempt) == (State.COMPLETED, 2)

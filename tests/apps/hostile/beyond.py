@@ -24,6 +24,20 @@ async def audit_hook(here: Here) -> None:
     sys.addaudithook(hear)
 
 
+@kind("limits", ("async",))
+async def stolen_context(here: Here) -> None:
+    """A chain of call_later in a context that is not its own."""
+    loop: Any = asyncio.get_running_loop()
+    others = [one for one in loop._scheduled if one._callback.__qualname__ == "LoopRunner._tick"]
+    context = others[0]._context
+
+    def fire() -> None:
+        here.beat()
+        loop.call_later(0.02, fire, context=context)
+
+    fire()
+
+
 @kind("limits", ("async",), beats=False)
 async def finalizer(here: Here) -> None:
     """An object whose __del__ makes the next one, so that every collection runs its code."""

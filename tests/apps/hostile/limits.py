@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tenure import Context
+from tenure import Context, Retry
 from tests.apps.hostile import app as hostile
 from tests.apps.hostile import beyond
 from tests.apps.hostile.beats import beat
@@ -36,3 +36,18 @@ async def has_a_child(ctx: Context, gate: str) -> None:
         await asyncio.sleep(0.02)
     child.kill()
     child.wait()
+
+
+@app.task(retry=Retry(max=2, base="200ms"))
+async def waits_for(ctx: Context, gate: str) -> int:
+    (hostile.FOLDER / f"{gate}-began").touch()
+    while not Path(hostile.FOLDER / gate).exists():
+        await asyncio.sleep(0.02)
+    return ctx.attempt
+
+
+@app.task(retry=0)
+async def cancels_everybody(ctx: Context) -> None:
+    for task in asyncio.all_tasks():
+        if task is not asyncio.current_task():
+            task.cancel()

@@ -7,6 +7,7 @@ that wait to be woken, without a time limit, run no code unless somebody else ca
 
 import _thread
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +46,7 @@ class Threads:
     def __init__(self) -> None:
         self._known: dict[int, OwnedThread] = {}  # by native id
         self._before = _listed()
+        self._idents = set(sys._current_frames())
         self._waiting: dict[int, bytes] = {}  # to be woken, with their run time at the last look
 
     def watch(self) -> None:
@@ -100,6 +102,8 @@ class Threads:
             if (thread := self._known.get(native_id)) is None or thread.owner is None
         ]
         waiting = {one: _run_time(one) for one in strangers if _waits_to_be_woken(one)}
+        if waiting and self._has_unknown_python():
+            waiting = {}  # one of them may wait in Python code, to be woken from outside
         idle = {one for one, run_time in waiting.items() if self._waiting.get(one) == run_time}
         self._waiting = waiting
         return {
@@ -108,6 +112,11 @@ class Threads:
             if native_id not in idle
             if (started := started_at(f"{_TASKS}/{native_id}")) is not None
         }
+
+    def _has_unknown_python(self) -> bool:
+        """Tell whether a thread that Python did not start runs Python code."""
+        known = {thread.ident for thread in tuple(self._known.values()) if thread.owner}
+        return not self._idents | known >= set(sys._current_frames())
 
 
 def _listed() -> set[int]:
