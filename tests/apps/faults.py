@@ -305,6 +305,8 @@ def sleeps(ctx: Context) -> None:
 async def speaks_slowly(ctx: Context, how: str) -> None:
     """Half a frame, then, when it is meant by an interrupt, some time, then the other half."""
     link: Any = ctx._attempt.link
+    handler: Any = signal.getsignal(signal.SIGUSR1)
+    page = handler.__self__._page
     transport = link._channel._transport
     write = transport.write
 
@@ -312,7 +314,7 @@ async def speaks_slowly(ctx: Context, how: str) -> None:
         del transport.write
         write(frame[:5])
         mark(f"started-{ctx.job.id}")
-        _wait_until(lambda: link._page.meant != 0)
+        _wait_until(lambda: page.meant != 0)
         until = time.monotonic() + 0.2
         _wait_until(lambda: time.monotonic() > until)
         write(frame[5:])

@@ -61,7 +61,8 @@ def play(url: str, folder: Path) -> Seen:
         # A long lease: that it is dead is seen by its neighbour, not by the clock.
         doomed = {**alone, "TENURE_LEASE": "90s"}
         with running_worker(url, folder, *options, app=APP, settings=doomed) as first:
-            orphan = seen.jobs["recovered"] = _enqueue(store, observed.waits)
+            # Otherwise it would run once more: the first death of a worker is charged to nobody.
+            orphan = seen.jobs["recovered"] = _enqueue(store, observed.waits, orphan="fail")
             _starts(folder, orphan)
             seen.dead = _id_of(first)
             first.signal(signal.SIGKILL)
@@ -113,7 +114,7 @@ def _play(store: Store, folder: Path, seen: Seen) -> None:
         watcher.record_ends(record.cancellation_id)
 
 
-def _enqueue(store: Store, task: Any, **args: Any) -> int:
+def _enqueue(store: Store, task: Any, *, orphan: Any = "retry", **args: Any) -> int:
     options = {"secret": ["key"]} if "key" in args else task.options.for_the_worker()
     return make_job(
         store,
@@ -121,6 +122,7 @@ def _enqueue(store: Store, task: Any, **args: Any) -> int:
         queue=task.options.queue,
         args=args,
         options=options or None,
+        orphan=orphan,
         max_attempts=(task.options.retry.max if task.options.retry else 3) + 1,
     )
 

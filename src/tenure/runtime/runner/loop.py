@@ -60,6 +60,7 @@ _log = logging.getLogger("tenure.worker")
 
 _TICK = 0.25  # seconds between two stamps of a loop that has work
 _CHECK_EVERY = 4  # ticks
+_SIGNS = (RuntimeError, OSError, MemoryError, ImportError)  # that a runner may be sick
 _OVERDUE = 30.0  # seconds that the end of an attempt may take beyond all its time limits
 
 
@@ -178,6 +179,8 @@ class LoopRunner:
             hooked = error is not None and task is not None and task.hooks
             if isinstance(error, BrokenExecutor):
                 self._wear_out(f"a pool that its jobs share is broken: {error}")
+            elif isinstance(error, _SIGNS) and (sick := self._fitness.problem()):
+                self._wear_out(sick)
             if attempt.is_plain and not hooked:
                 self._end(attempt, ended(attempt, how))
             else:

@@ -149,15 +149,19 @@ class LoopLink:
         before, self.is_sending = self.is_sending, True
         try:
             self._flushing = False
+            self._send_gathered()
+            for message in more:
+                self._channel.send(message)
+        finally:
+            self.is_sending = before
+
+    def _send_gathered(self) -> None:
+        try:
             if self._said:
                 said, self._said = self._said, []
                 self._channel.send(Sayings(tuple(said)))
             if self._ended:
                 done, self._ended = self._ended, []
                 self._channel.send(Endings(tuple(done)))
-            for message in more:
-                self._channel.send(message)
         except BaseException:  # noqa: BLE001 - what was to be sent is lost, and somebody waits for it
             os._exit(CANNOT_SERVE)
-        finally:
-            self.is_sending = before
