@@ -53,14 +53,13 @@ class Drain:
             hurried = self._hurry.is_set()
             ladder = min(ladder, _HURRIED) if hurried else ladder
             stopped = self._stop_all(ladder)
-            await self._finishes(loop.time() + ladder + afterwards)
+            await self._finishes(loop.time() + ladder + afterwards, patient=not hurried)
             raise Drained(stopped, hurried)
         raise Drained(0, hurried=False)
 
-    async def _finishes(self, until: float) -> bool:
-        """Whether all is done by then; a second request ends the patience."""
+    async def _finishes(self, until: float, *, patient: bool = True) -> bool:
+        """Whether all is done by then; a second request ends the patience, if there is any."""
         loop = asyncio.get_running_loop()
-        patient = not self._hurry.is_set()
         say_at = loop.time() + _SAY_EVERY
         while not self._keeper.is_idle:
             if loop.time() >= until or (patient and self._hurry.is_set()):
