@@ -69,7 +69,10 @@ class RunningWorker:
 
     def ends(self, within: float = PATIENCE) -> int:
         """Its exit code, once it has ended."""
-        return self.process.wait(within)
+        try:
+            return self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it did not end within {within} s:\n{self.log}") from None
 
     def drain(self) -> int:
         self.signal(signal.SIGTERM)

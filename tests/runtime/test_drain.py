@@ -20,7 +20,7 @@ async def test_who_is_asked_twice_before_the_drain_begins_hurries(scene: Scene) 
         stopped.append(run)
         scene.keeper.runs.abandon(run)
 
-    scene.keeper.stops.for_drain = stop  # type: ignore[method-assign]
+    scene.keeper.stops.for_drain = stop  # type: ignore[assignment, method-assign]
     drain.ask("SIGTERM")
     drain.ask("SIGTERM")
     with pytest.raises(Drained) as left:
