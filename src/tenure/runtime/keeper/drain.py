@@ -58,7 +58,7 @@ class Drain:
         raise Drained(0, hurried=False)
 
     async def _finishes(self, until: float, *, patient: bool = True) -> bool:
-        """Whether all is done by then; a second request ends the patience, if there is any."""
+        """Tell whether all is done by then; a second request ends the patience, if there is any."""
         loop = asyncio.get_running_loop()
         say_at = loop.time() + _SAY_EVERY
         while not self._keeper.is_idle:

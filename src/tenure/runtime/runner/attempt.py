@@ -112,7 +112,7 @@ class Attempt:
 
     @property
     def goes_on(self) -> bool:
-        """Whether code of it runs, or will run, in a thread or in a pool."""
+        """Tell whether code of it runs, or will run, in a thread or in a pool."""
         return bool(self.threads or self.lent or self.open_calls)
 
     @property
@@ -122,7 +122,7 @@ class Attempt:
 
     @property
     def is_letting_go(self) -> bool:
-        """Whether threads may be in their last steps: its own, or those of pools."""
+        """Tell whether threads may be in their last steps: its own, or those of pools."""
         return bool(self.threads or self.lent) and not self.open_calls
 
     def say_what_goes_on(self, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Whether a loop runner can still serve jobs."""
+"""Tell whether a loop runner can still serve jobs."""
 
 import asyncio
 import os
@@ -50,7 +50,7 @@ class Fitness:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether a look is called for; this one costs next to nothing."""
+        """Tell whether a look is called for; this one costs next to nothing."""
         return (
             self._limits_were_set
             or len(sys.modules) < len(self._modules)
@@ -60,7 +60,7 @@ class Fitness:
 
     @property
     def _is_without_threads(self) -> bool:
-        """Whether the pool of the event loop takes no calls any more."""
+        """Tell whether the pool of the event loop takes no calls any more."""
         pool = self._loop._default_executor
         return futures._shutdown or pool is None or pool._shutdown or pool._broken
 
