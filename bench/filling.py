@@ -1,11 +1,11 @@
-"""Jobs to measure with."""
+"""Jobs to measure with, enqueued as by a client that has their app."""
 
 import json
 
 import psycopg
 
 CALL = 10_000  # jobs in one call of enqueue_many
-ENQUEUE_MANY = b"SELECT tenure.enqueue_many(%s::jsonb, %s::jsonb)::text"
+ENQUEUE_MANY = b"SELECT tenure.enqueue_many(%s::jsonb, %s::jsonb, declared => true)::text"
 
 
 def arguments(n: int) -> list[str]:

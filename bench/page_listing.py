@@ -13,10 +13,9 @@ import psycopg
 from bench.api_served import served
 from bench.figures import Figure, console, figure
 from bench.page_filling import fill
+from bench.sessions import viewer_session
 from bench.working import Bench
 from tenure.control.client import Client
-from tenure.control.tokens import make_token
-from tenure.domain.principal import Role
 from tenure.web.page.jobs import ON_A_PAGE
 
 ASKED = 20  # times in one round, of each
@@ -46,7 +45,7 @@ def list_jobs(bench: Bench) -> Iterator[Figure]:
         console.print(f"a list of {jobs:,} jobs")
         with psycopg.connect(url, autocommit=True) as connection, Client(url) as client:
             fill(connection, jobs)
-            secret, _ = make_token(client, "bench", Role.VIEWER)
+            secret = viewer_session(client, "bench")
             with served("ours", url) as place:
                 for name, asked in _wanted(jobs).items():
                     times: dict[str, list[float]] = {"query": [], "page": []}

@@ -12,12 +12,11 @@ from bench.figures import Figure, console, figure
 from bench.page_viewers import Viewers
 from bench.quantiles import quantile
 from bench.running import drain_round
+from bench.sessions import viewer_session
 from bench.working import Bench
 from tenure.control.client import Client
 from tenure.control.looks import event_id
-from tenure.control.tokens import make_token
 from tenure.domain.job import NewJob
-from tenure.domain.principal import Role
 from tenure.store.outcomes import Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
@@ -77,8 +76,7 @@ class _Scene:
     def viewed(self, url: str) -> Iterator[None]:
         with Client(url) as client, served("ours", url) as place:
             secrets = [
-                make_token(client, f"viewer-{n}", Role.VIEWER)[0]
-                for n in range(-(-self._viewers // OF_ONE))
+                viewer_session(client, f"viewer-{n}") for n in range(-(-self._viewers // OF_ONE))
             ]
             worker, claimed = _running(client.store)
             path = f"/jobs/{claimed.id}"

@@ -15,6 +15,17 @@ from tenure.store.store import Store
 Outcome = Literal["completed", "failed", "retry", "stopped", "released"]
 
 
+def announcement(name: str, **changes: Any) -> dict[str, Any]:
+    """Return a task as a worker announces it; by default it declares nothing."""
+    return {"name": name, "digest": "d1", "executor": "async", "defaults": {}, **changes}
+
+
+def announce(url: str, *names: str) -> None:
+    """Announce tasks that declare nothing, in every tenant of a database."""
+    with Store(url) as store:
+        store.announce_tasks([announcement(name) for name in names], everywhere=True)
+
+
 @dataclass(frozen=True)
 class Worker:
     """A registered worker, as its keeper would speak."""

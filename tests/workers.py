@@ -27,15 +27,19 @@ PATIENCE = 45.0
 FAST = {"TENURE_LEASE": "3s", "TENURE_BEAT": "500ms", "TENURE_RECOVER_EVERY": "300ms"}
 
 
-def eventually(look: Callable[[], T], what: str = "", within: float = PATIENCE) -> T:
-    """What is looked for, as soon as it is there."""
+def eventually(
+    look: Callable[[], T], what: str | Callable[[], str] = "", within: float = PATIENCE
+) -> T:
+    """Return what is looked for, as soon as it is there; ``what`` describes it in a failure."""
     began = time.monotonic()
     while True:
         found = look()
         if found:
             return found
         waited = time.monotonic() - began
-        assert waited < within, f"not within {within} s: {what or look}"
+        if waited >= within:
+            described = what() if callable(what) else what or str(look)
+            raise AssertionError(f"not within {within} s: {described}")
         # Seldom after a while: to ask all the time slows down what one waits for.
         time.sleep(min(0.01 + waited / 50, 0.04))
 
@@ -52,7 +56,7 @@ class RunningWorker:
 
     def says(self, text: str, within: float = PATIENCE) -> str:
         """Its log, as soon as this text is in it."""
-        eventually(lambda: text in self.log, f"{text!r} in:\n{self.log}", within)
+        eventually(lambda: text in self.log, lambda: f"{text!r} in:\n{self.log}", within)
         return self.log
 
     def ends_under_signals(self, number: signal.Signals) -> int:

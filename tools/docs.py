@@ -1,4 +1,4 @@
-"""Write what the code already says: verbs, commands, the life of a job, the reference."""
+"""Write what the code already says: verbs, commands, the life of a job, the reference, proofs."""
 
 import re
 import sys
@@ -6,11 +6,13 @@ from pathlib import Path
 
 from tools import links
 from tools.blocks import filled
+from tools.bounds_page import bounds_page
 from tools.cli_page import commands
 from tools.errors_page import errors_page
 from tools.life_page import life_page
 from tools.metrics_page import metrics_page
 from tools.python_page import python_page
+from tools.seeds_page import seeds_page
 from tools.settings_page import settings_page
 
 ROOT = Path(__file__).parent.parent
@@ -22,34 +24,38 @@ PAGES = {
     "cli": lambda page: filled(page, "commands", commands()),
     "life-of-a-job": life_page,
     "monitoring": metrics_page,
+    "reference/bounds": bounds_page,
     "reference/exit-codes": errors_page,
     "reference/python": python_page,
     "reference/settings": settings_page,
 }
 
 GROUPS = {
-    "Jobs on their way in": ("enqueue", "enqueue_many", "queue", "promote"),
+    "Jobs on their way in": (*("enqueue", "enqueue_many", "enqueue_reserved", "queue", "promote"),),
     "What workers say": (
-        *("register", "renew", "hear", "stirs", "drain", "leave", "claim", "held"),
+        *("register", "announce", "renew", "hear", "stirs", "drain", "leave", "claim", "held"),
         *("finish", "exchange", "report", "crash", "release", "waiting_priority", "end_session"),
-        *("completed", "answer_look"),
+        *("completed", "note_reached", "fail_records", "answer_look"),
     ),
     "What people do": (
         *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
         *("rollback", "create_pool", "change_slots", "release_slot"),
         *("set_strategy", "drop_strategy", "create_token", "revoke_token", "refuse"),
-        *("set_policy", "drop_policy", "bulk_stop", "look_into"),
+        *("log_in", "create_login_code", "log_in_by_code", "log_out", "session_principal"),
+        *("set_policy", "drop_policy", "bulk_stop", "bulk_resume", "bulk_rerun", "look_into"),
+        *("end_runner", "announce_tasks"),
     ),
     "Keeping house": (
         *("recover", "sweep", "bury", "prune", "prune_records", "roll_up", "admit"),
         *("enforce_policies", "advance_bulk", "discards", "discarded"),
     ),
     "Looking": (
-        *("show", "list_jobs", "explain", "statistics", "totals", "history"),
-        *("cancellation", "cancellations", "trail", "kept", "looked", "pools", "workers", "stops"),
-        *("ailments", "server"),
+        *("show", "list_jobs", "job_with_key", "explain", "statistics", "totals", "history"),
+        *("cancellation", "cancellations", "trail", "kept", "looked", "runners", "pools"),
+        *("workers", "stops"),
+        *("ailments", "server", "newest_migrations"),
         *("targets", "strategies", "tokens", "principal", "whoami", "tenants", "movements"),
-        *("policies", "bulk_preview", "bulk", "bulks"),
+        *("policies", "bulk_preview", "bulk", "bulks", "tasks"),
     ),
 }
 
@@ -86,9 +92,10 @@ def _verb(text: str) -> list[str]:
 
 def pages() -> dict[Path, str]:
     """Every page that is made, or made in part, as the code says it should be."""
-    made = {ROOT / "docs" / "verbs.md": verbs_page()}
+    docs = ROOT / "docs"
+    made = {docs / "verbs.md": verbs_page(), docs / "seeds.md": seeds_page()}
     for name, make in PAGES.items():
-        path = ROOT / "docs" / f"{name}.md"
+        path = docs / f"{name}.md"
         made[path] = make(path.read_text())
     return made
 

@@ -1,7 +1,7 @@
-"""An agent: takes its lock, works for a while, says so, and leaves a file.
+"""An agent: ``python agent.py LOCK SECONDS MANNER FILE ...`` works, then writes its files.
 
-``obeys`` ends when it is asked to, ``ignores`` does not hear SIGTERM, ``forks`` has a grandchild in
-a session of its own. With ``-at-once`` behind it, it is done soon; else it works until stopped.
+An agent that ``obeys`` ends at SIGTERM, one that ``ignores`` does not react to SIGTERM, and one
+that ``forks`` starts a process in a session of its own.
 """
 
 import os
@@ -12,25 +12,24 @@ import time
 from pathlib import Path
 
 
-def main(step: str, how: str, lock: str) -> None:
-    if how.startswith("ignores"):
+def main(lock: str, seconds: str, manner: str, *files: str) -> None:
+    if manner == "ignores":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path(lock).write_text(str(os.getpid()))
     pids = [os.getpid()]
-    if how.startswith("forks"):
+    if manner == "forks":
         sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
         pids.append(subprocess.Popen(sleeper, start_new_session=True).pid)  # noqa: S603
     say(f"lock {lock}")
     say(f"pids {' '.join(map(str, pids))}")
-    while not how.endswith("at-once"):
-        time.sleep(0.05)
-    Path(f"{step}.txt").write_text(f"what {step} needs\n")
-    say(f"{step} is done")
+    time.sleep(float(seconds))
+    for name in files:
+        Path(name).write_text(f"the contents of {name}\n")
     Path(lock).unlink()
 
 
-def say(what: str) -> None:
-    sys.stdout.write(f"{what}\n")
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 

@@ -1,69 +1,67 @@
-"""A fleet of agents: a job of dependent tasks, each an agent in a git worktree of its own.
+"""The app of the fleet: a task is an agent, a program that works in a git worktree.
 
-A worktree is a slot of a pool: an agent holds one from start to end, and it is free again however
-the agent ended. An agent is a program; stopping its task stops it and everything it started.
+A worktree is a slot of the pool ``repo``: an agent holds it from start to end, and it is free again
+however the agent ended. Stopping a task stops its agent and everything the agent started.
 """
 
+import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from examples.agent_fleet.worktrees import Worktrees
-from tenure import Context, Tenure
+from tenure import Context, Settings, Tenure
 
-app = Tenure()
+AGENTS = 4  # at once, each in a process of its own
 AGENT = Path(__file__).with_name("agent.py")
+
+app = Tenure(
+    settings=Settings.from_environment({"TENURE_PROCESSES": str(AGENTS), **os.environ}),
+)
 
 
 @dataclass(frozen=True)
 class Work:
-    branch: str
-    commit: str
+    """The branch that an agent left; none if it needed no repository."""
+
+    branch: str | None
 
 
 @app.task(name="undo_agent", retry=3)
 def undo(repository: str, result: Work) -> None:
-    """What an agent did is undone by deleting its branch."""
-    Worktrees(repository).forget(result.branch)
+    """Undo the work of an agent: delete its branch."""
+    if result.branch is not None:
+        Worktrees(repository).forget(result.branch)
 
 
-@app.task(name="agent", pools=["worktree"], grace="6s", close_timeout="2s", compensate=undo)
-def agent(ctx: Context, repository: str, step: str, how: str = "obeys") -> Work:
-    branch = f"agent/{ctx.job.root_id}-{step}"
-    tree = Worktrees(repository).clean(ctx.job.slots["worktree"], branch)
+@app.task(name="agent", pools=["repo"], grace="30s", close_timeout="5s", compensate=undo)
+def agent(
+    ctx: Context, repository: str, writes: Sequence[str], seconds: float, manner: str
+) -> Work:
+    """Run an agent in the worktree of its slot, and keep the files that it writes."""
+    slot = ctx.job.slots.get("repo")
+    branch = f"agent/{ctx.job.key}"
     # In a temporary directory, so that no kill leaves the lock behind.
     lock = ctx.temp_dir() / "agent.lock"
+    place = Worktrees(repository).clean(slot, branch) if slot else ctx.temp_dir()
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, AGENT, step, how, lock], cwd=tree, stdout=subprocess.PIPE, text=True
+        [sys.executable, AGENT, lock, str(seconds), manner, *writes],
+        cwd=place,
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    ctx.resources.add(process, name=f"agent of {step}")
+    ctx.resources.add(process, name=f"agent of {ctx.job.key}")
     assert process.stdout is not None
     for line in process.stdout:
         ctx.log.info("%s", line.rstrip())
-        ctx.emit({"step": step, "said": line.rstrip()})
+        ctx.emit(line.rstrip())
     if process.wait() != 0:
-        raise RuntimeError(f"the agent of {step} ended with {process.returncode}")
-    work = Work(branch, Worktrees(repository).commit(tree, step))
-    ctx.artifact(f"{step}.patch", Worktrees(repository).patch(tree))
-    return work
-
-
-@app.task(name="build")
-async def build(
-    ctx: Context,
-    repository: str,
-    plan: Sequence[tuple[str, Sequence[str]]],
-    manners: Mapping[str, str] | None = None,
-) -> list[Work]:
-    """One agent for each step of a plan, after the steps it needs; it holds no worker meanwhile."""
-    steps: dict[str, int] = {}
-    agents = []
-    for step, needs in plan:
-        after = [steps[need] for need in needs]
-        how = (manners or {}).get(step, "obeys")
-        spawned = await ctx.aspawn(agent.using(after=after, key=step), repository, step, how)
-        steps[step] = spawned.id
-        agents.append(spawned)
-    return await ctx.await_for(agents)
+        raise RuntimeError(f"the agent ended with exit code {process.returncode}")
+    for name in writes:
+        ctx.artifact(name, place / name)
+    if slot is None:
+        return Work(None)
+    Worktrees(repository).commit(place, f"{ctx.job.key}: {', '.join(writes)}")
+    return Work(branch)

@@ -4,6 +4,7 @@ Each does its work in pieces that are committed whole. A stop is heard between t
 index is consistent wherever it comes; a job that goes on later finds in the database what is done.
 """
 
+import asyncio
 import os
 from collections import deque
 
@@ -11,23 +12,27 @@ import httpx
 
 from examples.rag_pipeline import index
 from examples.rag_pipeline.embedding import model
+from examples.rag_pipeline.job_manager import JobManager
+from examples.rag_pipeline.job_repository import JobRepository
 from examples.rag_pipeline.pages import Page, split
-from tenure import Context, Retry, Settings, Tenure
+from tenure import Context, Retry
 from tenure.runtime.resources import HTTPResourceManager
 
 PRESETS = {
-    "development": Settings.development,  # beat 10 s, lease 60 s
-    "production": Settings.production,  # 30 s, 300 s
-    "high-reliability": Settings.high_reliability,  # 15 s, 180 s
+    "development": {"heartbeat_interval": 10, "lease_duration": 60},
+    "production": {"heartbeat_interval": 30, "lease_duration": 300},
+    "high-reliability": {"heartbeat_interval": 15, "lease_duration": 180},
 }
-preset = os.environ.get("RAG_PRESET")  # none: as the environment says, TENURE_LEASE=20s and so on
-app = Tenure(os.environ.get("TENURE_DATABASE_URL"), settings=PRESETS[preset]() if preset else None)
+job_manager = JobManager(**PRESETS[os.environ.get("RAG_PRESET", "production")])
+app = job_manager.app
+repo = JobRepository(app)
 
 BATCH = 4  # chunks that are embedded and staged together
 
 
 @app.task(retry=Retry(max=3), ask_for="5s", last_rung="interrupted")
-async def crawl(ctx: Context, site: str, most: int = 100) -> int:
+async def crawl(ctx: Context, site: str, most: int = 100, pause: float = 0.0) -> int:
+    """Fetch the pages of a site, with a pause of this many seconds after each."""
     http = ctx.resources.add(HTTPResourceManager(httpx.AsyncClient(timeout=30)))
     waiting = deque(ctx.checkpoint.get("waiting", [site]))
     seen = set(ctx.checkpoint.get("seen", [site]))
@@ -44,6 +49,7 @@ async def crawl(ctx: Context, site: str, most: int = 100) -> int:
             done += 1
             ctx.save_checkpoint(waiting=list(waiting), seen=sorted(seen), done=done)
             ctx.progress(done, done + len(waiting), page.title)
+            await asyncio.sleep(pause)
     return done
 
 
@@ -85,9 +91,9 @@ def upsert(ctx: Context) -> int:
 
 
 @app.task(target="index")
-async def build(ctx: Context, site: str, most: int = 100) -> dict[str, int]:
+async def build(ctx: Context, site: str, most: int = 100, pause: float = 0.0) -> dict[str, int]:
     """The whole of it. It holds no slot while its tasks run, and stopping it stops them."""
-    crawled = await ctx.aspawn(crawl, site, most)
+    crawled = await ctx.aspawn(crawl, site, most, pause)
     chunked = await ctx.aspawn(chunk.using(after=crawled), site)
     embedded = await ctx.aspawn(embed.using(after=chunked))
     upserted = await ctx.aspawn(upsert.using(after=embedded))

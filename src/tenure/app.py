@@ -25,7 +25,7 @@ from tenure.control.declaring import (
     read_template,
     refusals_of,
 )
-from tenure.control.following import job_with_key
+from tenure.control.following import end_runner, job_with_key
 from tenure.control.handle import Handle
 from tenure.control.schedule import Overlap, Schedule, make_schedule
 from tenure.control.signature import Signature, name_of
@@ -33,9 +33,11 @@ from tenure.control.task import Task
 from tenure.domain.job import JSON, Job
 from tenure.domain.task import Executor, JobOptions, Length, WrittenOptions, refuse_unknown
 from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.domain.values import shown
 from tenure.errors import SettingInvalid
 from tenure.runtime.context import Context
 from tenure.runtime.worker import Worker
+from tenure.store.results import RunnerEnding
 
 if TYPE_CHECKING:
     from tenure.control.cancellation import CancellationService
@@ -200,6 +202,37 @@ class Tenure(Client):
             job = await self.atake(job_with_key(job), as_tenant(tenant))
         return Handle(self, job, as_tenant(tenant))
 
+    def end_runner(
+        self,
+        runner: str,
+        reason: str | None = None,
+        *,
+        force: bool = False,
+        grace: Length | None = None,
+        by: str | None = None,
+        tenant: Tenant | str = DEFAULT,
+    ) -> RunnerEnding:
+        """End a runner by its id (see ``Handle.runners``); its worker hears of it at once.
+
+        All jobs in it are stopped within ``grace``, at once with ``force``, and are given back,
+        unspent, to go on elsewhere. None of them is cancelled.
+        """
+        how = end_runner(runner, reason, force=force, grace=grace, by=by)
+        return self.take(how, as_tenant(tenant))
+
+    async def aend_runner(
+        self,
+        runner: str,
+        reason: str | None = None,
+        *,
+        force: bool = False,
+        grace: Length | None = None,
+        by: str | None = None,
+        tenant: Tenant | str = DEFAULT,
+    ) -> RunnerEnding:
+        how = end_runner(runner, reason, force=force, grace=grace, by=by)
+        return await self.atake(how, as_tenant(tenant))
+
     def read_result(self, job: Job) -> Any:
         task = self._tasks.get(job.task or "")
         return job.result if task is None else task.read_result(job.result)
@@ -246,7 +279,7 @@ class Tenure(Client):
             _refuse_compensation(task)
         if name in self._tasks:
             raise SettingInvalid(
-                f"there are two tasks named {name!r}; give one of them another name="
+                f"there are two tasks named {shown(name)}; give one of them another name="
             )
         self._tasks[name] = task
         return task
@@ -257,7 +290,7 @@ class Tenure(Client):
         made = make_schedule(task, cron, name, **how)
         if made.name in self._schedules:
             raise SettingInvalid(
-                f"there are two schedules named {made.name!r}; give one of them another name="
+                f"there are two schedules named {shown(made.name)}; give one of them another name="
             )
         self._schedules[made.name] = made
         return made
@@ -267,6 +300,6 @@ def _refuse_compensation(task: Task[..., Any]) -> None:
     if task.compensate is None:
         return
     if not isinstance(task.compensate, Task):
-        raise SettingInvalid(f"compensate: it takes a task, not {task.compensate!r}")
+        raise SettingInvalid(f"compensate: it takes a task, not {shown(task.compensate)}")
     if task.compensate.client is not task.client:
-        raise SettingInvalid(f"compensate: {task.compensate.name!r} is a task of another app")
+        raise SettingInvalid(f"compensate: {shown(task.compensate.name)} is a task of another app")

@@ -7,24 +7,27 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Self, get_args, get_origin
 
+from tenure.domain.bounds import MOST_ARGS_BYTES, MOST_RESULT_BYTES
 from tenure.domain.duration import duration, in_words
 from tenure.domain.retry import Retry
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
-ORPHAN_MESSAGE = "orphan: its worker stopped renewing its lease and was declared dead"
 PORTUGUESE_ORPHAN_MESSAGE = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
-MOST_ARGS_BYTES = 1_048_576  # the database refuses more
-MOST_RESULT_BYTES = 32 << 20  # what fits between two processes in one piece
 
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
 MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # by which processes of jobs are known
 COMMAND_LINE = ("TENURE_TOKEN", "TENURE_APP")  # options of commands; never settings
 _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+_NAMES = re.compile(r"[\w.-]+(?:,[\w.-]+)*")
+_SHORTEST_TIMEOUT = timedelta(milliseconds=10)
+_MOST_DIGITS = 18  # of a whole number
 SHUTDOWN_GRACE = "SHUTDOWN_GRACE_PERIOD_SECONDS"  # another name for drain_grace, in whole seconds
 
 
@@ -51,7 +54,7 @@ class Settings:
     recover_grace: timedelta = timedelta(0)  # on top of a lease before its worker is dead
     orphan_after: timedelta = timedelta(minutes=2)  # a running job whose worker nobody knows
     pending_orphan_after: timedelta | None = None  # a ready job that nobody starts; none: it waits
-    orphan_message: str = ORPHAN_MESSAGE  # the error of an orphan
+    orphan_message: str | None = None  # the error of an orphan; none: what became of its worker
     on_orphan: Literal["retry", "fail"] = "retry"
 
     # How soon things are noticed when no notice comes.
@@ -71,7 +74,7 @@ class Settings:
     freeze_max: timedelta = timedelta(hours=1)  # for frozen jobs, before they are killed
 
     # What jobs leave behind.
-    artifacts: str | None = None  # any URL that fsspec knows; none: a folder under folder
+    artifacts: str | None = field(default=None, repr=False)  # a URL of fsspec; none: under folder
     max_artifact_bytes: int = 1 << 30  # of one job
     max_result_bytes: int = 1 << 20
     max_log_lines: int = 10_000  # of one attempt; what comes after is counted and dropped
@@ -81,12 +84,22 @@ class Settings:
     metrics_prefix: str | None = "tenure_"  # of every series; none: their bare names
     log_format: Literal["text", "json"] = "text"  # of the worker's own log
 
+    # How the API and the page are served.
+    hosts: str | None = None  # names, with commas, beside localhost and addresses
+    proxies: str | None = None  # addresses, with commas, whose X-Forwarded-Proto and -For count
+    read_timeout: timedelta | None = timedelta(seconds=10)  # of one read in the database
+    write_timeout: timedelta | None = timedelta(seconds=60)  # of one change in the database
+    request_timeout: timedelta = timedelta(seconds=20)  # for a request to arrive, and to read on
+    max_connections: int = 500  # of clients, streams included
+
     # How jobs end.
     retry: Retry = field(default_factory=Retry)  # of a task function that does not say
     stop_grace: timedelta = timedelta(seconds=30)  # from the request to the kill
     ask_for: timedelta = timedelta(0)  # of stop_grace, before code that was asked is interrupted
+    last_rung: Literal["asked", "interrupted", "terminated", "killed"] = "killed"  # of a stop
     close_timeout: timedelta = timedelta(seconds=5)  # for one resource to close before it is forced
-    drain_grace: timedelta = timedelta(seconds=300)  # for a worker to leave, stops included
+    drain_grace: timedelta = timedelta(seconds=300)  # for jobs to finish when a worker leaves
+    drain_limit: timedelta | None = None  # for all of leaving, where something kills it after that
     on_drain: Literal["release", "pause"] = "release"  # what becomes of jobs it cannot finish
 
     # How long things are kept after their end; none: for ever.
@@ -97,6 +110,10 @@ class Settings:
     keep_audit: timedelta | None = None
     keep_records: timedelta | None = None  # of cancellations whose job is gone
 
+    def __new__(cls, *_: Any, **values: Any) -> Self:
+        _refuse_unknown(values, cls.names())
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         for setting in dataclasses.fields(self):
             value = _read(setting.name, setting.type, getattr(self, setting.name))
@@ -106,14 +123,17 @@ class Settings:
     def _argue(self) -> None:
         for name in (
             *("beat", "recover_every", "promote_every", "poll", "policies_every"),
-            "connect_timeout",
+            *("connect_timeout", "request_timeout"),
         ):
             require(getattr(self, name) > timedelta(0), f"{name}: it must be longer than 0s")
-        for name in ("concurrency", "processes", "threads", "recycle_after"):
+        for name in ("read_timeout", "write_timeout"):
+            limit = getattr(self, name)
+            require(limit is None or limit >= _SHORTEST_TIMEOUT, f"{name}: it takes at least 10ms")
+        for name in ("concurrency", "processes", "threads", "recycle_after", "max_connections"):
             require(getattr(self, name) > 0, f"{name}: it must be at least 1")
         lease, beat = in_words(self.lease), in_words(self.beat)
         require(
-            self.beat * 2 < self.lease,
+            self.beat < self.lease / 2,
             f"beat: {beat} leaves no room for a missed beat in a lease of {lease}",
         )
         # A sweep that comes later than a lease takes itself for blind.
@@ -145,11 +165,21 @@ class Settings:
         require(self.orphan_message != "", "orphan_message: it cannot be empty")
         require(
             self.metrics is None or _ADDRESS.fullmatch(self.metrics) is not None,
-            f"metrics: it takes HOST:PORT such as 127.0.0.1:9464, not {self.metrics!r}",
+            f"metrics: it takes HOST:PORT such as 127.0.0.1:9464, not {shown(self.metrics)}",
+        )
+        require(
+            self.hosts is None or _NAMES.fullmatch(self.hosts) is not None,
+            f"hosts: it takes names of hosts without ports, with commas between them, such as "
+            f"jobs.example.org, not {shown(self.hosts)}",
+        )
+        require(
+            self.proxies is None or all(map(_is_network, self.proxies.split(","))),
+            f"proxies: it takes addresses or networks with commas between them, such as "
+            f"127.0.0.1,10.0.0.0/8, not {shown(self.proxies)}",
         )
         require(
             re.fullmatch(r"(?:[a-zA-Z_][a-zA-Z0-9_]*)?", self.metrics_prefix or "") is not None,
-            f"metrics_prefix: it takes letters, digits and _, not {self.metrics_prefix!r}",
+            f"metrics_prefix: it takes letters, digits and _, not {shown(self.metrics_prefix)}",
         )
 
     def replace(self, **changes: Any) -> Self:
@@ -178,7 +208,8 @@ class Settings:
         if seconds and "drain_grace" not in values:
             require(
                 seconds.isascii() and seconds.isdigit(),
-                f"drain_grace: {SHUTDOWN_GRACE} takes a whole number of seconds, not {seconds!r}",
+                f"drain_grace: {SHUTDOWN_GRACE} takes a whole number of seconds, not "
+                f"{shown(seconds)}",
             )
             values["drain_grace"] = f"{seconds}s"
         return cls(**values)
@@ -200,9 +231,21 @@ class Settings:
 
     @classmethod
     def _preset(cls, beat: str, lease: str, changes: Mapping[str, Any]) -> Self:
+        """Make settings with 30 s to drain and stops that are asked for, and never kill."""
         _refuse_unknown(changes, cls.names())
-        values: dict[str, Any] = {"beat": beat, "lease": lease, **changes}
+        values: dict[str, Any] = {"beat": beat, "lease": lease, "drain_grace": "30s"}
+        values |= {"last_rung": "interrupted", **changes}
+        if "ask_for" not in changes:
+            values["ask_for"] = values.get("stop_grace", cls.stop_grace)
         return cls(**values)
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _told(value: Any) -> Any:
@@ -237,12 +280,12 @@ def _read(name: str, kind: Any, value: Any) -> object:
         return _retry(value)
     if get_origin(kind) is Literal:
         choices = " or ".join(map(repr, get_args(kind)))
-        require(value in get_args(kind), f"{name}: it takes {choices}, not {value!r}")
+        require(value in get_args(kind), f"{name}: it takes {choices}, not {shown(value)}")
         return value
     if kind is int:
-        text = str(value).strip()
-        whole = not isinstance(value, (bool, float)) and text.isascii() and text.isdigit()
-        require(whole, f"{name}: it takes a whole number, not {value!r}")
+        text = str(value).strip() if type(value) in (int, str) else ""
+        whole = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+        require(whole, f"{name}: it takes a whole number, not {shown(value)}")
         return int(text)
     # The value is not shown: it may be a URL with a password in it.
     wanted: tuple[type, ...] = (str, Path) if kind is Path else (str,)
@@ -267,6 +310,6 @@ def _retry(value: Any) -> Retry:
         except ValueError:
             raise SettingInvalid(
                 f'retry: it takes a number of retries or {{"max": 3, "base": "1s", ...}}, '
-                f"not {value!r}"
+                f"not {shown(value)}"
             ) from None
     return Retry.from_options(value) if isinstance(value, Mapping) else Retry(max=value)

@@ -12,6 +12,7 @@ TenureError
 ├── LeaseLost             the worker was declared dead; nothing it says counts any more
 ├── SchemaMismatch        the database is older or newer than this code
 ├── StoreUnavailable      the database cannot be reached, or went away
+├── QueryTimeout          the database took longer than it may, and was told to give up
 ├── GuardUnavailable      the guard of the runners is gone, or refuses for want of trust
 ├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
 ├── JobFailed             the job whose result was asked for failed
@@ -44,7 +45,7 @@ class SettingInvalid(TenureError):
 class InputRefused(TenureError):
     """What was handed in cannot be taken as it is."""
 
-    exit_code = 1
+    exit_code = 2
     http_status = 422
 
 
@@ -99,14 +100,36 @@ class SchemaMismatch(TenureError):
 
 
 class StoreUnavailable(TenureError):
-    """The database cannot be reached, or went away."""
+    """The database cannot be reached, or went away.
+
+    ``may_pass`` is false where waiting does not help: a wrong password, an unknown host, no such
+    database.
+    """
 
     exit_code = 13
     http_status = 503
 
+    def __init__(self, sentence: str = "", *, may_pass: bool = True) -> None:
+        super().__init__(sentence)
+        self.may_pass = may_pass
+
+
+class WriteRefused(StoreUnavailable):
+    """A constraint or a trigger of the database refused to have this written; nothing changed."""
+
+
+class QueryTimeout(TenureError, TimeoutError):
+    """The database took longer than it may, and was told to give up; nothing was changed."""
+
+    exit_code = 14
+    http_status = 504
+
 
 class EmbeddedUnavailable(TenureError):
     """The embedded PostgreSQL cannot be started here."""
+
+    exit_code = 13
+    http_status = 503
 
 
 class ResourceClosed(TenureError):

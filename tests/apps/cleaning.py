@@ -6,7 +6,7 @@ import time
 
 from tenure import Context, Retry, Tenure
 from tenure.runtime.resources import ResourceManager
-from tests.apps.stopping import NEVER, mark, started
+from tests.apps.stopping import FOLDER, NEVER, mark, started
 
 app = Tenure()
 
@@ -168,3 +168,36 @@ def function_has_resources(ctx: Context, how: str = "wait", fails: bool = False)
         raise ValueError("no good")
     if how == "wait":
         time.sleep(NEVER)
+
+
+class Gated(ResourceManager):
+    """Closes when the test allows it."""
+
+    name = "gated"
+
+    def __init__(self, job: int) -> None:
+        self._job = job
+
+    async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:  # noqa: ARG002
+        while not (FOLDER / f"close-{self._job}").exists():
+            await asyncio.sleep(0.02)
+        return True
+
+    async def force_close(self) -> None:
+        mark(f"closed-{self._job}", "by force")
+
+    def is_active(self) -> bool:
+        return True
+
+
+@app.task(retry=0, close_timeout="1h", grace="1h")
+async def closes_when_allowed(ctx: Context) -> None:
+    ctx.resources.add(Gated(ctx.job.id))
+    started(ctx)
+    await asyncio.sleep(NEVER)
+
+
+@app.task(retry=0)
+async def sleeps_on(ctx: Context) -> None:
+    started(ctx)
+    await asyncio.sleep(NEVER)

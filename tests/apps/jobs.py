@@ -5,6 +5,7 @@ Each says that it runs by making the file named `started`, so that a test never 
 
 import asyncio
 import gc
+import io
 import os
 import re
 import signal
@@ -26,6 +27,14 @@ def mark(name: str, text: str = "") -> None:
     """Append a line to a file that the test looks at."""
     with (FOLDER / name).open("a") as file:
         file.write(f"{text}\n")
+
+
+class SlowFile(io.BytesIO):
+    """Takes its time to be read, so that its writer is still at it when the job returns."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        time.sleep(0.2)
+        return super().read(size)
 
 
 @app.task
@@ -140,6 +149,8 @@ def _common(ctx: Context, how: str) -> Any:
             ctx.log.warning("logged")
         case "artifact":
             ctx.artifact("pages/one.txt", "hello")
+        case "slow artifact":
+            ctx.artifact("pages/one.txt", SlowFile(b"hello"))
         case "temp":
             folder = ctx.temp_dir()
             (folder / "file").write_text("x")

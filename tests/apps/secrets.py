@@ -42,6 +42,16 @@ async def log_in(
 
 
 @app.task(retry=0)
+async def forget(ctx: Context, word: str) -> None:
+    mark(f"forgotten-{ctx.job.id}", digest(word))
+
+
+@app.task(retry=0, compensate=forget)
+async def remember(word: str) -> None:
+    """Take what only who enqueues the job calls a secret."""
+
+
+@app.task(retry=0)
 def log_in_here(password: SecretStr) -> str:
     return digest(password.get_secret_value())
 

@@ -65,6 +65,11 @@ class Done:
         assert line.startswith("tenure: ")
         return line.removeprefix("tenure: ")
 
+    def last_sentence(self, code: int) -> str:
+        """The sentence with which a worker was refused, after what it may have logged before."""
+        assert "Traceback" not in self.err
+        return Done(self.code, self.out, self.err.splitlines()[-1]).sentence(code)
+
     def refusal(self, code: int) -> tuple[str, str]:
         """The type and the sentence with which it was refused, as JSON."""
         assert self.code == code, f"{self.code}: {self.err}{self.out}"

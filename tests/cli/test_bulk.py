@@ -20,8 +20,9 @@ def crowd(store: Store) -> Store:
 
 def test_many_jobs_are_counted_and_nothing_is_done_without_a_yes(cli: Cli, crowd: Store) -> None:
     done = cli("job", "cancel", "--where", "queue=crawl")
-    assert done.sentence(1) == (
-        "120 jobs are cancelled for good, and nobody can be asked here; say --yes"
+    assert done.sentence(2) == (
+        "This cancels 120 jobs and all jobs below for good: 120 not running now stop at once. "
+        "Not a terminal, so there is no prompt: pass --yes to confirm"
     )
     assert done.rows[0] == ["completed", "1"]
     assert done.rows[1] == ["queued", "120"]
@@ -32,12 +33,12 @@ def test_many_jobs_are_counted_and_nothing_is_done_without_a_yes(cli: Cli, crowd
 def test_many_jobs_are_stopped_in_one_operation(cli: Cli, crowd: Store) -> None:
     done = cli("job", "cancel", "--where", "queue=crawl", "--yes", "--reason", "moved away")
     assert (done.code, done.err) == (0, "")
-    assert "Bulk stop 1: 120 of 120 jobs were asked to stop." in done.lines
+    assert "Bulk cancel 1: 120 of 120 jobs were asked to stop." in done.lines
     assert done.lines[-1] == "Status: COMPLETED"
     assert crowd.statistics().by_status == {"cancelled": 120, "completed": 1, "queued": 1}
     assert crowd.cancellations(1)[0].reason == "moved away"
     [row] = cli("job", "bulks").rows
-    assert row[:4] == ["1", 'queue="crawl"', "completed", "120 of 120"]
+    assert row[:5] == ["1", "cancel", 'queue="crawl"', "completed", "120 of 120"]
     assert cli.json("job", "bulks")[0]["done"] == 120
 
 
@@ -64,8 +65,32 @@ def test_what_matches_nothing_needs_no_yes(cli: Cli, crowd: Store) -> None:
     assert only_over.code == 0
     assert "1 of them are left as they are" in only_over.out
     [preview] = cli("job", "cancel", "--where", "queue=none", "--json").documents
-    assert preview["stops"] == 0
-    assert cli("job", "bulks").out == "no bulk stops\n"
+    assert preview["reaches"] == 0
+    assert cli("job", "bulks").out == "no bulk operations\n"
+
+
+def test_many_jobs_are_paused_resumed_and_run_again(cli: Cli, crowd: Store) -> None:
+    chosen = ("--where", "queue=crawl", "--yes", "--reason", "new site")
+    paused = cli("job", "pause", *chosen)
+    assert "Bulk pause 1: 120 of 120 jobs were asked to pause." in paused.lines
+    assert crowd.statistics().by_status["paused"] == 120
+    refused = cli("job", "resume", "--where", "queue=crawl").sentence(2)
+    assert refused.startswith("This resumes 120 jobs: each continues from where they stopped. ")
+    done = cli("job", "resume", *chosen)
+    assert (done.code, done.err) == (0, "")
+    assert "Bulk resume 2: 120 of 120 jobs were resumed." in done.lines
+    assert crowd.statistics().by_status["queued"] == 121
+    asked = cli("job", "rerun", "--where", "queue=crawl").sentence(2)
+    assert asked.startswith("This enqueues 1 job again, with the same arguments and options. ")
+    [*_, bulk] = cli("job", "rerun", *chosen, "--json").documents
+    assert (bulk["intent"], bulk["done"], bulk["reason"]) == ("rerun", 1, "new site")
+    assert [row[1] for row in cli("job", "bulks").rows] == ["rerun", "resume", "pause"]
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "rerun"])
+def test_a_job_or_jobs_are_named_and_not_both(cli: Cli, verb: str) -> None:
+    assert "say which job" in cli("job", verb).sentence(2)
+    assert "leave out the job" in cli("job", verb, "1", "--where", "queue=a").sentence(2)
 
 
 @pytest.mark.parametrize(
@@ -77,5 +102,5 @@ def test_what_matches_nothing_needs_no_yes(cli: Cli, crowd: Store) -> None:
     ],
 )
 def test_what_cannot_be_chosen_is_told_in_a_sentence(cli: Cli, words: list[str], said: str) -> None:
-    assert said in cli("job", "cancel", *words).sentence(1)
-    assert said in cli("job", "cancel", *words, "--json").refusal(1)[1]
+    assert said in cli("job", "cancel", *words).sentence(2)
+    assert said in cli("job", "cancel", *words, "--json").refusal(2)[1]

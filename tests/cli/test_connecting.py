@@ -1,5 +1,6 @@
 """Whose jobs, and in whose name: databases, tenants, tokens, roles."""
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -8,13 +9,17 @@ import psycopg
 import pytest
 
 from tenure.cli.connecting import Connection
+from tenure.cli.local_token import local_token
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
 from tenure.errors import NotRecognized
+from tenure.store.connecting import describe_url
 from tenure.store.store import Store
+from tenure.web import create_app
 from tests.cli.running import Cli, process
 from tests.factories import make_job
+from tests.web.asking import asking
 
 
 @pytest.fixture
@@ -44,6 +49,17 @@ def test_a_token_that_nobody_knows_is_refused(cli: Cli, secret: str) -> None:
     done = cli("job", "list", "--token", secret)
     assert done.sentence(12) == "the token is not valid; ask an admin for a new one"
     assert cli("job", "list", "--token", secret, "--json").refusal(12)[0] == "NotRecognized"
+
+
+@pytest.mark.parametrize("option", ["--token", "--url", "--tenant"])
+def test_an_option_that_is_given_and_empty_does_not_count_as_left_out(
+    cli: Cli, option: str
+) -> None:
+    """An unset variable of a script must not act with the rights of the database user."""
+    sentence = f"{option} is empty; give it a value, or leave it out"
+    assert cli("token", "create", "ada", option, "").sentence(2) == sentence
+    if option != "--token":
+        assert cli("migrate", option, "").sentence(2) == sentence
 
 
 def test_an_expired_and_a_revoked_token_are_refused_in_the_same_words(
@@ -103,7 +119,7 @@ def test_an_admin_controls_all_of_its_tenant(
     other = make_job(store, owner="bob")
     admin = Cli(cli._env["TENURE_DATABASE_URL"], TENURE_TOKEN=tokens["admin"])
     assert admin("job", "cancel", other).code == 0
-    assert admin("queue", "pause", "crawl").code == 0
+    assert admin("queue", "pause", "crawl", "--new").code == 0
     assert admin("tenant", "list").code == 0
 
 
@@ -163,11 +179,11 @@ def test_a_secret_is_shown_once(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "said", "code"),
     [
-        (["create", "ada", "--expires", "soon"], "--expires: 'soon' is not a duration", 1),
+        (["create", "ada", "--expires", "soon"], "--expires: 'soon' is not a duration", 2),
         (["create", "ada", "--role", "king"], "'king'", 2),
-        (["create", ""], "name", 1),
+        (["create", ""], "name", 2),
         (["revoke", "77"], "there is no token 77", 10),
-        (["revoke", "x"], "'x' is not the id of a token", 1),
+        (["revoke", "x"], "'x' is not the id of a token", 2),
     ],
 )
 def test_what_no_token_can_be_is_told_in_a_sentence(
@@ -214,5 +230,71 @@ def test_options_may_stand_in_any_order_and_win_over_the_environment(database: s
     assert process("postgresql:///nothing?host=/nowhere", "stats", "--url", database).code == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--url", "{url}", "--json", "job", "list", "--tenant", "default"],
+        ["--url={url}", "job", "--tenant=default", "list", "--json"],
+        ["--json", "job", "--url", "{url}", "list", "--tenant", "default"],
+    ],
+)
+def test_common_options_may_stand_before_the_command(database: str, words: list[str]) -> None:
+    nowhere = Cli("postgresql:///nothing?host=/nowhere")
+    assert nowhere(*(word.format(url=database) for word in words)).document == []
+
+
+def test_an_option_that_a_command_does_not_take_is_refused_before_it_too(cli: Cli) -> None:
+    assert "no such option: --tenant" in cli("--tenant", "a", "up").sentence(2)
+    assert "--url is given 2 times" in cli("--url", "a", "job", "list", "--url", "b").sentence(2)
+    assert "no such command 'jobs'" in cli("--json", "jobs").refusal(2)[1]
+    assert cli("--json").code == 2
+
+
+def test_a_list_says_which_database_it_is_of_and_never_the_password(
+    cli: Cli, database: str, tmp_path: Path
+) -> None:
+    done = cli("job", "list")
+    assert done.code == 0
+    assert re.fullmatch(r"Database: \S+ on \S+(, port \d+)? as \S+, tenant default\n", done.err)
+    assert cli("job", "list", "--json").err == ""
+    secret = "postgresql://ada:open-sesame@db.example.org:6432/jobs?sslmode=require"
+    assert describe_url(secret) == "jobs on db.example.org:6432 as ada"
+    nowhere = cli("job", "list", TENURE_DATABASE_URL="", TENURE_FOLDER=str(tmp_path / "none"))
+    assert "there is no database in" in nowhere.sentence(13)
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_setting_that_does_not_exist_is_told_in_a_sentence(cli: Cli) -> None:
     assert "there is no such setting" in cli("job", "list", TENURE_LEASES="1s").sentence(1)
+
+
+def test_a_token_from_a_command_lasts_as_long_as_any_other(cli: Cli) -> None:
+    made = cli("token", "create", "ada")
+    assert "ada is viewer of default, for 90d." in made.out
+    assert (
+        cli("token", "create", "bob", "--expires", "never")
+        .out.splitlines()[0]
+        .endswith("bob is viewer of default, for ever.")
+    )
+    ada, bob = cli.json("token", "list")
+    assert ada["expires_at"] is not None
+    assert bob["expires_at"] is None
+
+
+def test_tokens_have_the_same_defaults_at_every_entry(
+    cli: Cli, database: str, tmp_path: Path, sql: psycopg.Connection
+) -> None:
+    cli("token", "create", "by command")
+    with Client(database) as client, asking(create_app(client)) as http:
+        make_token(client, "by python")
+        local_token(client, tmp_path)
+        secret, _ = make_token(client, "root", Role.ADMIN)
+        admin = http.as_({"authorization": f"Bearer {secret}"})
+        assert admin.post("/api/tokens", {"name": "by rest"}).status_code == 201
+        sql.execute("SELECT tenure.create_token('by sql', digest => sha256('x'))")
+        made = {token.name: token for token in client.store.tokens()}
+    assert len(made) == 6
+    for name, token in made.items():
+        assert token.expires_at is not None
+        assert token.expires_at - token.created_at == timedelta(days=90), name
+        assert token.role is (Role.ADMIN if name in ("local", "root") else Role.VIEWER), name

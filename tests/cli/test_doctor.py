@@ -68,7 +68,17 @@ def test_every_check_is_there_as_json(doctor: Doctor) -> None:
     found = doctor.finds(0)
     assert list(found) == [
         *("postgresql", "schema", "durability", "notices", "clock", "connections", "workers"),
-        *("queues", "leases", "stops", "cleanup", "vacuum", "bloat", "retention", "tokens"),
+        *(
+            "queues",
+            "tasks",
+            "leases",
+            "stops",
+            "cleanup",
+            "vacuum",
+            "bloat",
+            "retention",
+            "tokens",
+        ),
         *("artifacts", "stopping"),
     ]
     assert found["stopping"]["sentence"].startswith("a worker on this host ends process trees by ")
@@ -155,7 +165,7 @@ def test_an_admin_token_that_never_expires(doctor: Doctor, database: str) -> Non
     with Client(database) as client:
         make_token(client, "ada", Role.ADMIN, lifetime=HOUR)
         assert doctor.finds(0)["tokens"]["level"] == "fine"
-        make_token(client, "ci", Role.ADMIN)
+        make_token(client, "ci", Role.ADMIN, lifetime=None)
     assert "never expires: ci (" in doctor.finds(0)["tokens"]["sentence"]
 
 

@@ -84,9 +84,9 @@ def test_an_app_checks_the_arguments_and_says_how_it_runs(cli: Cli, store: Store
     job = store.show(1)
     assert (job.queue, job.target, job.max_attempts) == ("crawl", "site:a", 2)
     refused = cli("job", "enqueue", "shop.crawl", "site=a", "pages=many", "--app", app)
-    assert "pages" in refused.sentence(1)
+    assert "pages" in refused.sentence(2)
     unknown = cli("job", "enqueue", "shop.craw", TENURE_APP=app)
-    assert "there is no task 'shop.craw'; the nearest is 'shop.crawl'" in unknown.sentence(1)
+    assert "there is no task 'shop.craw'; the nearest is 'shop.crawl'" in unknown.sentence(2)
 
 
 def test_an_app_that_cannot_be_imported_is_told_with_its_traceback(
@@ -112,7 +112,7 @@ def test_what_an_app_prints_does_not_mix_with_json(cli: Cli, app: str) -> None:
     ("words", "said"),
     [
         (["site"], "'site' is not an argument; write site=example.org"),
-        (["a=1", "a=2"], "'a' is said twice"),
+        (["a=1", "a=2"], "'a' is given twice"),
         (["--args", "[1]"], "--args: it takes a JSON object"),
         (["--args", "{"], "--args: '{' is not JSON"),
         (["--at", "noon"], "--at: 'noon' is not a point in time"),
@@ -126,8 +126,8 @@ def test_what_an_app_prints_does_not_mix_with_json(cli: Cli, app: str) -> None:
 def test_what_cannot_be_taken_is_refused_with_a_sentence(
     cli: Cli, store: Store, words: list[str], said: str
 ) -> None:
-    assert said in cli("job", "enqueue", "work", *words).sentence(1)
-    kind, message = cli("job", "enqueue", "work", *words, "--json").refusal(1)
+    assert said in cli("job", "enqueue", "work", *words).sentence(2)
+    kind, message = cli("job", "enqueue", "work", *words, "--json").refusal(2)
     assert kind == "InputRefused"
     assert said in message
     assert store.statistics().total == 0

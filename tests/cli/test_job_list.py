@@ -44,6 +44,10 @@ def test_nothing_to_list_is_a_sentence_and_an_empty_list(cli: Cli, store: Store)
         ["--queue", "crawl"],
         ["--task", "wanted"],
         ["--status", "queued"],
+        ["--status", "queued", "--status", "failed"],
+        ["--where", "status=queued", "--status", "failed"],
+        ["--tag", "a", "--where", "tag=a"],
+        ["--status", "queued", "--text", "{", "--text", "}"],
         ["--where", "owner=ada"],
         ["--where", "tag=a", "--where", "queue=crawl"],
         ["--where", "key=nightly"],
@@ -108,8 +112,8 @@ def test_progress_is_shown_in_percent(cli: Cli, store: Store) -> None:
 def test_what_cannot_be_asked_is_refused_with_a_sentence(
     cli: Cli, words: list[str], said: str
 ) -> None:
-    assert said in cli("job", "list", *words).sentence(1)
-    assert said in cli("job", "list", *words, "--json").refusal(1)[1]
+    assert said in cli("job", "list", *words).sentence(2)
+    assert said in cli("job", "list", *words, "--json").refusal(2)[1]
 
 
 def test_a_text_that_would_move_the_terminal_is_shown_and_not_obeyed(

@@ -6,7 +6,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
-from tests.cli.running import Cli
+from tests.cli.running import Cli, terminal
 from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
 
 
@@ -155,6 +155,24 @@ def test_a_job_that_does_not_exist_is_told_in_a_sentence(
 
 
 def test_a_job_without_a_name_is_refused(cli: Cli) -> None:
-    assert "an empty text" in cli("job", "show", "").sentence(1)
+    assert "an empty text" in cli("job", "show", "").sentence(2)
     missing = cli("job", "show")
     assert missing.sentence(2).endswith("see tenure job show --help")
+
+
+def test_a_page_is_as_wide_as_the_terminal_and_100_columns_where_there_is_none(
+    cli: Cli, database: str, store: Store
+) -> None:
+    job = make_job(
+        store, "a" * 150, queue="q" * 150, args={"text": "word " * 100, "long": "x" * 300}
+    )
+    make_job(store, "b" * 200, parent=job)
+    promote(store)
+    for words in (["job", "show", str(job)], ["top", "--once"]):
+        piped = cli(*words)
+        assert 60 < max(map(len, piped.lines)) <= 100, words
+        with terminal(database, *words, width=70) as shown:
+            assert shown.ends() == 0
+            assert max(map(len, shown.text.splitlines())) <= 70, words
+    page = "".join(line.strip() for line in cli("job", "show", job).lines)
+    assert "x" * 300 in page, "nothing is cut"

@@ -37,4 +37,4 @@ def test_what_cannot_be_seen_is_said(cli: Cli, store: Store) -> None:
     make_worker(store, timedelta(hours=1)).claim_one()
     silent = cli("job", "stack", str(job), "--timeout", "10ms").sentence(14)
     assert silent.startswith(f"the worker of job {job} has not answered within")
-    assert "--timeout" in cli("job", "stack", str(job), "--timeout", "soon").sentence(1)
+    assert "--timeout" in cli("job", "stack", str(job), "--timeout", "soon").sentence(2)

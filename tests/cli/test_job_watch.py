@@ -8,7 +8,7 @@ from tenure.domain.lifecycle import State
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
 from tests.cli.running import Cli, piped
-from tests.factories import make_job, make_job_in, make_worker, promote
+from tests.factories import announce, make_job, make_job_in, make_worker, promote
 
 
 class Going:
@@ -57,6 +57,7 @@ def test_a_stream_of_json_ends_with_the_job(database: str, going: Going) -> None
 
 
 def test_wait_follows_what_was_enqueued(database: str, store: Store) -> None:
+    announce(database, "crawl")
     with piped(database, "job", "enqueue", "crawl", "--wait") as watching:
         watching.shows("Enqueued job 1.\n")
         worker = make_worker(store)

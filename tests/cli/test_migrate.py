@@ -135,12 +135,12 @@ def test_a_url_that_leads_nowhere_is_told_in_a_sentence(url: str) -> None:
 
 def test_a_database_that_does_not_exist_is_told_in_a_sentence(server: str) -> None:
     url = server.replace("/tenure?", "/nothing?")
-    assert 'database "nothing" does not exist' in migrate(url).sentence(13)
+    assert 'there is no database "nothing" on that server' in migrate(url).sentence(13)
 
 
 @pytest.mark.parametrize("name", ["Acme", 'a"; DROP SCHEMA tenure; --'])
 def test_a_name_no_tenant_can_have_is_told_in_a_sentence(server: str, name: str) -> None:
-    assert "cannot be the name of a tenant" in migrate(server, "--tenant", name).sentence(1)
+    assert "cannot be the name of a tenant" in migrate(server, "--tenant", name).sentence(2)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_name_no_tenant_can_have_is_told_in_a_sentence(server: str, name: str)
 def test_options_that_contradict_one_another_are_told_in_a_sentence(
     server: str, words: list[str], said: str
 ) -> None:
-    assert said in migrate(server, *words).sentence(1)
+    assert said in migrate(server, *words).sentence(2)
 
 
 def test_a_newer_database_is_told_in_a_sentence(database: str, sql: psycopg.Connection) -> None:

@@ -1,15 +1,10 @@
 """The command ``tenure serve``: how it begins, refuses and leaves."""
 
 import json
-import os
-import re
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -21,9 +16,7 @@ from tenure.cli.main import app
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
-from tests.workers import ROOT, eventually
-
-SERVING = "serving on "
+from tests.cli.servers import serving
 
 
 def refusal(capsys: pytest.CaptureFixture[str], code: int, *words: str) -> str:
@@ -74,13 +67,15 @@ def test_a_port_that_is_in_use_is_a_sentence(
 
 def test_a_host_that_is_not_known_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     said = refusal(
-        capsys, 1, "serve", "--host", "no.such.host.invalid", "--url", "postgresql:///none"
+        capsys, 2, "serve", "--host", "no.such.host.invalid", "--url", "postgresql:///none"
     )
-    assert said.startswith("tenure: no.such.host.invalid is not a host that is known here")
+    assert said.startswith(
+        "tenure: --host: 'no.such.host.invalid' is not a host that is known here"
+    )
 
 
 def test_open_to_the_network_must_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
-    said = refusal(capsys, 1, "serve", "--host", "0.0.0.0", "--open", "admin")
+    said = refusal(capsys, 2, "serve", "--host", "0.0.0.0", "--open", "admin")
     assert "lets everybody on the network do what an admin may, without a token" in said
     assert "say --yes if that is meant" in said
 
@@ -100,44 +95,6 @@ def test_an_app_that_cannot_be_imported_ends_it_with_3(
     path.write_text(text)
     said = refusal(capsys, 3, "serve", f"{path}:app", "--url", "postgresql:///none")
     assert said.endswith(f"tenure: {path}:app cannot be imported: {sentence.format(path=path)}\n")
-
-
-class Serving:
-    def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
-        self.process = process
-        self._log = log
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text()
-
-    @property
-    def url(self) -> str:
-        eventually(lambda: SERVING in self.log, f"{SERVING!r} in:\n{self.log}")
-        return str(re.findall(rf"{SERVING}(http://[0-9.:]+)", self.log)[0])
-
-    def leaves(self, number: signal.Signals = signal.SIGTERM) -> int:
-        os.kill(self.process.pid, number)
-        return self.process.wait(20)
-
-
-@contextmanager
-def serving(url: str, folder: Path, *words: str) -> Iterator[Serving]:
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
-    log = folder / "serve.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-m", "tenure", "serve", "--port", "0", *words],
-            cwd=ROOT,
-            env={**ours, "TENURE_DATABASE_URL": url},
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        yield Serving(process, log)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_it_serves_what_a_token_allows_and_leaves_with_0(database: str, tmp_path: Path) -> None:
@@ -178,4 +135,25 @@ def test_it_serves_while_the_database_is_away(tmp_path: Path) -> None:
         assert httpx.get(f"{server.url}/healthz").status_code == 200
         assert httpx.get(f"{server.url}/readyz", timeout=20).status_code == 503
         assert server.leaves() == 0
-        assert json.loads(server.log.splitlines()[0])["message"] == f"serving on {server.url}"
+        first, second = (json.loads(line)["message"] for line in server.log.splitlines()[:2])
+        assert "nothing listens on port 1 of 127.0.0.1" in first
+        assert second == f"serving on {server.url}"
+
+
+def test_only_a_proxy_that_was_named_says_what_is_spoken(database: str, tmp_path: Path) -> None:
+    """The cookie that keeps forms safe is set by a first visit, which has no Origin."""
+    visit = {"x-forwarded-proto": "https"}
+    for name, more in (("trusted", {"proxies": "127.0.0.1"}), ("stranger", {})):
+        folder = tmp_path / name
+        folder.mkdir()
+        with serving(database, folder, "--open", "viewer", **more) as server:
+            cookie = httpx.get(f"{server.url}/jobs", headers=visit).headers["set-cookie"]
+            assert ("secure" in cookie.lower()) == (name == "trusted")
+
+
+def test_an_open_server_answers_for_the_host_it_is_bound_to(database: str, tmp_path: Path) -> None:
+    words = ("--open", "viewer", "--host", "localhost")
+    with serving(database, tmp_path, *words, hosts="jobs.example.org") as server:
+        for host, code in (("localhost", 200), ("jobs.example.org", 200), ("evil.example", 403)):
+            answer = httpx.get(f"{server.url}/api/jobs", headers={"host": host})
+            assert answer.status_code == code, host

@@ -24,6 +24,7 @@ def test_queues_are_listed_with_what_is_in_them(cli: Cli, store: Store) -> None:
 @pytest.mark.parametrize("subject", ["queue", "target"])
 def test_a_queue_or_target_is_paused_and_goes_on(cli: Cli, store: Store, subject: str) -> None:
     named = subject.capitalize()
+    make_job(store, **{subject: "a"})
     assert cli(subject, "pause", "a", "--reason", "down").out == f"{named} a is paused.\n"
     assert cli(subject, "pause", "a").out == f"{named} a is paused already.\n"
     assert store.trail(subject, "a")[0].reason == "down"
@@ -31,7 +32,7 @@ def test_a_queue_or_target_is_paused_and_goes_on(cli: Cli, store: Store, subject
     assert cli(subject, "resume", "a").out == f"{named} a was not paused.\n"
     assert cli.json(subject, "pause", "a") == {"paused": True}
     assert cli.json(subject, "resume", "a") == {"unpaused": True}
-    assert "with its name" in cli(subject, "pause", "").sentence(1)
+    assert "with its name" in cli(subject, "pause", "").sentence(2)
 
 
 def test_targets_are_listed_with_who_holds_and_who_waits(cli: Cli, store: Store) -> None:
@@ -44,15 +45,16 @@ def test_targets_are_listed_with_who_holds_and_who_waits(cli: Cli, store: Store)
     assert row == ["site:a", str(first), "1", str(second)]
     [seen] = cli.json("target", "list", "site:a")
     assert (seen["holder"], seen["line"], seen["next"]) == (first, 1, second)
-    assert "--limit takes" in cli("target", "list", "--limit", "0").sentence(1)
+    assert "--limit takes" in cli("target", "list", "--limit", "0").sentence(2)
 
 
 def test_all_failed_jobs_of_a_target_are_given_up_if_somebody_says_so(
     cli: Cli, store: Store
 ) -> None:
     job = make_job_in(store, State.FAILED, target="site:a")
-    assert cli("target", "clear", "site:a").sentence(1) == (
-        "all failed jobs of site:a are cancelled for good, and nobody can be asked here; say --yes"
+    assert cli("target", "clear", "site:a").sentence(2) == (
+        "This cancels all failed jobs of site:a for good, which frees it. "
+        "Not a terminal, so there is no prompt: pass --yes to confirm"
     )
     assert store.show(job).state is State.FAILED
     assert cli("target", "clear", "site:a", "--yes").out == f"Cleared {job}.\n"
@@ -101,7 +103,7 @@ def test_a_tenant_is_made_paused_and_dropped(cli: Cli, database: str) -> None:
     assert cli("tenant", "pause", "acme", "--reason", "unpaid").out == "Tenant acme is paused.\n"
     assert cli.json("tenant", "list")[0]["paused"] is True
     assert cli("tenant", "resume", "acme").out == "Tenant acme goes on.\n"
-    assert "say --yes" in cli("tenant", "drop", "acme").sentence(1)
+    assert "pass --yes to confirm" in cli("tenant", "drop", "acme").sentence(2)
     assert cli("tenant", "drop", "acme", "--yes").out == "Tenant acme is gone.\n"
     assert "there is no tenant 'acme'" in cli("tenant", "drop", "acme", "--yes").sentence(10)
     assert [it["name"] for it in cli.json("tenant", "list")] == ["default"]
@@ -121,6 +123,6 @@ def test_a_tenant_whose_jobs_run_is_dropped_by_force_alone(cli: Cli, database: s
 
 
 def test_the_default_tenant_and_impossible_names_are_refused(cli: Cli) -> None:
-    assert "cannot be dropped" in cli("tenant", "drop", "default", "--yes").sentence(1)
-    assert "cannot be the name of a tenant" in cli("tenant", "create", "Acme").sentence(1)
-    assert cli("job", "list", "--tenant", "nobody").sentence(13)
+    assert "cannot be dropped" in cli("tenant", "drop", "default", "--yes").sentence(2)
+    assert "cannot be the name of a tenant" in cli("tenant", "create", "Acme").sentence(2)
+    assert cli("job", "list", "--tenant", "nobody").sentence(10) == "there is no tenant 'nobody'"

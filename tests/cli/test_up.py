@@ -1,6 +1,7 @@
 """What ``tenure up`` is made of: its token, its lines, its supervisor."""
 
 import os
+import socket
 import stat
 import threading
 from pathlib import Path
@@ -14,6 +15,7 @@ from tenure.cli.printing import Printer
 from tenure.control.client import Client
 from tenure.control.tokens import recognize
 from tenure.domain.principal import Role
+from tests.cli.running import process
 from tests.workers import eventually
 
 
@@ -64,6 +66,33 @@ def test_a_token_that_is_not_valid_is_made_anew(what: str, client: Client, tmp_p
             path.write_bytes(b"\xff\xfe")
     assert secret_in(local_token(client, tmp_path)) != first
     recognize(client, secret_in(path))
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        ("nowhere.jobs:app", "there is no module 'nowhere.jobs' in "),
+        ("json.nothing:app", "there is no module 'json.nothing' in "),
+        ("nofile.py", "there is no file '"),
+    ],
+)
+def test_a_missing_module_is_told_in_one_sentence_before_anything_starts(
+    database: str, tmp_path: Path, app: str, said: str
+) -> None:
+    done = process(database, "up", app, "--port", "0", "--folder", str(tmp_path / "new"))
+    assert done.sentence(3).startswith(f"{app} cannot be imported: {said}")
+    assert done.out == ""
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_port_that_is_taken_is_told_in_one_sentence(database: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        folder = ("--folder", str(tmp_path / "new"))
+        for words in (["up", *folder], ["serve"]):
+            done = process(database, *words, "--port", port)
+            assert done.sentence(1).startswith(f"port {port} of 127.0.0.1 is in use; stop what")
+            assert done.out == ""
 
 
 def test_lines_stand_behind_the_name_of_who_says_them(capsys: pytest.CaptureFixture[str]) -> None:

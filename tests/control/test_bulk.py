@@ -2,19 +2,20 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tenure.control.behalf import Behalf
-from tenure.control.bulk import carried_on, stop_many
+from tenure.control.bulk import carried_on, consequence, rerun_many, resume_many, stop_many
 from tenure.control.client import Client
-from tenure.domain.lifecycle import Intent, State
+from tenure.domain.lifecycle import BulkIntent, Intent, State
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, NotAllowed
 from tenure.store.calls import keeping, looking
-from tenure.store.ruled import Bulk
+from tenure.store.ruled import Bulk, BulkPreview
 from tenure.store.store import Store
 from tests.conftest import Connect
 from tests.factories import make_job
@@ -46,6 +47,40 @@ def test_in_async_code_too(client: Client, store: Store) -> None:
     bulk = asyncio.run(stopped())
     assert (bulk.done, bulk.options, bulk.reason) == (1, {"grace": "00:00:05"}, "later")
     assert store.show(job).state is State.PAUSED
+
+
+def test_many_jobs_are_resumed_and_run_again(client: Client, store: Store) -> None:
+    make_job(store)
+    client.take(stop_many({}, Intent.PAUSE), DEFAULT)
+    resumed = client.take(resume_many({}, "on it", fresh=True), DEFAULT)
+    assert (resumed.intent, resumed.done, resumed.options) == ("resume", 1, {"fresh": True})
+    client.take(stop_many({}), DEFAULT)
+    rerun = client.take(rerun_many({"status": "cancelled"}, by="ann"), DEFAULT)
+    assert (rerun.intent, rerun.done, rerun.initiated_by) == ("rerun", 1, "ann")
+    assert store.show(2).status == "queued"
+
+
+@pytest.mark.parametrize(
+    ("intent", "how", "said"),
+    [
+        (
+            "cancel",
+            {},
+            "2 running are asked to stop, and killed after the grace of the task",
+        ),
+        ("cancel", {"force": True}, "2 running are killed at once"),
+        (
+            "pause",
+            {"grace": timedelta(seconds=10)},
+            "3 not running now stop at once, 2 running are asked to stop, and killed after 10s",
+        ),
+        ("resume", {"fresh": True}, "This resumes 5 jobs: each continues from the start"),
+        ("rerun", {}, "This enqueues 5 jobs again, with the same arguments and options"),
+    ],
+)
+def test_what_will_happen_is_said_before(intent: str, how: dict[str, Any], said: str) -> None:
+    preview = BulkPreview(7, {"queued": 5, "running": 2}, 5, 2, 2, 0)
+    assert consequence(preview, BulkIntent(intent), **how).endswith(said)
 
 
 def test_what_another_carries_on_is_waited_for(

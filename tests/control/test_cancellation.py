@@ -46,7 +46,11 @@ def test_a_job_that_waits_is_cancelled_at_once(database: str, store: Store) -> N
 
     result = run(database, story)
     assert result.success
-    assert (result.job_id, result.tasks_cancelled) == (job, (job,))
+    assert (result.job_id, result.job_became, result.tasks_cancelled) == (
+        job,
+        State.CANCELLED,
+        (),
+    )
     assert (result.status, result.errors) == (CancellationStatus.COMPLETED, ())
     assert [(one.was, one.became, one.rung) for one in result.members] == [
         (State.PENDING, State.CANCELLED, None)
@@ -109,7 +113,7 @@ def test_a_job_may_be_named_by_its_key(database: str, store: Store) -> None:
     assert run(database, story) is CancellationStatus.COMPLETED
 
 
-@pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED, State.CANCELLED])
+@pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED])
 def test_a_job_that_has_ended_is_refused(database: str, store: Store, state: State) -> None:
     job = make_job_in(store, state)
     before = store.cancellations()
@@ -120,6 +124,18 @@ def test_a_job_that_has_ended_is_refused(database: str, store: Store, state: Sta
 
     run(database, story)
     assert store.cancellations() == before, "a refusal makes no record"
+
+
+def test_a_job_that_is_cancelled_answers_with_its_record(database: str, store: Store) -> None:
+    job = make_job(store)
+
+    async def story(service: CancellationService) -> list[CancellationResult]:
+        return [await service.cancel_job(job, "not needed") for _ in range(2)]
+
+    first, again = run(database, story)
+    assert again.cancellation_id == first.cancellation_id
+    assert again.success
+    assert len(store.cancellations()) == 1
 
 
 def test_a_job_that_does_not_exist_is_refused(database: str, store: Store) -> None:
@@ -181,7 +197,7 @@ def test_completed_tasks_are_told_apart_and_kept(database: str, store: Store) ->
 
     result = run(database, story)
     assert result.tasks_completed == (ids["a"],)
-    assert result.tasks_cancelled == (ids["root"], ids["b"], ids["c"])
+    assert result.tasks_cancelled == (ids["b"], ids["c"])
     assert store.show(ids["a"]).result == 1
 
 

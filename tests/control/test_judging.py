@@ -61,6 +61,7 @@ STOP = OpenStop(
 AILMENTS = Ailments(
     lost=Some(0, ()),
     unserved=(),
+    unrunnable=(),
     unclean=Some(0, ()),
     ended={State.COMPLETED: Ended(10, 60.0), State.FAILED: Ended(2, 60.0)},
     tables=(Size("job", 12, 3, 8192),),
@@ -232,4 +233,4 @@ def test_a_kill_comes_when_the_most_patient_of_what_runs_has_had_its_grace(
     changes: dict[str, Any], seconds: int | None
 ) -> None:
     expected = None if seconds is None else timedelta(seconds=seconds)
-    assert longest_stop(stop(**changes), timedelta(seconds=30)) == expected
+    assert longest_stop(stop(**changes), Settings(stop_grace=timedelta(seconds=30))) == expected

@@ -121,8 +121,8 @@ def test_a_secret_is_masked_wherever_a_job_is_shown(app: Tenure, store: Store) -
     handle = log_in.enqueue("ada", SecretStr(HUSH), [Secret(PIN)])
     masked = {"name": "ada", "password": "***", "pins": "***"}
     assert handle.job().args == masked
-    assert store.list_jobs({"text": HUSH}) == (), "nor can it be searched for"
-    assert len(store.list_jobs({"text": "ada"})) == 1
+    assert store.list_jobs({"queue": "default", "text": HUSH}) == (), "nor can it be searched for"
+    assert len(store.list_jobs({"queue": "default", "text": "ada"})) == 1
     assert make_worker(store).claim_one().args == {"name": "ada", "password": HUSH, "pins": [PIN]}
 
 
@@ -250,3 +250,26 @@ def test_what_undoes_a_task_is_given_its_secret(stage: Stage) -> None:
     eventually(undone, "it is undone")
     assert undone() == [digest(HUSH)]
     assert HUSH not in stage.worker.log
+
+
+def test_what_undoes_a_task_shows_no_more_than_the_task_did(stage: Stage) -> None:
+    [root, done, _] = stage.store.enqueue(
+        [
+            NewJob(key="whole"),
+            NewJob(
+                task=secrets.remember.name,
+                args={"word": HUSH},
+                options={"secret": ["word"]},
+                parent="whole",
+            ),
+            NewJob(key="last", parent="whole"),
+        ]
+    )
+    stage.watch.becomes(done.id, State.COMPLETED)
+    stage.store.stop(root.id, rollback=True)
+    eventually(lambda: list(stage.folder.glob("forgotten-*")), "it is undone")
+    [file] = stage.folder.glob("forgotten-*")
+    assert stage.lines(file.name) == [digest(HUSH)]
+    shown = stage.store.show(int(file.name.removeprefix("forgotten-")))
+    assert shown.args == {"word": "***"}
+    assert HUSH not in repr(shown) + stage.worker.log

@@ -283,17 +283,40 @@ def test_the_announcement_is_json_and_its_digest_changes_with_the_task(app: Tenu
     assert announced == app.announcement()
     [_, told] = announced["tasks"]
     digest = told.pop("digest")
+    refusal = (
+        "task 'tests.control.test_tasks.with_context': target: 'site:{site}' takes a text or a "
+        "number for 'site'"
+    )
     assert told == {
         "name": "tests.control.test_tasks.with_context",
         "executor": "async",
-        "queue": "crawl",
-        "takes_context": True,
-        "signature": "site: <class 'str'>, pages: <class 'int'> = ...",
-        "options": {"queue": "crawl", "retry": told["options"]["retry"]},
-        "target": "site:{site}",
+        "doc": "Walk a site.",
+        "schema": {
+            "type": "object",
+            "properties": {
+                "site": {"type": "string"},
+                "pages": {"type": "integer", "default": 10},
+            },
+            "required": ["site"],
+            "additionalProperties": False,
+        },
+        "defaults": {
+            "queue": "crawl",
+            "priority": 0,
+            "block_on": ["paused", "failed"],
+            "max_attempts": 2,
+            "orphan": "retry",
+            "options": {"retry": told["defaults"]["options"]["retry"]},
+            "budget": None,
+            "pools": [],
+            "tags": None,
+        },
+        "target": {
+            "text": "site:{site}",
+            "parts": [{"text": "site:", "field": "site", "refusal": refusal}],
+        },
         "unique": None,
         "compensate": None,
-        "hooks": [],
     }
     again = Tenure("postgresql:///nowhere", settings=Settings())
     same = again.task(queue="crawl", target="site:{site}", retry=1)(with_context)

@@ -32,8 +32,10 @@ def test_whoever_brings_a_token_is_recognized(client: Client) -> None:
     assert (token.name, token.role, token.tenant) == ("ann", Role.OPERATOR, "default")
     assert recognize(client, secret) == Principal("ann", Role.OPERATOR, DEFAULT)
     assert recognize(client, secret, via="cli").via == "cli"
-    other, _ = make_token(client, "ann", Role.OPERATOR)
+    other, lasting = make_token(client, "ann", Role.OPERATOR)
     assert other != secret
+    assert lasting.expires_at == lasting.created_at + timedelta(days=90)
+    assert make_token(client, "ann", Role.VIEWER, lifetime=None)[1].expires_at is None
 
 
 def test_the_same_in_async_code(database: str) -> None:

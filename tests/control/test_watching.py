@@ -212,7 +212,7 @@ def test_all_who_watch_share_one_listener(
                 await readers[2].has("statistics")
                 for reader in readers:
                     await reader.stop()
-                assert listeners(sql) == 1, "for the next who comes"
+                await soon(lambda: listeners(sql) == 1, "one listener, for the next who comes")
             await soon(lambda: listeners(sql) == 0, "and none when all have left")
 
     run(story())

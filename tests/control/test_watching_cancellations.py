@@ -48,7 +48,7 @@ def test_a_cancellation_is_seen_at_each_change_until_it_is_closed(
             end_as_stopped(worker, second)
             promote(store)
             await reader.task
-            assert reader.seen[-1] == ("completed", 3)
+            assert reader.seen[-1] == ("completed", 2)
 
     run(story())
 

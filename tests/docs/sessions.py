@@ -26,9 +26,11 @@ PATIENCE = 120.0
 _VARIES = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "WHEN"),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", "WHENZ"),
     (r"\b\d+(\.\d+)?(ms|s|m|h)\b", "SOME"),
     (r"\bSOME ago\b|\bnow\b", "AGO"),
     (r"\b\d+%", "SOME"),
+    (r"\b\d+ partial results?\b", "SOME partial results"),
     (r"[ \t]+", " "),
 )
 

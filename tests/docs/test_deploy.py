@@ -3,6 +3,7 @@
 import configparser
 import re
 import shlex
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,13 @@ def test_a_worker_has_more_time_to_leave_than_it_takes() -> None:
     )
     unit, pod = service(DEPLOY / "systemd" / "tenure-worker.service"), pods()["tenure-worker"]
     settings = Settings.from_environment(told)
-    assert float(unit["TimeoutStopSec"]) > settings.drain_grace.total_seconds()
+    whole = settings.drain_grace + settings.stop_grace + timedelta(seconds=5)
+    assert float(unit["TimeoutStopSec"]) > whole.total_seconds()
     told = environment(pod["containers"][0])
     settings = Settings.from_environment(told)
-    assert pod["terminationGracePeriodSeconds"] > settings.drain_grace.total_seconds()
+    assert settings.drain_limit is not None
+    assert pod["terminationGracePeriodSeconds"] > settings.drain_limit.total_seconds()
+    assert settings.drain_limit > whole
     assert settings.drain_grace == duration("300s")
 
 

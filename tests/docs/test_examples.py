@@ -1,31 +1,15 @@
 """The examples of the documentation compile, find what they import, and run."""
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import wipe
 from tests.docs.reading import CANCELLING, PAGES, README, TASKS, TUTORIAL, code, modules, write
+from tests.docs.running import run
 from tests.workers import ROOT, running_worker
-
-
-def run(*command: str, folder: Path, **more: str) -> str:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", *command],
-        cwd=folder,
-        env={**env, **more},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

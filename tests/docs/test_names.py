@@ -1,10 +1,11 @@
-"""Every name of ours in the table of names exists."""
+"""Every name of ours in the table of names exists; every name of theirs has a line that runs."""
 
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,9 +25,18 @@ from tenure.domain.lifecycle import Status
 from tenure.observe.series import SERIES
 from tenure.runtime.resources import CleanupReport
 from tenure.web import create_app
+from tests.conftest import wipe
+from tests.docs.reading import code
+from tests.docs.running import run
 from tests.workers import ROOT
 
-PAGE = (ROOT / "docs" / "names.md").read_text()
+PAGE = ROOT / "docs" / "names.md"
+TABLES = {
+    title: text
+    for title, _, text in (part.partition("\n") for part in PAGE.read_text().split("\n## ")[1:])
+    if "| theirs | ours | otherwise, and why |" in text
+}
+CODE = dict(zip(TABLES, code(PAGE, "python"), strict=True))
 HOMES = (
     *("tenure", "tenure.control", "tenure.runtime.resources", "tenure.runtime.worker"),
     *("tenure.store.store", "tenure.domain.lifecycle", "tenure.errors", "tenure.config"),
@@ -35,15 +45,17 @@ HOMES = (
 
 _ROW = re.compile(r"^\| (?!theirs|---)(.+?) \| (.*?) \| (.*?) ?\|$", re.MULTILINE)
 _NAME = re.compile(r"(?:(\b[a-z]+) )?`([^`]+)`")
+_STATUS = re.compile(r"\b[A-Z]{4,}\b")
+_TELLS = re.compile(r"print\(.*\)  # (.*)")
+NO_NAMES = {"GET", "ID", "POST"}
 
 
 def names() -> list[tuple[str, str]]:
     """What stands in the column *ours*: the kind of each name, and the name."""
-    _, *systems = PAGE.split("| theirs | ours | otherwise, and why |")
-    assert len(systems) == 5
+    assert len(TABLES) == 5
     return [
         found
-        for system in systems
+        for system in TABLES.values()
         for row in _ROW.findall(system)
         for found in _NAME.findall(row[1])
     ]
@@ -134,3 +146,35 @@ def test_a_name_that_is_gone_from_its_class_is_noticed() -> None:
     assert is_in_python("Handle.cancel")
     assert not is_in_python("Handle.cancel_softly")
     assert not is_a_command("tenure job cancel --softly")
+
+
+def theirs(system: str) -> set[str]:
+    """Return the words of which the names in the column *theirs* consist."""
+    rows = [row[0] for row in _ROW.findall(TABLES[system])]
+    quoted = [name for row in rows for _, name in _NAME.findall(row)]
+    statuses = [name for row in rows for name in _STATUS.findall(_NAME.sub("", row))]
+    words = re.findall(r"[A-Za-z_]{2,}", " ".join([*quoted, *statuses]))
+    return set(words) - NO_NAMES
+
+
+@pytest.mark.parametrize("system", TABLES, ids=TABLES)
+def test_every_name_of_a_system_is_in_its_code(system: str) -> None:
+    names = theirs(system)
+    assert len(names) > 15
+    lines = re.sub(r"^\s*#.*$", "", CODE[system], flags=re.MULTILINE)
+    assert sorted(name for name in names if not re.search(rf"\b{name}\b", lines)) == []
+
+
+@pytest.mark.parametrize("system", TABLES, ids=TABLES)
+def test_the_code_of_a_system_runs(system: str, shared_database: str, tmp_path: Path) -> None:
+    (tmp_path / "names.py").write_text(CODE[system])
+    wipe(shared_database)
+    try:
+        environment = {"TENURE_DATABASE_URL": shared_database, "PYTHONPATH": str(ROOT)}
+        said = run("names.py", folder=tmp_path, **environment).splitlines()
+    finally:
+        wipe(shared_database)
+    told = _TELLS.findall(CODE[system])
+    assert len(told) == CODE[system].count("print(")
+    left = iter(said)  # "in" reads on from the last answer that was found: their order counts
+    assert [line for line in told if line not in left] == [], said

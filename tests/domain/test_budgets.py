@@ -68,7 +68,7 @@ def test_a_limit_that_is_no_number_of_zero_or_more_is_refused(limit: Any) -> Non
 
 
 def test_a_unit_needs_a_name() -> None:
-    with pytest.raises(SettingInvalid, match=r"^budget: '' cannot name what is counted$"):
+    with pytest.raises(SettingInvalid, match=r"^budget: '' cannot name what is counted; "):
         Budget({"": 1})
 
 

@@ -45,11 +45,19 @@ FROM_TEXT: dict[str, tuple[str, object]] = {
     "metrics": ("127.0.0.1:9464", "127.0.0.1:9464"),
     "metrics_prefix": ("none", None),
     "log_format": ("json", "json"),
+    "hosts": ("jobs.example.org,jobs", "jobs.example.org,jobs"),
+    "proxies": ("127.0.0.1,10.0.0.0/8", "127.0.0.1,10.0.0.0/8"),
+    "read_timeout": ("none", None),
+    "write_timeout": ("5m", 300 * SECOND),
+    "request_timeout": ("1m", 60 * SECOND),
+    "max_connections": ("10", 10),
     "retry": ("5", Retry(max=5)),
     "stop_grace": ("10s", 10 * SECOND),
     "ask_for": ("4s", 4 * SECOND),
     "close_timeout": ("10s", 10 * SECOND),
+    "last_rung": ("interrupted", "interrupted"),
     "drain_grace": ("30s", 30 * SECOND),
+    "drain_limit": ("40s", 40 * SECOND),
     "on_drain": ("pause", "pause"),
     "keep_completed": ("none", None),
     "keep_failed": ("90d", timedelta(days=90)),
@@ -163,6 +171,23 @@ def test_variables_of_the_test_suite_are_left_alone() -> None:
             "beat: 7s500ms leaves no room for a missed beat in a lease of 15s",
         ),
         ({"poll": 0}, "poll: it must be longer than 0s"),
+        ({"request_timeout": 0}, "request_timeout: it must be longer than 0s"),
+        ({"read_timeout": 0}, "read_timeout: it takes at least 10ms"),
+        ({"max_connections": 0}, "max_connections: it must be at least 1"),
+        (
+            {"hosts": "https://jobs.example.org"},
+            (
+                "hosts: it takes names of hosts without ports, with commas between them, such as "
+                "jobs.example.org, not 'https://jobs.example.org'"
+            ),
+        ),
+        (
+            {"proxies": "*"},
+            (
+                "proxies: it takes addresses or networks with commas between them, such as "
+                "127.0.0.1,10.0.0.0/8, not '*'"
+            ),
+        ),
         ({"lease": "0s"}, "beat: 5s leaves no room for a missed beat in a lease of 0s"),
         (
             {"recover_every": "1m"},
@@ -233,12 +258,16 @@ def test_a_change_is_checked_like_the_whole() -> None:
         (Settings.high_reliability, 15, 180),
     ],
 )
-def test_a_preset_sets_the_beat_and_the_lease_and_takes_changes(
+def test_a_preset_sets_beat_lease_drain_and_a_cooperative_stop_and_takes_changes(
     preset: Any, beat: int, lease: int
 ) -> None:
     settings = preset(on_orphan="fail")
     assert (settings.beat, settings.lease) == (beat * SECOND, lease * SECOND)
     assert settings.on_orphan == "fail"
+    assert settings.drain_grace == 30 * SECOND
+    assert (settings.ask_for, settings.last_rung) == (settings.stop_grace, "interrupted")
+    assert preset(stop_grace="8s").ask_for == 8 * SECOND
+    assert preset(ask_for="2s", last_rung="killed").ask_for == 2 * SECOND
     assert preset(lease="10m").lease == 600 * SECOND
     with pytest.raises(SettingInvalid, match="the nearest is on_orphan"):
         preset(on_orphans="fail")

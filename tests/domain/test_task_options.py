@@ -55,10 +55,10 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("retry", "3", "retry: it takes a Retry or a number of retries, not '3'"),
     ("retry", True, "retry: it takes a Retry or a number of retries, not True"),
     ("retry", -1, "retry: max is -1; it takes a whole number from 0 to 32766"),
-    ("timeout", "0s", "timeout: it must be longer than 0s"),
+    ("timeout", "0s", "timeout: it takes a length of time more than 0s"),
     ("timeout", "soon", "timeout: 'soon' is not a duration"),
     ("timeout", "5", "timeout: '5' has no unit"),
-    ("deadline", 0, "deadline: it must be longer than 0s"),
+    ("deadline", 0, "deadline: it takes a length of time more than 0s"),
     ("grace", -1, "grace: a duration cannot be negative"),
     ("ask_for", object, "ask_for: <class 'object'> is not a duration"),
     (

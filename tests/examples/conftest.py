@@ -32,3 +32,17 @@ def worker_of(database: str, tmp_path: Path) -> Start:
         return running_worker(database, tmp_path, *options, app=app, settings=env)
 
     return start
+
+
+@pytest.fixture
+def planner_database(database: str) -> Iterator[None]:
+    """The planner works in this database, where its table is empty."""
+    # Here and not above: only its own tests need the solver, which takes long to import.
+    from examples.schedule_planner import planner
+    from examples.schedule_planner.model import Plan, engine_on
+
+    engine = engine_on(database)
+    Plan.metadata.drop_all(engine, [Plan.metadata.tables["plan"]])
+    Plan.metadata.create_all(engine, [Plan.metadata.tables["plan"]])
+    with pointed_at(planner.app, database):
+        yield

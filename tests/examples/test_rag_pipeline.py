@@ -109,15 +109,6 @@ def test_a_worker_killed_while_embedding_loses_nothing_and_embeds_nothing_twice(
     assert _count(sql, "entry") == _count(sql, "chunk") == counts["chunks"]
 
 
-@pytest.mark.parametrize(
-    ("name", "beat", "lease"),
-    [("development", 10, 60), ("production", 30, 300), ("high-reliability", 15, 180)],
-)
-def test_the_presets_set_beat_and_lease(name: str, beat: int, lease: int) -> None:
-    settings = pipeline.PRESETS[name]()
-    assert (settings.beat.seconds, settings.lease.seconds) == (beat, lease)
-
-
 def _hold(
     step: str,
     job: Handle[Any],

@@ -1,13 +1,16 @@
 """The crawler: what it finds, what it keeps when it is stopped, and what it closes."""
 
+import asyncio
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from examples.site_crawler import crawler
-from examples.site_crawler.browser import chromium
+from examples.site_crawler.crawler import jobs
+from examples.site_crawler.crawler.browser import chromium
+from examples.site_crawler.crawler.db.repositories import CrawlJobRepository
+from examples.site_crawler.crawler.services import CrawlOutcome
 
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
@@ -16,7 +19,7 @@ from tests.examples.conftest import pointed_at
 from tests.examples.gates import Site
 from tests.workers import Watcher, eventually, is_gone
 
-APP = "examples.site_crawler.crawler:app"
+APP = "examples.site_crawler.crawler.jobs:app"
 PAGES, ITEMS = 4, 3
 
 
@@ -37,14 +40,14 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.fixture(autouse=True)
 def _app(database: str) -> Iterator[None]:
-    with pointed_at(crawler.app, database):
+    with pointed_at(jobs.app, database):
         yield
 
 
 def test_all_items_of_all_pages_are_found(worker_of: Any, site: Site) -> None:
     with worker_of(APP):
-        result = crawler.crawl.enqueue(f"{site.url}list-1.html").result("30s")
-    assert result.outcome is crawler.CrawlOutcome.SUCCESS
+        result = jobs.crawl.enqueue(f"{site.url}list-1.html").result("30s")
+    assert result.outcome is CrawlOutcome.SUCCESS
     assert result.total_pages_crawled == PAGES
     assert len(result.extracted_urls) == PAGES * ITEMS
     assert result.extracted_urls[0] == f"{site.url}item/1-0"
@@ -55,7 +58,7 @@ def test_a_stopped_crawl_finishes_its_page_and_keeps_what_it_found(
 ) -> None:
     site.hold("/list-3.html")
     with worker_of(APP) as worker:
-        job = crawler.crawl.enqueue(f"{site.url}list-1.html")
+        job = jobs.crawl.enqueue(f"{site.url}list-1.html")
         eventually(site.arrived.is_set, "the third page is asked for")
         record = job.cancel("found enough", by="user-456")
         worker.says(f"job {job.id} is asked")
@@ -76,18 +79,35 @@ def test_a_stopped_crawl_finishes_its_page_and_keeps_what_it_found(
     assert seen.cleanup["force_closed"] == []
 
 
-def test_a_page_that_hangs_is_closed_by_force(worker_of: Any, site: Site, store: Store) -> None:
-    site.hold("/list-2.html")
+def test_a_page_that_hangs_is_closed_by_force_and_what_was_found_is_returned(
+    worker_of: Any, site: Site, store: Store
+) -> None:
+    site.hold("/list-3.html")
     with worker_of(APP):
-        job = crawler.crawl.using(close_timeout="500ms", ask_for="200ms").enqueue(
-            f"{site.url}list-1.html"
-        )
-        eventually(site.arrived.is_set, "the second page is asked for")
-        Watcher(store).record_ends(job.cancel("it hangs").cancellation_id)
-        seen = job.job()
-    assert seen.state is State.CANCELLED
-    assert [len(page["urls"]) for page in job.partials()] == [ITEMS]
-    assert seen.cleanup["total_resources"] == 1
+        job = jobs.crawl.using(close_timeout="500ms").enqueue(f"{site.url}list-1.html")
+        eventually(site.arrived.is_set, "the third page is asked for")
+        record = job.cancel("it hangs", by="user-456")
+        ended = Watcher(store).record_ends(record.cancellation_id)
+    assert ended.members[0].rung == "asked"  # nobody had to interrupt it
+    assert job.status() == "cancelled"
+    *pages, last = job.partials()
+    assert [len(page["urls"]) for page in pages] == [ITEMS] * 2
+    assert last["outcome"] == "cancelled"
+    assert last["total_pages_crawled"] == 2
+    assert len(last["extracted_urls"]) == 2 * ITEMS
+    metadata = asyncio.run(_metadata(job.id))
+    assert list(metadata) == KEYS
+    assert metadata["force_closed"] == ["HTTPResourceManager"]
+    assert metadata["graceful_close_succeeded"] == []
+    assert (metadata["cancelled_by"], metadata["cancellation_reason"]) == ("user-456", "it hangs")
+    assert metadata["job_status_updated"] is True
+    times = ("cleanup_started_at", "cleanup_completed_at", "job_cancelled_at")
+    assert [metadata[time][-1] for time in times] == ["Z"] * 3
+
+
+async def _metadata(job_id: int) -> dict[str, Any]:
+    async with jobs.app:
+        return await CrawlJobRepository(jobs.app).cleanup_metadata(job_id)
 
 
 def test_a_crawl_that_is_paused_goes_on_with_the_next_page(
@@ -95,7 +115,7 @@ def test_a_crawl_that_is_paused_goes_on_with_the_next_page(
 ) -> None:
     site.hold("/list-3.html")
     with worker_of(APP):
-        job = crawler.crawl.enqueue(f"{site.url}list-1.html")
+        job = jobs.crawl.enqueue(f"{site.url}list-1.html")
         eventually(site.arrived.is_set, "the third page is asked for")
         record = job.pause("later", ask_for="0s")
         Watcher(store).record_ends(record.cancellation_id)
@@ -111,12 +131,12 @@ def test_a_real_browser_reads_a_page_and_is_closed(
 ) -> None:
     short = {"TMPDIR": tempfile.gettempdir()}  # the browser has a socket there, with a short name
     with worker_of(APP, **short) as worker:
-        job = crawler.read_page.enqueue(f"{site.url}script.html")
+        job = jobs.read_page.enqueue(f"{site.url}script.html")
         assert job.result("60s") == "after 2"
         assert _browsers(worker) == []
 
         site.hold("/list-1.html")
-        hanging = crawler.read_page.enqueue(f"{site.url}list-1.html")
+        hanging = jobs.read_page.enqueue(f"{site.url}list-1.html")
         eventually(site.arrived.is_set, "the browser asks for it", 60)
         assert _browsers(worker)
         record = hanging.cancel("it hangs", ask_for="0s")

@@ -68,7 +68,7 @@ def _kinds(group: Group) -> list[Kind]:
 
 @dataclass
 class Traces:
-    """What the code of a scenario has left in files and in the kernel."""
+    """Traces that the code of a scenario has left in files and in the kernel."""
 
     folder: Path
     number: int
@@ -144,7 +144,7 @@ def _is_open(port: int) -> bool:
 
 @dataclass
 class Evidence:
-    """What did not hold; empty if everything did."""
+    """A list of the promises that did not hold; empty if all did."""
 
     broken: list[str] = field(default_factory=list)
 

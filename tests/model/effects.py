@@ -46,7 +46,10 @@ def notes(model: Model, before: Snapshot, act: Act) -> list[Note]:
         return []
     match act.verb:
         case "stop" if act.answer.again:
-            record = next(one for one in before.records if one.id == before.jobs[_job(act)].stop_id)
+            job = before.jobs[_job(act)]
+            if job.state is State.CANCELLED:
+                return []  # there is nothing left to force
+            record = next(one for one in before.records if one.id == job.stop_id)
             harder = act.options["force"] and not record.force
             return [("force", "job", str(act.job))] if harder else []
         case "stop":
@@ -90,7 +93,7 @@ def refusals(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
                 for one in before.above(row.id)
             )
             ok = row.state not in (State.PAUSED, State.FAILED) or held
-            ok = ok or isinstance(act.error, KeyTaken)
+            ok = ok or isinstance(act.error, KeyTaken) or model.is_overspent(row.id)
         case "clear":
             ok = row.state is not State.FAILED
         case "queue":
@@ -277,6 +280,7 @@ def _resume(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     family = {job, *(row.id for row in (*before.above(job), *before.below(job)))}
     moved = set(moves(before, after))
     require(job in moved and moved <= family, "I2", f"resume of job {job} moved {moved}")
+    require(not model.is_overspent(job), "budget", f"job {job} was resumed and is overspent")
     for one in moved:
         row = after.jobs[one]
         require(row.attempt == 0 or row.task is None, "resume", f"job {one} has no fresh retries")

@@ -77,8 +77,18 @@ class Player:
         self.say(act, lambda: self.store.register(worker, "host", 1, lease))
 
     def enqueue(self, jobs: Sequence[NewJob], by: str | None = None) -> Act:
-        act = Act("enqueue", asked=tuple(jobs), by=by)
+        asked = tuple(self._with_owner(job, by) for job in jobs)
+        act = Act("enqueue", asked=asked, by=by)
         return self.say(act, lambda: self.store.enqueue(jobs, by=by))
+
+    def _with_owner(self, job: NewJob, by: str | None) -> NewJob:
+        """Return the job as the model knows it: with its owner, and its keys with their owner's
+        name, as they are stored."""
+        above = self.model.jobs.get(job.parent) if isinstance(job.parent, int) else None
+        owner = (above.asked.owner if above is not None else by) or "db:postgres"
+        keys = {name: getattr(job, name) for name in ("unique", "idempotency")}
+        scoped = {name: key and f"{len(owner)}:{owner}:{key}" for name, key in keys.items()}
+        return _changed(job, owner=owner, **scoped)
 
     def promote(self) -> bool:
         """Whether there was something to do."""

@@ -66,7 +66,8 @@ def _has_to_wait(model: Model, before: Snapshot, after: Snapshot, row: JobRow) -
         case Reason.TASKS | Reason.CHILDREN:
             if row.stop_id is not None:
                 return runs_below(after, row.id)
-            family = after.children(row.id)
+            # All below it: a child with code that has ended may have left some that have not.
+            family = list(after.below(row.id))
             code = model.jobs[row.id].has_code
             return (not family and not code) or any(not one.is_over for one in family)
     return False

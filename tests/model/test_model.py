@@ -17,6 +17,7 @@ from tests.model.world import World
 _LONGER = os.environ.get("TENURE_TEST_MODEL_EXAMPLES")
 
 
+@pytest.mark.fresh_database  # World.of changes a setting of the database
 @pytest.mark.timeout(0 if _LONGER else 600)
 def test_the_invariants_hold_after_every_step(store: Store, sql: psycopg.Connection) -> None:
     Machine.world = World.of(store, sql)

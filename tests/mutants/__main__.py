@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tenure.domain import bounds
 from tenure.domain.tenant import DEFAULT
 from tenure.store import schema
 from tenure.store.embedded import Embedded
@@ -92,7 +93,8 @@ def _wrong_sql(mutants: list[Mutant]) -> list[str]:
             try:
                 # A migration does not look into the bodies; this does.
                 with connection.transaction(force_rollback=True):
-                    connection.execute(schema.render(mutant.text(), DEFAULT).encode())
+                    text = bounds.render(mutant.text())
+                    connection.execute(schema.render(text, DEFAULT).encode())
             except psycopg.Error as error:
                 found.append(f"{mutant.name}: {error}")
     return found

@@ -22,8 +22,8 @@ CLAIMS: tuple[Mutant, ...] = (
     mutant(
         "the dead may ask",
         "take",
-        " AND w.dead_at IS NULL FOR KEY SHARE",
-        " FOR KEY SHARE",
+        "AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by) FOR KEY SHARE",
+        "AND tenure.speaks_for(w.registered_by) FOR KEY SHARE",
         "guards::test_a_dead_worker_that_asks_for_jobs_hears_that_it_is_dead",
     ),
     mutant(
@@ -174,7 +174,7 @@ CLAIMS: tuple[Mutant, ...] = (
         "control/workers",
         "WHERE has_function_privilege(session_user, format('%I.show(bigint)', t.schema),"
         " 'EXECUTE')",
-        "",
+        "WHERE true",
         "workers::test_jobs_of_every_tenant_are_shown_to_who_may_see_them",
     ),
 )

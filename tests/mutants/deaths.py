@@ -1,6 +1,6 @@
 """Leases, death, and what is taken back."""
 
-from tests.mutants.mutant import Mutant, mutant
+from tests.mutants.mutant import Mutant, mutant, python_mutant
 
 _LATE = "FOR UPDATE SKIP LOCKED ), dead AS ("
 _UNLOCKED = "), dead AS ("
@@ -59,7 +59,7 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "who says goodbye lives on",
         "control/leave",
-        "WHERE w.id = worker AND w.dead_at IS NULL;",
+        "WHERE w.id = worker AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by);",
         "WHERE false;",
         "recover::test_a_worker_that_says_goodbye_is_recovered_at_once",
     ),
@@ -125,6 +125,21 @@ DEATHS: tuple[Mutant, ...] = (
         "IN (('tenant', ''), ('queue', l.queue))",
         "IN (('tenant', ''))",
         "recover::test_a_paused_queue_makes_nobody_stale",
+    ),
+    mutant(
+        "a job that nobody started has a message of its own",
+        "recover",
+        "tenant.fail_stale(stale, pending_after, message)",
+        "tenant.fail_stale(stale, pending_after, NULL)",
+        "recover::test_a_job_that_nobody_started_has_the_chosen_message_too",
+    ),
+    python_mutant(
+        "one sweep in twelve looks for jobs without a beat",
+        "runtime/keeper/services.py",
+        "return min(tenants, _VISITS)",
+        "return tenants // 12",
+        "tests/runtime/test_chores.py"
+        "::test_every_sweep_looks_for_jobs_without_a_beat_in_up_to_25_tenants",
     ),
     mutant(
         "a blocking job is pruned",

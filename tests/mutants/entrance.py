@@ -2,15 +2,13 @@
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
-_ORDER_OF_KEYS = (
-    """THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place"""
-)
+_ORDER_OF_KEYS = """THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END AS key"""
 
 ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "a job is refused that was taken before",
-        "enqueue",
-        "IF d.idempotency IS NOT NULL THEN",
+        "bear",
+        "IF stored_idempotency IS NOT NULL THEN",
         "IF false THEN",
         "below::test_a_child_said_again_after_its_parents_end_is_answered",
     ),
@@ -60,7 +58,7 @@ ENTRANCE: tuple[Mutant, ...] = (
         "keys are taken in any order",
         "enqueue",
         _ORDER_OF_KEYS,
-        "THEN NULL::text END NULLS LAST, j.place",
+        "THEN NULL::text END AS key",
         "races/keys::test_keys_taken_in_opposite_orders_do_not_deadlock",
     ),
     mutant(
@@ -80,7 +78,7 @@ ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "arguments of any size",
         "control/complaint",
-        "pg_column_size(d.args) > 1048576",
+        "pg_column_size(d.args) > {args.most}",
         "false",
         "guards::test_arguments_that_are_too_large_are_refused_also_from_plain_sql",
     ),

@@ -258,8 +258,8 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "a budget that is just used up is exceeded",
         "overrun",
-        "s.amount > (",
-        "s.amount >= (",
+        "s.amount > b.value",
+        "s.amount >= b.value",
         "report::test_a_budget_is_exhausted_by_more_than_its_limit_and_not_by_as_much",
     ),
     mutant(

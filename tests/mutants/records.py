@@ -16,9 +16,9 @@ def _unseen(verb: str, *killed_by: str, schema: str = "tenant") -> Mutant:
 RECORDS: tuple[Mutant, ...] = (
     _unseen("stop_job", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("ask_again", "audit::test_every_action_leaves_exactly_one_row"),
-    _unseen("resume", "audit::test_every_action_leaves_exactly_one_row"),
+    _unseen("resume_job", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("clear", "audit::test_every_action_leaves_exactly_one_row"),
-    _unseen("rerun", "audit::test_every_action_leaves_exactly_one_row"),
+    _unseen("rerun_job", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("queue", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("pause", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("unpause", "audit::test_every_action_leaves_exactly_one_row"),

@@ -48,7 +48,7 @@ ROLLUPS: tuple[Mutant, ...] = (
     mutant(
         "a fleet counts all the time",
         "roll_up",
-        "ours.looked_at > began - every",
+        "ours.looked_at > began - least(every, interval '1 day')",
         "false",
         "rollups::test_a_fleet_looks_once",
     ),

@@ -4,6 +4,36 @@ from tests.mutants.mutant import Mutant, mutant
 
 RULES: tuple[Mutant, ...] = (
     mutant(
+        "a code logs in twice",
+        "control/log_in_by_code",
+        "DELETE FROM tenure.login_code AS c WHERE c.digest = log_in_by_code.code AND"
+        " c.expires_at > tenure.now() RETURNING c.bearer_id INTO bearer;",
+        "SELECT c.bearer_id INTO bearer FROM tenure.login_code AS c"
+        " WHERE c.digest = log_in_by_code.code AND c.expires_at > tenure.now();",
+        "sessions::test_a_code_logs_in_once",
+    ),
+    mutant(
+        "an old code logs in",
+        "control/log_in_by_code",
+        "AND c.expires_at > tenure.now()",
+        "",
+        "sessions::test_a_code_logs_in_once",
+    ),
+    mutant(
+        "several statuses are one alternative with everything else",
+        "filtered_jobs",
+        "SELECT format('(%s)', string_agg(",
+        "SELECT format('%s', string_agg(",
+        "listing::test_several_statuses_are_any_and_several_tags_and_texts_are_all",
+    ),
+    mutant(
+        "several values of a filter are not looked at",
+        "filter_complaint",
+        "jsonb_typeof(o.value) = 'array' THEN o.value",
+        "jsonb_typeof(o.value) = 'array' THEN '[\"queued\"]'",
+        "listing::test_several_values_are_checked_one_by_one",
+    ),
+    mutant(
         "what is secret is found by its text",
         "filtered_jobs",
         "SELECT v.args::text FROM tenant.jobs AS v WHERE v.id = j.id",
@@ -29,6 +59,20 @@ RULES: tuple[Mutant, ...] = (
         "store/migrations/tenant/0005_policies.sql",
         (("CREATE INDEX job_over ON tenant.job (state, id) WHERE", "-- "),),
         ("listing::test_a_page_of_a_rare_status_does_not_read_all_jobs",),
+    ),
+    mutant(
+        "the time of a policy is read as the session of its maker has it",
+        "policy_when_complaint",
+        "OR NOT tenure.is_moment(c.value #>> '{}')",
+        "",
+        "policies::test_a_moment_means_the_same_under_all_settings",
+    ),
+    mutant(
+        "a policy that cannot be read ends the sweep",
+        "enforce_policies",
+        "CASE WHEN tenure.is_moment(p.spec #>> '{when,at}')",
+        "CASE WHEN p.spec #> '{when,at}' IS NOT NULL",
+        "policies::test_a_policy_that_cannot_be_read_holds_up_no_other",
     ),
     mutant(
         "a policy is enforced by two at once",
@@ -82,7 +126,7 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "an operator changes an admin's policy",
         "policy_forbidden",
-        "p.created_by <> actor",
+        "p.whose IS DISTINCT FROM actor",
         "false",
         "policies::test_an_operator_has_policies_for_single_jobs_of_its_own",
     ),
@@ -103,8 +147,8 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "a bulk stop is carried on by two at once",
         "advance_bulk",
-        "ORDER BY b.id LIMIT 1 FOR UPDATE SKIP LOCKED",
-        "ORDER BY b.id LIMIT 1",
+        "b.id LIMIT 1 FOR UPDATE SKIP LOCKED",
+        "b.id LIMIT 1",
         "bulk::test_two_who_carry_on_the_same_do_not_wait_and_stop_nothing_twice",
     ),
     mutant(
@@ -116,10 +160,24 @@ RULES: tuple[Mutant, ...] = (
     ),
     mutant(
         "a bulk stop stops what was stopped a moment ago",
-        "stop_in_bulk",
+        "act_in_bulk",
         "IF NOT still THEN",
         "IF false THEN",
         "bulk::test_what_is_above_takes_along_what_is_below",
+    ),
+    mutant(
+        "a bulk resume reaches what has completed",
+        "filter_reached",
+        "tenant.filter_status('paused'), tenant.filter_status('failed')",
+        "tenant.filter_status('paused'), tenant.filter_status('completed')",
+        "bulk::test_a_bulk_resume_continues_what_is_paused_or_failed_and_nothing_else",
+    ),
+    mutant(
+        "a bulk rerun enqueues what has not ended",
+        "filter_reached",
+        "j.state IN (''completed'', ''failed'', ''cancelled'') AND j.ended_at IS NOT NULL AND",
+        "",
+        "bulk::test_a_bulk_rerun_enqueues_each_ended_job_once_whoever_dies_in_the_middle",
     ),
     mutant(
         "a bulk stop passes over what is locked",
@@ -130,7 +188,7 @@ RULES: tuple[Mutant, ...] = (
     ),
     mutant(
         "an operator's bulk stop reaches everybody's jobs",
-        "stop_in_bulk",
+        "act_in_bulk",
         "IF ours.whose <> (",
         "IF NULL <> (",
         "bulk::test_an_operator_reaches_its_own_jobs",

@@ -4,6 +4,82 @@ from tests.mutants.mutant import Mutant, python_mutant
 
 RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
+        "a cancel that the driver loses is lost",
+        "store/dedicated.py",
+        "with heeding_cancels(): return await waiting",
+        "if True:\n                return await waiting",
+        "tests/store/test_line.py"
+        "::test_a_cancel_that_the_driver_loses_is_raised_all_the_same[wait_async]",
+    ),
+    python_mutant(
+        "an artifact that is being written is lost with the end of its job",
+        "runtime/runner/remainder.py",
+        "while attempt.writes and not attempt.asked:",
+        "while False:",
+        "tests/runtime/test_conformance.py"
+        "::test_an_artifact_that_is_still_being_written_when_the_code_ends_is_kept[async]",
+    ),
+    python_mutant(
+        "jobs of a runner that is ended are cancelled",
+        "runtime/keeper/verdicts.py",
+        'if run.cause in ("drain", "preemption", "runner") and',
+        'if run.cause in ("drain", "preemption") and',
+        "tests/system/test_ending_runners.py"
+        "::test_all_jobs_in_a_runner_that_is_ended_are_given_back",
+    ),
+    python_mutant(
+        "the record of a stop whose end cannot be written stays open",
+        "runtime/keeper/unwritten.py",
+        "self._keeper.insist(call, self._tenant.name)",
+        "del call",
+        "tests/system/test_unwritten_ends.py::test_a_stop_whose_end_cannot_be_written_is_failed_"
+        "and_taken_up_by_cancelling_again[when it is written]",
+    ),
+    python_mutant(
+        "a second signal to a service does not hurry the worker inside",
+        "runtime/serving.py",
+        "loop.call_soon_threadsafe(hear)",
+        "pass",
+        "tests/system/test_serving_inside.py"
+        "::test_a_second_signal_to_the_server_hurries_the_worker_inside[2]",
+    ),
+    python_mutant(
+        "a server that was told in code to reload is not recognized",
+        "runtime/serving.py",
+        'f_locals.get("config"), "reload", False',
+        'f_locals.get("config"), "", False',
+        "tests/system/test_serving_inside.py"
+        "::test_under_a_server_that_reloads_the_drain_is_short[code]",
+    ),
+    python_mutant(
+        "the settings do not say how far a stop may go",
+        "runtime/keeper/run.py",
+        "Rung(settings.last_rung)",
+        "Rung.KILLED",
+        "tests/runtime/test_limits.py::test_an_app_has_defaults_for_asking_and_for_the_last_rung",
+    ),
+    python_mutant(
+        "every short job has a line in the log",
+        "runtime/keeper/line_limit.py",
+        "given = min(wanted, self._left)",
+        "given = wanted",
+        "tests/runtime/test_line_limit.py::test_what_is_beyond_the_limit_is_counted_and_told_once",
+    ),
+    python_mutant(
+        "a worker talks about dead workers of other projects",
+        "runtime/keeper/life.py",
+        "for found in self._reaped if found.database == keeper.database]",
+        "for found in self._reaped]",
+        "tests/observe/test_worker_logs.py::test_nothing_is_said_of_dead_workers_of_other_projects",
+    ),
+    python_mutant(
+        "what undoes a job shows its secrets",
+        "runtime/executors/rollback.py",
+        'undo.read_arguments(args), job["secret"] or ())',
+        "undo.read_arguments(args))",
+        "tests/control/test_secrets.py::test_what_undoes_a_task_shows_no_more_than_the_task_did",
+    ),
+    python_mutant(
         "a freeze stops the runner and not its children",
         "runtime/guard/processes.py",
         "ahead.extend(below)",

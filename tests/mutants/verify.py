@@ -3,9 +3,9 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 
-from tests.mutants.mutant import ROOT, Mutant, Stale
+from tests.mutants.mutant import Mutant, Stale
+from tests.named import is_a_test
 
 
 def problems(mutants: Sequence[Mutant]) -> list[str]:
@@ -33,18 +33,5 @@ def _problems_of_tests(mutants: Sequence[Mutant]) -> Iterator[str]:
         if not mutant.tests:
             yield f"{mutant.name}: no test is named that kills it"
         for test in mutant.tests:
-            file, _, name = test.partition("::")
-            if name.partition("[")[0] not in _tests_in(file):
+            if not is_a_test(test):
                 yield f"{mutant.name}: there is no test {test}"
-
-
-@cache
-def _tests_in(file: str) -> frozenset[str]:
-    """Return the names of the functions in a test file; none if there is no such file."""
-    place = ROOT / file
-    if not place.is_file():
-        return frozenset()
-    tree = ast.parse(place.read_text())
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    names = (node.name for node in tree.body if isinstance(node, functions))
-    return frozenset(name for name in names if name.startswith("test"))

@@ -1,6 +1,7 @@
 """A worker to which everything happens that can be seen, and what was seen of it."""
 
 import json
+import os
 import re
 import signal
 import urllib.request
@@ -8,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from tenure.domain.lifecycle import Intent, State
+from tenure.runtime.leftovers import Place
 from tenure.store.store import Store
 from tests.apps import observed
 from tests.factories import make_job
@@ -30,6 +33,8 @@ class Seen:
     lines: list[Line] = field(default_factory=list)  # of the second
     worker: str = ""  # its id
     dead: str = ""  # the id of the first
+    stranger: str = ""  # the id of a dead worker of another project on this host
+    stranger_is_cleared: bool = False
     page: str = ""
     text: str = ""  # all that either has written
 
@@ -68,6 +73,7 @@ def play(url: str, folder: Path) -> Seen:
             first.signal(signal.SIGKILL)
             first.ends()
             seen.text += first.log
+        strangers = _leave_stranger(own, seen)
         shown = (*options, "--metrics", "127.0.0.1:0")
         with running_worker(url, folder, *shown, app=APP, settings=settings) as second:
             seen.worker = _id_of(second)
@@ -81,7 +87,18 @@ def play(url: str, folder: Path) -> Seen:
             second.ends()
             seen.text += second.log
             seen.lines = [json.loads(line) for line in second.log.splitlines()]
+    seen.stranger_is_cleared = not strangers.exists()
     return seen
+
+
+def _leave_stranger(temp: Path, seen: Seen) -> Path:
+    """Leave what a killed worker of another project would leave."""
+    place = Place.claim("stranger", temp / f"tenure-{os.getuid()}")
+    worker = uuid4()
+    place.belongs_to(worker, "another database")
+    os.close(place._lock)
+    seen.stranger = str(worker)
+    return place.folder
 
 
 def _play(store: Store, folder: Path, seen: Seen) -> None:

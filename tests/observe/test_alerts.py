@@ -90,6 +90,12 @@ ALARMS = {
         says={"$value | humanizeDuration": "11m 0s"},
         beside=PAUSED,
     ),
+    "TenureNoWorkerForTask": Alarm(
+        'unrunnable_jobs{tenant="default",task="jobs.crawl"}',
+        *("5x20", "6m", "5 5 0 5 5 0 5 5"),
+        labels={"tenant": "default", "task": "jobs.crawl"},
+        says={"$value": "5"},
+    ),
     "TenureNoWorkerForQueue": Alarm(
         'unserved_jobs{tenant="default",queue="mail"}',
         *("5x20", "3m", "5 0 5 0 5 0 5 0"),

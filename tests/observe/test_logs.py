@@ -76,3 +76,29 @@ def test_what_is_said_of_one_line_is_stronger_than_what_is_said_of_all(
     record = logging.makeLogRecord({"msg": "x", "tenant": "b"})
     told = json.loads(logs.JsonLines().format(record))
     assert (told["worker"], told["tenant"]) == ("w1", "b")
+
+
+FORGED = "left\n2030-01-01 12:00:00,000 ERROR forged \x1b[31mred\x07\u202e\u2028 \r\t\x9b1m"
+
+
+def test_a_text_line_is_one_line_whatever_is_said_in_it() -> None:
+    record = logging.makeLogRecord({"msg": "stop of job 7: %s", "args": (FORGED,)})
+    text = logs.TextLines().format(record)
+    assert len(text.splitlines()) == 1
+    assert text.isprintable()
+    assert text.endswith(
+        r"left\n2030-01-01 12:00:00,000 ERROR forged \x1b[31mred\x07\u202e\u2028 \r\t\x9b1m"
+    )
+
+
+def test_a_traceback_cannot_be_taken_for_lines_of_the_log() -> None:
+    try:
+        int(FORGED)
+    except ValueError:
+        record = logging.makeLogRecord({"msg": "it failed", "exc_info": sys.exc_info()})
+    first, *rest = logs.TextLines().format(record).split("\n")
+    assert first.endswith("it failed")
+    assert len(rest) > 3
+    for line in rest:
+        assert line.startswith("  | ")
+        assert line.isprintable()

@@ -42,7 +42,7 @@ def paging(totals: Totals) -> Callable[[Call[Any]], Awaitable[Any]]:
     return send
 
 
-NOTHING = Totals((), 0, (), {}, 0, (), (1.0, 10.0))
+NOTHING = Totals((), (), 0, (), {}, 0, (), (1.0, 10.0))
 
 
 def test_every_series_of_the_server_is_shown_and_no_other(store: Store, clock: Clock) -> None:
@@ -52,6 +52,7 @@ def test_every_series_of_the_server_is_shown_and_no_other(store: Store, clock: C
     store.stop(job.id)
     worker.finish(job, "stopped", rung=Rung.KILLED, heard=True)
     promote(store)
+    store.announce(worker.id, [])  # it has no task at all
     make_job(store)
     shown = {name for series in of(Source.SERVER) for name in series.shown}
     assert set(samples(page_of(store))) == {f"tenure_{name}" for name in shown}

@@ -45,14 +45,14 @@ def test_every_rung_is_logged(seen: Seen) -> None:
 
 def test_signals_are_logged(seen: Seen) -> None:
     job = seen.jobs["killed"]
-    seen.said(rf"SIGTERM to runner-\d+ \(pid \d+\) of job {job}", job=job)
-    seen.said(rf"killing runner-\d+ \(pid \d+\) of job {job}", job=job, level="warning")
+    seen.said(rf"SIGTERM to runner-[0-9a-f]+-\d+ \(pid \d+\) of job {job}", job=job)
+    seen.said(rf"killing runner-[0-9a-f]+-\d+ \(pid \d+\) of job {job}", job=job, level="warning")
 
 
 def test_a_forced_stop_is_logged_as_one_and_its_kill_at_warning(seen: Seen) -> None:
     job = seen.jobs["forced"]
     seen.said(f"stop of job {job} asked by ada: .* \\(forced\\)", job=job)
-    seen.said(rf"killing runner-\d+ \(pid \d+\) of job {job}", level="warning", job=job)
+    seen.said(rf"killing runner-[0-9a-f]+-\d+ \(pid \d+\) of job {job}", level="warning", job=job)
 
 
 def test_the_end_of_a_stop_is_logged(seen: Seen) -> None:
@@ -80,7 +80,9 @@ def test_a_timeout_and_a_crash_are_logged(seen: Seen) -> None:
     job = seen.jobs["timed out"]
     seen.said(f"job {job}: timeout of 200ms exceeded", job=job, level="warning")
     job = seen.jobs["crashed"]
-    seen.said(rf"runner-\d+ \(pid \d+\) died: signal 6 .*; charged: job {job}", level="error")
+    seen.said(
+        rf"runner-[0-9a-f]+-\d+ \(pid \d+\) died: signal 6 .*; charged: job {job}", level="error"
+    )
 
 
 def test_a_blocked_loop_is_logged_with_its_stack(seen: Seen) -> None:
@@ -111,8 +113,24 @@ def test_what_a_killed_worker_left_is_logged(seen: Seen) -> None:
     seen.said(r"a worker that was killed on this host left \d+ processes", level="warning")
 
 
+def test_nothing_is_said_of_dead_workers_of_other_projects(seen: Seen) -> None:
+    assert seen.stranger_is_cleared
+    assert seen.stranger not in seen.text
+    assert "stranger" not in seen.text
+
+
+def test_an_attempt_is_logged_when_it_begins_and_when_it_ends(seen: Seen) -> None:
+    job = seen.jobs["completed"]
+    began = seen.said(rf"^job {job} begins: \S+, attempt 1$", job=job, level="info")
+    ended = seen.said(
+        rf"^job {job} completed \(\S+, attempt 1, after \d+\.\ds\)$", job=job, level="info"
+    )
+    assert seen.lines.index(began) < seen.lines.index(ended)
+    assert sum(line["message"].startswith(f"job {job} ") for line in seen.lines) == 2
+
+
 def test_a_secret_is_nowhere_in_the_log_and_no_argument_is(seen: Seen) -> None:
     job = seen.jobs["betrayed"]
-    seen.said(f"job {job} failed: ValueError$", job=job)
+    seen.said(rf"job {job} failed: ValueError \(.*, attempt 1, after .*s\)$", job=job)
     assert SECRET not in seen.text
     assert "hello" not in seen.text

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
+from uuid import uuid4
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT
@@ -44,6 +45,7 @@ class FakeStaff:
         self.crews: dict[Any, Crew] = {}
         self.runners: list[Runner] = []
         self.trouble = None
+        self.worker = uuid4()
 
     def retire(self, runner: Runner) -> None:
         runner.retired = True

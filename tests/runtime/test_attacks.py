@@ -1,5 +1,6 @@
 """Jobs that try to take their worker down. Each ends with a sentence; nobody else notices."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,6 @@ import psycopg
 import pytest
 
 from tenure.app import Tenure
-from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import attacks
@@ -70,12 +70,25 @@ def _error(store: Store, job: int) -> dict[str, Any]:
     ],
 )
 def test_options_that_nobody_can_read_fail_their_job_and_no_other(
-    store: Store, watch: Watcher, options: dict[str, Any]
+    shared_database: str, store: Store, watch: Watcher, options: dict[str, Any]
 ) -> None:
-    [made] = store.enqueue(NewJob(task=attacks.noop.name, options=options))
-    watch.becomes(made.id, State.FAILED)
+    job = _enqueue_row(shared_database, attacks.noop.name, "options", json.dumps(options))
+    watch.becomes(job, State.FAILED)
     [name] = options
-    assert name in _error(store, made.id)["message"]
+    assert name in _error(store, job)["message"]
+
+
+def _enqueue_row(url: str, task: str, column: str, value: str) -> int:
+    """Enqueue a job with a value that no door would take, written by the owner of the tables."""
+    draft = json.dumps({"task": task, "max_attempts": 1})
+    with psycopg.connect(url) as connection:
+        [(made,)] = connection.execute("SELECT tenure.enqueue(%s::jsonb)", (draft,)).fetchall()
+        job: int = made[0]["id"]
+        connection.execute(
+            f"UPDATE tenure.payload SET {column} = %s::jsonb WHERE job_id = %s".encode(),
+            (value, job),
+        )
+    return job
 
 
 @pytest.mark.parametrize("text", ["nul", "surrogate"])
@@ -137,13 +150,11 @@ def test_arguments_that_python_cannot_read_fail_their_job(
     shared_database: str,
 ) -> None:
     nested = "[" * 3000 + "]" * 3000
-    draft = f"""{{"task": "{attacks.returns_its_argument.name}", "max_attempts": 1,
-        "args": {{"value": {nested}}}}}"""
+    args = f'{{"value": {nested}}}'
+    job = _enqueue_row(shared_database, attacks.returns_its_argument.name, "args", args)
     with psycopg.connect(shared_database, autocommit=True) as connection:
-        [(made,)] = connection.execute("SELECT tenure.enqueue(%s::jsonb)", (draft,)).fetchall()
         state = "SELECT state::text FROM tenure.job WHERE id = %s"
-        ended = (made[0]["id"],)
-        eventually(lambda: connection.execute(state, ended).fetchone() == ("failed",))
+        eventually(lambda: connection.execute(state, (job,)).fetchone() == ("failed",))
 
 
 def test_many_large_arguments_and_results_at_once() -> None:

@@ -181,24 +181,36 @@ async def test_reports_of_any_size_go_in_calls_of_some_size(scene: Scene) -> Non
     assert run.unrecorded == 0
 
 
-@pytest.mark.parametrize("about", ["nonsense", "spawn", "flush"])
-def test_every_question_is_answered(about: str) -> None:
-    """Whoever asks waits for it, in a thread perhaps."""
+def refusal_of(about: str, told: Any, asker: int | None = None) -> tuple[str, str]:
+    """Return how a keeper refuses a question of a running job, or of this run."""
 
-    async def main() -> None:
+    async def main() -> tuple[str, str]:
         scene = Scene()
         runner = scene.runner()
         run = scene.start(claimed())
-        asker = 99 if about == "flush" else run.number
-        scene.keeper.runs.heard(runner, Question(5, asker, about, {"task": 7}))
+        scene.keeper.runs.heard(runner, Question(5, asker or run.number, about, told))
         sink: Any = runner._channel
         async with asyncio.timeout(10):
             while not any(hasattr(one, "refusal") for one in sink.sent):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-        assert sink.sent[-1].refusal[0] == "InputRefused"
         scene.serving.cancel()
+        kind, sentence = sink.sent[-1].refusal
+        return kind, sentence
 
-    asyncio.run(main())
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("about", ["nonsense", "spawn", "undo", "flush"])
+def test_every_question_is_answered(about: str) -> None:
+    """Whoever asks waits for it, in a thread perhaps."""
+    kind, _ = refusal_of(about, {"task": 7}, asker=99 if about == "flush" else None)
+    assert kind == "InputRefused"
+
+
+def test_only_a_rollback_undoes_other_jobs() -> None:
+    """Else the code of any job could take the place of what a rollback would enqueue."""
+    kind, sentence = refusal_of("undo", [11, b'{"task": "noop"}'])
+    assert (kind, sentence) == ("InputRefused", "only a rollback undoes other jobs")
 
 
 def test_reports_keep_no_trace_of_a_run_that_is_through() -> None:
@@ -217,29 +229,31 @@ def test_reports_keep_no_trace_of_a_run_that_is_through() -> None:
 
 @in_a_keeper
 async def test_a_retry_beyond_all_time_ends_its_job_with_a_sentence(scene: Scene) -> None:
-    runner = scene.runner()
     far = {"retry": {"max": 3, "base": "999999999d", "cap": "999999999d", "jitter": 0}}
-    run = scene.start(claimed(options=far))
-    run.cause, run.killed = "timeout", True
-    scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
+    scene.keeper.runs.claimed("default", scene.crew, [claimed(options=far)])
+    assert not list(scene.keeper.runs), "it does not begin"
     [told] = scene.finished
     assert told.outcome == "failed"
-    assert "cannot be recorded" in told.error["message"]
+    assert "retry: base is" in told.error["message"]
 
 
 @in_a_keeper
 async def test_schedules_wait_a_while_for_a_database_that_is_away(scene: Scene) -> None:
     class Always:
         name, tenant, catch_up = "always", "default", timedelta(hours=1)
+        unique_key = "schedule:always"
 
         def due(self, _moment: datetime) -> NewJob:
             return NewJob(task="task")
+
+        def key_of(self, moment: datetime) -> str:
+            return f"schedule:always:{moment}"
 
     async def enqueue(*_: Any, **__: Any) -> None:
         raise StoreUnavailable("away")
 
     store: Any = scene.keeper.store("default")
-    store.enqueue = enqueue
+    store.enqueue_reserved = enqueue
     schedules = Schedules(scene.keeper, [])
     schedules._next = [(scene.keeper.clock.now(), cast(Any, Always()))]
     assert await schedules.run_once(), "it is to be tried again, and not at once"

@@ -145,6 +145,15 @@ def test_spending_is_counted(task: Task[..., Any], store: Store) -> None:
     assert store.show(handle.id).spent == {"tokens": 3}
 
 
+def test_an_artifact_that_is_still_being_written_when_the_code_ends_is_kept(
+    task: Task[..., Any], store: Store
+) -> None:
+    handle = task.enqueue("slow artifact")
+    handle.result(timeout="20s")
+    [artifact] = store.show(handle.id).artifacts
+    assert artifact["size"] == len("hello")
+
+
 def test_an_artifact_is_kept(task: Task[..., Any], store: Store) -> None:
     handle = task.enqueue("artifact")
     handle.result(timeout="20s")

@@ -27,7 +27,7 @@ class Keeper:
         self.settings = Settings(**changes)
         self.guard = SimpleNamespace(is_frozen=False, trust_until=lambda _: None)
         self.clock = SimpleNamespace(learn=lambda *_: None)
-        self.staff = SimpleNamespace(trouble=None)
+        self.staff = SimpleNamespace(trouble=None, described=dict)
         self.runs: list[Any] = []
         self.heard: list[int] = []
         self.drained = asyncio.Event()

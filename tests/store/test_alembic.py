@@ -11,6 +11,7 @@ from alembic.config import Config
 from psycopg.conninfo import conninfo_to_dict
 
 from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import SchemaMismatch
 from tenure.store import schema
 from tenure.store.store import Store
 from tests.factories import make_job
@@ -166,3 +167,15 @@ def test_an_upgrade_written_as_sql_does_the_same(
     command.upgrade(project(JOBS), "head", sql=True)
     own.execute(capsys.readouterr().out.encode())
     assert all(plan.is_empty for plan in schema.pending(own, DEFAULT))
+
+
+def test_a_database_that_is_newer_is_refused_in_a_sentence(
+    project: Project, own: psycopg.Connection
+) -> None:
+    schema.migrate(own)
+    own.execute("INSERT INTO tenure.migration VALUES ('', 9999, 'from the future')")
+    with pytest.raises(SchemaMismatch) as refused:
+        command.upgrade(project(JOBS), "head")
+    assert str(refused.value) == (
+        "the database is newer than this version of Tenure; upgrade Tenure first"
+    )

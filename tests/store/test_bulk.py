@@ -1,4 +1,4 @@
-"""Bulk stops: counted first, then one operation that goes on whoever dies."""
+"""Bulk operations: counted first, then one operation that goes on whoever dies."""
 
 from typing import Any
 
@@ -6,15 +6,15 @@ import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import Intent, Rung, State
+from tenure.domain.lifecycle import BulkIntent, Intent, Rung, State
 from tenure.domain.principal import Principal, Role
-from tenure.errors import InputRefused, NotAllowed, NotFound
+from tenure.errors import IllegalTransition, InputRefused, NotAllowed, NotFound
 from tenure.store.call import Call
 from tenure.store.calls import keeping, looking, ruling
 from tenure.store.ruled import Bulk
 from tenure.store.store import Store
 from tests.conftest import Connect
-from tests.factories import make_job, make_jobs, make_worker, promote
+from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
 from tests.store.races.stage import Session
 from tests.workers import eventually
 
@@ -41,12 +41,12 @@ def test_a_preview_counts_by_status_and_stops_nothing(store: Store) -> None:
     make_job(store)
     cancel = store.bulk_preview({"queue": "slow"})
     assert cancel.by_status == {"running": 1, "queued": 1, "paused": 1, "cancelled": 1}
-    assert (cancel.total, cancel.stops, cancel.untouched, cancel.others) == (4, 3, 1, 0)
+    assert (cancel.total, cancel.reaches, cancel.untouched, cancel.others) == (4, 3, 1, 0)
     pause = store.bulk_preview({"queue": "slow"}, Intent.PAUSE)
-    assert (pause.total, pause.stops, pause.untouched) == (4, 2, 2)
+    assert (pause.total, pause.reaches, pause.untouched) == (4, 2, 2)
     store.stop(running)
-    assert store.bulk_preview({"queue": "slow"}).stops == 2
-    assert store.bulk_preview({"queue": "slow"}, force=True).stops == 3
+    assert store.bulk_preview({"queue": "slow"}).reaches == 2
+    assert store.bulk_preview({"queue": "slow"}, force=True).reaches == 3
     assert store.show(queued).status == "queued"
     assert store.bulk_preview({"queue": "none"}).by_status == {}
 
@@ -141,7 +141,7 @@ def test_what_is_no_bulk_stop_is_refused(store: Store, sql: psycopg.Connection) 
     refused: list[tuple[Any, str]] = [
         (lambda: store.bulk_stop({"colour": "red"}), "cannot be filtered"),
         (lambda: store.bulk_stop({"state": "asleep"}), "they can be pending, running"),
-        (lambda: store.bulk_stop({}, reason=""), "the reason of a stop is empty"),
+        (lambda: store.bulk_stop({}, reason=""), "the reason is empty"),
         (lambda: store.bulk_stop({}, strategy="mild"), "there is no strategy 'mild'"),
         (lambda: store.bulk_stop({}, Intent.PAUSE, rollback=True), "a pause is not rolled back"),
         (lambda: store.bulk_stop({}, force=True, last_rung=Rung.ASKED), "a forced one kills"),
@@ -150,10 +150,13 @@ def test_what_is_no_bulk_stop_is_refused(store: Store, sql: psycopg.Connection) 
     for ask, why in refused:
         with pytest.raises(InputRefused, match=why):
             ask()
-    with pytest.raises(NotFound, match="there is no bulk stop 7"):
+    with pytest.raises(NotFound, match="there is no bulk operation 7"):
         store.bulk(7)
-    for verb in ("bulk_stop", "bulk_preview"):
-        with pytest.raises(psycopg.Error, match="a stop cancels or pauses; 'end' is neither"):
+    for verb, why in (
+        ("bulk_stop", "a stop cancels or pauses; 'end' is neither"),
+        ("bulk_preview", "many jobs are cancelled, paused, resumed or rerun"),
+    ):
+        with pytest.raises(psycopg.Error, match=why):
             sql.execute(f"SELECT tenure.{verb}('{{}}', 'end')".encode())
     assert store.bulks() == ()
 
@@ -165,7 +168,7 @@ def test_an_operator_reaches_its_own_jobs(store: Store) -> None:
         return store.send(call.asked_by(Principal("ann", role)))
 
     preview = by_ann(looking.bulk_preview({}))
-    assert (preview.stops, preview.others) == (1, 1)
+    assert (preview.reaches, preview.others) == (1, 1)
     bulk = by_ann(ruling.bulk_stop({}))
     # Whoever carries it on, it stays ann's.
     assert counts(carry_out(store, bulk)) == (1, 1, 0)
@@ -174,6 +177,62 @@ def test_an_operator_reaches_its_own_jobs(store: Store) -> None:
     with pytest.raises(NotAllowed, match="ann is a viewer and may not bulk stop"):
         by_ann(ruling.bulk_stop({}), Role.VIEWER)
     assert counts(carry_out(store, by_ann(ruling.bulk_stop({}), Role.ADMIN))) == (1, 0, 0)
+
+
+def test_a_bulk_resume_continues_what_is_paused_or_failed_and_nothing_else(store: Store) -> None:
+    failed = make_job_in(store, State.FAILED, queue="slow")
+    over = make_job_in(store, State.COMPLETED, queue="slow")
+    root = make_job(store, task=None, queue="other", key="root")
+    child = make_job(store, queue="slow", parent=root)
+    elsewhere = make_job(store, queue="fast")
+    for job in (root, elsewhere):
+        store.stop(job, intent=Intent.PAUSE)
+    preview = store.bulk_preview({"queue": "slow"}, BulkIntent.RESUME)
+    assert (preview.reaches, preview.running, preview.untouched) == (2, 0, 1)
+    bulk = store.bulk_resume({"queue": "slow"}, "new site", by="ann")
+    assert (bulk.intent, bulk.total, bulk.status) == ("resume", 2, "running")
+    with pytest.raises(IllegalTransition):
+        store.resume(child)
+    bulk = carry_out(store, bulk, n=1)
+    assert (bulk.status, counts(bulk)) == ("partial", (1, 0, 1)), "its parent is paused"
+    assert store.show(failed).state is State.PENDING
+    assert store.show(over).state is State.COMPLETED
+    bulk = carry_out(store, store.bulk_resume({"root": root}, by="ann"))
+    assert (bulk.status, counts(bulk)) == ("completed", (1, 0, 0)), "with it what is below"
+    assert store.show(child).state is State.PENDING
+    assert store.show(elsewhere).state is State.PAUSED
+    verbs = [row.verb for row in store.trail() if row.actor == "ann"]
+    assert sorted(verbs) == ["bulk_resume", "bulk_resume", "resume", "resume"]
+
+
+def test_a_bulk_rerun_enqueues_each_ended_job_once_whoever_dies_in_the_middle(
+    store: Store, connect: Connect
+) -> None:
+    old = [make_job_in(store, State.FAILED, queue="slow", owner="bob") for _ in range(3)]
+    last = make_job(store, queue="slow")
+    bulk = store.bulk_rerun({"queue": "slow"}, by="ann")
+    assert bulk.total == 3
+    dying = Session(connect())
+    dying(keeping.advance_bulk(2))
+    dying.connection.close()
+    eventually(lambda: store.advance_bulk(1), "the server has noticed that it is dead")
+    bulk = carry_out(store, bulk, n=2)
+    assert (bulk.status, counts(bulk)) == ("completed", (3, 0, 0))
+    new = [job for job in store.list_jobs({"queue": "slow"}) if job.id > last]
+    assert [(job.owner, job.task) for job in new] == [("bob", store.show(old[0]).task)] * 3
+    assert [row.actor for row in store.trail() if row.verb == "rerun"] == ["ann"] * 3
+
+
+@pytest.mark.parametrize("begin", [ruling.bulk_resume, ruling.bulk_rerun])
+def test_an_operator_resumes_and_reruns_its_own_jobs(store: Store, begin: Any) -> None:
+    mine, yours = (make_job_in(store, State.FAILED, owner=owner) for owner in ("ann", "bob"))
+    bulk = store.send(begin({}).asked_by(Principal("ann", Role.OPERATOR)))
+    assert counts(carry_out(store, bulk)) == (1, 1, 0)
+    touched = {row.name for row in store.trail() if row.verb in ("resume", "rerun")}
+    assert touched == {str(mine)}
+    assert store.show(yours).state is State.FAILED
+    with pytest.raises(NotAllowed, match="ann is a viewer and may not bulk re"):
+        store.send(begin({}).asked_by(Principal("ann", Role.VIEWER)))
 
 
 # Two at once.

@@ -316,8 +316,9 @@ def test_a_refusal_is_our_own_error_with_the_sentence_alone(
 def test_a_refused_job_takes_the_callers_transaction_with_it(
     way: Way, database: str, store: Store
 ) -> None:
-    with pytest.raises(InputRefused, match="an empty queue name"):
-        way.commit(database, enqueue(NewJob(task="work")), enqueue(NewJob(task="work", queue="")))
+    refused = NewJob(task="work", pools=["trees"])  # by the database, not before it
+    with pytest.raises(InputRefused, match="there is no pool 'trees'"):
+        way.commit(database, enqueue(NewJob(task="work")), enqueue(refused))
     assert jobs_in(store) == 0
 
 

@@ -44,7 +44,6 @@ def record_of(store: Store, job: int) -> CancellationRecord:
         (DISCARD, None, True),
         (DISCARD, True, False),
         (DISCARD, False, True),
-        ({"preserve_artifacts": "maybe"}, None, False),
     ],
 )
 def test_the_stop_decides_and_else_the_task(
@@ -70,7 +69,7 @@ def test_what_is_deleted_is_not_on_the_record_any_more(store: Store) -> None:
     assert store.discarded(job.id, urls)["left"] == 0
     record = store.cancellation(job=job.id)
     assert record.artifacts_preserved == ()
-    assert record.progress[-1].details == {"artifacts": 0}
+    assert record.progress[-1].details == {"artifacts": 0, "partials": 0}
     assert store.show(job.id).artifacts == ()
     assert store.discards() == ()
 

@@ -48,7 +48,7 @@ def test_a_stop_is_told_from_its_beginning_to_its_end(
     end_as_stopped(worker, second)
     promote(store)
     told = heard(listener)
-    assert told[0] == {**about, "status": "stopping_runners"}
+    assert told[0] == {**about, "status": "updating_tasks"}, "its root is not over yet"
     assert told[-1] == {**about, "status": "completed"}
 
 

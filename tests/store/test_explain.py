@@ -230,9 +230,10 @@ def test_its_worker_is_silent_or_was_never_known(store: Store, sql: psycopg.Conn
 
 def test_it_was_paused_cancelled_or_has_failed(store: Store) -> None:
     paused = make_job(store)
-    store.stop(paused, intent=Intent.PAUSE, by="ann")
+    store.stop(paused, intent=Intent.PAUSE, by="ann", reason="lunch")
     told = only(store, paused)
-    assert (told.reason, told.sentence) == ("paused", "it was paused by ann; resume it to go on")
+    assert told.reason == "paused"
+    assert told.sentence == "it was paused by ann: lunch; resume it to go on"
     make_job(store)
     worker = make_worker(store)
     job = worker.claim_one()

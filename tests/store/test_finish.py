@@ -234,8 +234,8 @@ def test_a_job_that_heard_of_the_stop_ends_as_the_stop_wants_and_keeps_its_value
     assert values(store, job.id) == [1, 2]
     record = store.cancellation(record.cancellation_id)
     assert (record.status, record.success) == ("completed", True)
-    assert record.tasks_cancelled == (job.id,)
-    assert record.tasks_completed == ()
+    assert (record.job_became, record.tasks_cancelled, record.tasks_completed) == (state, (), ())
+    assert record.partials_preserved == 2
 
 
 @pytest.mark.parametrize(("intent", "state"), INTENTS)
@@ -253,8 +253,9 @@ def test_a_job_that_never_heard_of_the_stop_is_completed_and_listed_so(
     assert values(store, job.id) == []
     record = store.cancellation(record.cancellation_id)
     assert record.status == "completed"
-    assert (record.tasks_cancelled, record.tasks_completed) == ((), (job.id,))
+    assert (record.job_became, record.tasks_cancelled) == (State.COMPLETED, ())
     assert record.runners_terminated == ()
+    assert not any(record.attempts_ended.values())
 
 
 @pytest.mark.parametrize(("intent", "state"), INTENTS)

@@ -9,6 +9,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
+from tenure.errors import NotFound
 from tenure.store import schema
 from tenure.store.store import Store
 from tests.conftest import Connect
@@ -166,12 +167,14 @@ def test_a_notice_tells_a_worker_of_no_tenant_whose_jobs_it_may_not_run(
 ) -> None:
     """Whatever it says of itself."""
     _, ours = roles.make("worker")
-    for said in (None, ["acme"], ["acme", "default"]):
-        worker = make_worker(ours, tenants=said)
-        [(served,)] = sql.execute(
-            "SELECT tenants FROM tenure.worker WHERE id = %s", (worker.id,)
-        ).fetchall()
-        assert served == ([] if said == ["acme"] else ["default"])
+    worker = make_worker(ours)
+    [(served,)] = sql.execute(
+        "SELECT tenants FROM tenure.worker WHERE id = %s", (worker.id,)
+    ).fetchall()
+    assert served == ["default"]
+    for said in (["acme"], ["acme", "default"]):
+        with pytest.raises(NotFound, match="no tenant 'acme' whose jobs this worker may run"):
+            make_worker(ours, tenants=said)
 
 
 def test_a_worker_is_told_of_tenants_whose_jobs_it_may_run(

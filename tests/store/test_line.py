@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 import pytest
+from psycopg import waiting
 
 from tenure.config import Settings
 from tenure.domain.job import NewJob
@@ -239,3 +241,24 @@ def test_a_peer_that_is_gone_is_noticed_within_a_lease_unless_the_url_says_other
     assert int(ours["keepalives_idle"]) + 3 * int(ours["keepalives_interval"]) <= 12
     theirs = asyncio.run(parameters(f"{database}&keepalives_idle=77&application_name=mine"))
     assert (theirs["keepalives_idle"], theirs["application_name"]) == ("77", "mine")
+
+
+@pytest.mark.parametrize("waits", ["wait_async", "wait_conn_async"])
+def test_a_cancel_that_the_driver_loses_is_raised_all_the_same(
+    database: str, monkeypatch: pytest.MonkeyPatch, waits: str
+) -> None:
+    """Old ones lose one that comes together with an answer; a worker that drains would hang."""
+    wait = getattr(waiting, waits)
+
+    async def loses_cancels(*args: Any, **options: Any) -> Any:
+        answer = await wait(*args, **options)
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        return answer
+
+    monkeypatch.setattr(waiting, waits, loses_cancels)
+    with pytest.raises(asyncio.CancelledError):
+        on_a_line(database, lambda line: line.send(looking.statistics()))

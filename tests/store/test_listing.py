@@ -50,7 +50,7 @@ def test_every_filter_finds_what_it_names_and_nothing_else(store: Store) -> None
         {"owner": "ann"},
         {"tag": "blue"},
         {"key": "k"},
-        {"text": "example.ORG"},
+        {"text": "example.ORG", "queue": "slow"},
         {"root": wanted.id},
         {"id": wanted.id},
         {"id": str(wanted.id)},
@@ -70,6 +70,37 @@ def test_jobs_are_found_by_status_and_by_state(store: Store) -> None:
     assert found(store, state="pending") == [later, ready]
     assert found(store, state="cancelled") == [over]
     assert store.list_jobs({"state": "cancelled"})[0].state is State.CANCELLED
+
+
+def test_several_statuses_are_any_and_several_tags_and_texts_are_all(store: Store) -> None:
+    ready = make_job(store, tags=["red", "big"], args={"site": "example.org", "pages": 3})
+    later = make_job(store, tags=["red"], delay=timedelta(hours=1))
+    store.stop(make_job(store))
+    assert found(store, status=["queued", "scheduled"]) == [later, ready]
+    assert found(store, status=["scheduled"], tag="red") == [later]
+    assert found(store, tag=["red", "big"]) == [ready]
+    assert found(store, tag=["red", "small"]) == []
+    assert found(store, status="queued", text=["EXAMPLE", "pages"]) == [ready]
+    assert found(store, status="queued", text=["example", "nowhere"]) == []
+    assert found(store, status=["queued", "scheduled"], queue="none") == []
+    assert store.bulk_preview({"status": ["queued", "scheduled"]}).reaches == 2
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"status": []}, "takes 1 to 20 values"),
+        ({"tag": ["a"] * 21}, "takes 1 to 20 values"),
+        ({"status": ["queued", "asleep"]}, 'jobs cannot have the status "asleep"'),
+        ({"tag": ["a", ""]}, "a filter by tag takes a text that is not empty"),
+        ({"tag": ["a", 3]}, "a filter by tag takes a text that is not empty"),
+        ({"queue": ["a", "b"]}, "a filter by queue takes a text"),
+        ({"text": ["a", "b"]}, "text alone would be looked for in all jobs"),
+    ],
+)
+def test_several_values_are_checked_one_by_one(store: Store, filters: Any, said: str) -> None:
+    with pytest.raises(InputRefused, match=said):
+        store.list_jobs(filters)
 
 
 def test_jobs_are_found_by_parent_and_root(store: Store) -> None:
@@ -180,8 +211,8 @@ def test_what_is_secret_is_not_found_by_its_text(store: Store) -> None:
     job = make_job(
         store, args={"user": "ann", "password": "hunter2"}, options={"secret": ["password"]}
     )
-    assert found(store, text="ANN") == [job]
-    assert found(store, text="hunter2") == []
+    assert found(store, text="ANN", state="pending") == [job]
+    assert found(store, text="hunter2", state="pending") == []
 
 
 def test_a_filter_by_status_finds_what_has_this_status(
@@ -208,6 +239,9 @@ def test_a_filter_by_status_finds_what_has_this_status(
                             THEN tenure.now() END
                     WHERE id = %s"""
                 sql.execute(change.encode(), (attempt, held_by, stop, job))
+                if reason == "'task'":
+                    unannounced = "INSERT INTO tenure.unannounced VALUES (%s, 'work', '{}')"
+                    sql.execute(unannounced.encode(), (job,))
     said: dict[str, list[int]] = {status: [] for status in Status}
     for job_id, status in sql.execute("SELECT id, status FROM tenure.jobs ORDER BY id DESC"):
         said[status].append(job_id)
@@ -232,3 +266,15 @@ def test_a_page_of_a_rare_status_does_not_read_all_jobs(
         ((told,),) = sql.execute(plan.encode()).fetchall()
         read = re.findall(r'"(?:Actual Rows|Rows Removed by Filter)": ([0-9]+)', json.dumps(told))
         assert sum(map(int, read)) < 100, told
+
+
+@pytest.mark.parametrize("filters", [{"text": "x"}, {"text": "x", "until": "2030-01-01T00:00:00Z"}])
+def test_text_alone_is_not_looked_for(store: Store, filters: dict[str, Any]) -> None:
+    make_job(store, args={"x": "x"})
+    with pytest.raises(InputRefused, match="text alone would be looked for in all jobs; add"):
+        store.list_jobs(filters)
+    with pytest.raises(InputRefused, match="text alone would be looked for in all jobs; add"):
+        store.bulk_preview(filters)
+    since = {**filters, "since": "2020-01-01T00:00:00Z"}
+    assert len(store.list_jobs(since)) == 1
+    assert store.bulk_preview(since).total == 1

@@ -529,3 +529,29 @@ def test_what_somebody_else_stops_just_now_is_left_to_the_next_look(
     assert policy.last_error is None
     assert store.enforce_policies().stopped == 1
     assert store.show(busy).state is State.CANCELLED
+
+
+def test_a_moment_means_the_same_under_all_settings(store: Store, sql: psycopg.Connection) -> None:
+    """Workers read a policy again, and their settings are not those of who made it."""
+    job = make_job(store)
+    sql.execute("SET datestyle = 'SQL, DMY'")
+    for when in ({"at": "31/12/2030 10:00"}, {"at": "tomorrow"}, {"at": "infinity"}):
+        spec = json.dumps({"filter": {"id": job}, "when": when})
+        with pytest.raises(psycopg.Error, match=r"takes a moment such as") as refused:
+            sql.execute("SELECT tenure.set_policy('rule', %s)", (spec,))
+        assert refused.value.sqlstate == "TN001"
+    for moment in ("31/12/2030", "yesterday", "-infinity"):
+        with pytest.raises(psycopg.Error, match=r"since takes a moment such as"):
+            sql.execute("SELECT tenure.list_jobs(%s)", (json.dumps({"since": moment}),))
+
+
+def test_a_policy_that_cannot_be_read_holds_up_no_other(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    job = make_job(store)
+    store.set_policy("bad", {"when": {"at": datetime(2030, 1, 1, tzinfo=UTC)}})
+    sql.execute("UPDATE tenure.policy SET spec = jsonb_set(spec, '{when,at}', '\"31/12/2030\"')")
+    age(sql, "created_at", job, 2)
+    assert enforce(store, {"when": {"age": HOUR}}, "good") == {job}
+    [bad] = [it for it in store.policies() if it.name == "bad"]
+    assert "out of range" in str(bad.last_error)

@@ -60,10 +60,12 @@ def test_a_tree_goes_as_a_whole_or_not_at_all(store: Store, clock: Clock) -> Non
     ids = make_jobs(
         store, [NewJob(key="root"), *(NewJob(key=k, task="work", parent="root") for k in "ab")]
     )
-    worker = make_worker(store, DAY * 100)
+    worker = make_worker(store, DAY)
     first, second = worker.claim(2)
     worker.finish(first)
-    clock.advance(DAY * 2)
+    clock.advance(DAY / 2)
+    store.renew(worker.id)
+    clock.advance(DAY * 3 / 4)
     assert store.prune(ALL).jobs == 0
     worker.finish(second)
     promote(store)

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tenure.config import ORPHAN_MESSAGE, PORTUGUESE_ORPHAN_MESSAGE
+from tenure.config import PORTUGUESE_ORPHAN_MESSAGE
 from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.store.outcomes import Report
@@ -121,7 +121,9 @@ def test_the_job_is_retried_or_failed_as_it_says(
     assert [one.state for one in store.recover().recovered] == [state]
     seen = store.show(job.id)
     retried = "; it is given back unspent and runs alone next"
-    message = ORPHAN_MESSAGE + (retried if state is State.PENDING else "")
+    message = "orphan: its worker stopped renewing its lease and was declared dead" + (
+        retried if state is State.PENDING else ""
+    )
     assert (seen.state, seen.crashes, seen.error_message) == (state, 1, message)
     (attempt,) = seen.attempts
     assert (attempt["outcome"], attempt["rung"]) == ("expired", "expired")
@@ -292,6 +294,18 @@ def test_ten_thousand_bad_rows_do_not_hold_up_an_orphan(
     assert store.kept(min(recovery.failed), "events")[0]["kind"] == "recover_failed"
 
 
+def test_what_could_not_be_recovered_is_tried_again_by_the_next_sweep(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    worker, job = start(store)
+    refuse_to_move(sql, f"OLD.id = {job.id}")
+    let_lease_end(sql, worker)
+    assert store.recover().failed == (job.id,)
+    assert store.show(job.id).state is State.RUNNING
+    sql.execute("DROP TRIGGER refuse ON tenure.job")
+    assert [one.job for one in store.recover().recovered] == [job.id]
+
+
 def test_what_nobody_started_in_time_fails_if_that_is_wanted(
     store: Store, sql: psycopg.Connection
 ) -> None:
@@ -304,9 +318,19 @@ def test_what_nobody_started_in_time_fails_if_that_is_wanted(
     assert store.recover().stale == ()
     assert store.recover(pending_after=timedelta(minutes=5)).stale == (old,)
     assert store.show(old).state is State.FAILED
-    assert store.show(old).error_message
+    assert store.show(old).error_message == "orphan: nobody started it within 00:05:00"
     for job in (young, later, unqueued):
         assert store.show(job).state is State.PENDING
+
+
+def test_a_job_that_nobody_started_has_the_chosen_message_too(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    old = make_job(store)
+    sql.execute("UPDATE tenure.job SET run_at = run_at - interval '10 minutes'")
+    store.recover(pending_after=timedelta(minutes=5), message="orphan: nobody came")
+    message = "orphan: nobody came; nobody started it within 00:05:00"
+    assert store.show(old).error_message == message
 
 
 def test_a_job_that_has_waited_long_for_another_is_not_stale_when_its_turn_comes(

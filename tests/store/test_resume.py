@@ -8,7 +8,7 @@ import pytest
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State, Status
-from tenure.errors import IllegalTransition, JobNotFound, KeyTaken
+from tenure.errors import IllegalTransition, InputRefused, JobNotFound, KeyTaken
 from tenure.store.outcomes import Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
@@ -127,6 +127,42 @@ def test_a_job_keeps_its_place_in_its_target(store: Store, ending: str) -> None:
     worker.finish(again)
     promote(store)
     assert worker.claim_one().id == rival
+
+
+@pytest.mark.parametrize("ending", ["paused", "failed"])
+def test_a_job_that_holds_its_target_is_ready_at_once(store: Store, ending: str) -> None:
+    worker, job = start(store, target="site:x")
+    if ending == "paused":
+        store.stop(job.id, intent=Intent.PAUSE)
+        end_as_stopped(worker, job)
+    else:
+        worker.finish(job, "failed", error=ERROR)
+    assert store.resume(job.id).status is Status.QUEUED
+    assert worker.claim_one().id == job.id, "nobody has to promote it"
+
+
+def test_a_child_is_ready_at_once(store: Store) -> None:
+    ids = make_jobs(store, [NewJob(key="root"), NewJob(key="a", task="work", parent="root")])
+    worker = make_worker(store)
+    job = worker.claim_one()
+    worker.finish(job, "failed", error=ERROR)
+    promote(store)
+    assert store.resume(ids["a"]).status is Status.QUEUED
+
+
+def test_a_job_that_has_spent_its_budget_goes_on_with_a_larger_one(store: Store) -> None:
+    worker, job = start(store, budget={"tokens": 10, "pages": 5})
+    store.report(worker.id, [Report(job=job.id, token=job.token, spent={"tokens": 12})])
+    worker.finish(job, "failed", error=ERROR)
+    refusal = r"^cannot resume job 1: budget of 1[01] tokens exceeded: 12 spent; resume it with"
+    for budget in (None, {"tokens": 11}, {"pages": 100}):
+        with pytest.raises(IllegalTransition, match=refusal):
+            store.resume(job.id, budget=budget)
+    assert store.show(job.id).budget == {"tokens": 10, "pages": 5}, "a refusal changes nothing"
+    with pytest.raises(InputRefused, match="with limits of zero or more"):
+        store.resume(job.id, budget={"tokens": -1})
+    resumed = store.resume(job.id, budget={"tokens": 50})
+    assert (resumed.status, resumed.budget) == (Status.QUEUED, {"tokens": 50, "pages": 5})
 
 
 def test_a_paused_job_behind_the_head_no_longer_closes_the_target(store: Store) -> None:

@@ -46,8 +46,10 @@ def test_the_worker_gets_the_real_ones_and_so_does_a_rerun(store: Store) -> None
 def test_nobody_finds_a_secret_by_its_text(store: Store) -> None:
     job = make_job(store, args=ARGS, options=SECRET)
     open_one = make_job(store, args={"note": "hunter2"})
-    assert [found.id for found in store.list_jobs({"text": "hunter2"})] == [open_one]
-    assert [found.id for found in store.list_jobs({"text": "ann"})] == [job]
+    assert [found.id for found in store.list_jobs({"queue": "default", "text": "hunter2"})] == [
+        open_one
+    ]
+    assert [found.id for found in store.list_jobs({"queue": "default", "text": "ann"})] == [job]
 
 
 def test_what_is_no_secret_is_shown_as_it_is(store: Store) -> None:

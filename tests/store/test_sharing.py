@@ -228,3 +228,32 @@ def test_an_async_tenant_that_waits_with_all_its_calls_holds_up_itself_alone(
             return make_job_in(store, State.PAUSED)
 
     asyncio.run(talk())
+
+
+def test_a_store_that_nobody_closed_leaves_no_connection_and_no_warning(
+    database: str, sql: psycopg.Connection
+) -> None:
+    store = Store(named(database, "forgotten"))
+    store.statistics()
+    assert backends(sql, "forgotten")
+    del store
+    eventually(lambda: not backends(sql, "forgotten"))
+
+
+def test_connections_are_not_kept_for_ever(
+    database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(named(database, "old")) as store:
+        store.statistics()
+        [first] = backends(sql, "old")
+        monkeypatch.setattr(sharing, "_LONGEST_LIFE", 0)
+        store.statistics()
+        eventually(lambda: first not in backends(sql, "old"))
+        monkeypatch.setattr(sharing, "_LONGEST_LIFE", 3600)
+        with ExitStack() as at_once:
+            for _ in range(3):
+                at_once.enter_context(store._shared.connection(store.tenant))
+        assert len(backends(sql, "old")) == 3
+        monkeypatch.setattr(sharing, "_LONGEST_IDLE", -1)
+        store.statistics()
+        eventually(lambda: not backends(sql, "old"))

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tenure.domain.job import After, NewJob
 from tenure.domain.lifecycle import Intent, Reason, Rung, State, Status
-from tenure.errors import IllegalTransition, InputRefused, JobNotFound
+from tenure.errors import IllegalTransition, InputRefused, JobNotFound, NotFound
 from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tests.conftest import Connect
@@ -86,7 +86,8 @@ def test_a_cancelled_job_says_who_when_and_why(store: Store) -> None:
 @pytest.mark.parametrize(
     ("state", "intent"),
     [
-        *product([State.COMPLETED, State.FAILED, State.CANCELLED], Intent),
+        *product([State.COMPLETED, State.FAILED], Intent),
+        (State.CANCELLED, Intent.PAUSE),
         (State.PAUSED, Intent.PAUSE),
     ],
 )
@@ -99,6 +100,27 @@ def test_what_cannot_be_stopped_refuses_and_makes_no_record(
         store.stop(job, intent=intent)
     assert records(sql) == before
     assert state_of(store, job) is state
+
+
+def test_what_is_cancelled_answers_with_its_record(store: Store, sql: psycopg.Connection) -> None:
+    job = make_job(store)
+    first = store.stop(job, reason="not needed")
+    again = store.stop(job, reason="not needed at all", force=True)
+    assert (again.cancellation_id, again.reason) == (first.cancellation_id, "not needed")
+    assert (first.again, again.again) == (False, True)
+    assert records(sql) == 1
+
+
+def test_a_record_is_named_by_what_was_asked(store: Store) -> None:
+    paused, cancelled = make_job(store), make_job(store)
+    names = [
+        store.stop(paused, intent=Intent.PAUSE).cancellation_id,
+        store.stop(cancelled).cancellation_id,
+    ]
+    assert names == ["pause-000001", "cancel-000002"]
+    assert [store.cancellation(name).cancellation_id for name in names] == names
+    with pytest.raises(NotFound, match=r"^there is no cancellation cancel-000001$"):
+        store.cancellation("cancel-000001")
 
 
 def test_a_job_that_does_not_exist_cannot_be_stopped(store: Store) -> None:
@@ -272,7 +294,7 @@ def test_cascade_takes_everything_that_comes_after(store: Store) -> None:
         ],
     )
     record = store.stop(ids["a"])
-    assert record.tasks_cancelled == (ids["a"], ids["b"], ids["c"])
+    assert record.tasks_cancelled == (ids["b"], ids["c"])
     assert [state_of(store, ids[key]) for key in "abc"] == [State.CANCELLED] * 3
     assert state_of(store, ids["other"]) is State.PENDING
 
@@ -287,7 +309,7 @@ def test_without_cascade_dependents_wait_and_recovery_leaves_them_alone(
     promote(store)
     sql.execute("UPDATE tenure.job SET run_at = run_at - interval '1 day'")
     assert store.recover(pending_after=timedelta(seconds=1)).stale == ()
-    assert record.tasks_cancelled == (ids["a"],)
+    assert (record.job_became, record.tasks_cancelled) == (State.CANCELLED, ())
     waiting = store.show(ids["b"])
     assert (waiting.state, waiting.waiting) == (State.PENDING, Reason.DEPENDENCIES)
     (reason, *_) = store.explain(ids["b"]).reasons
@@ -424,6 +446,33 @@ def test_a_job_is_cancelling_while_a_grandchild_below_a_completed_child_runs(sto
     end_as_stopped(worker, grandchild)
     promote(store)
     assert store.show(ids["root"]).state is State.CANCELLED
+
+
+@pytest.mark.parametrize("intent", list(Intent))
+def test_a_record_is_closed_when_another_stop_ends_the_last_of_its_jobs(
+    store: Store, connect: Connect, sql: psycopg.Connection, intent: Intent
+) -> None:
+    ids = make_jobs(
+        store,
+        [
+            NewJob(key="root"),
+            NewJob(key="group", parent="root"),
+            NewJob(key="a", task="work", parent="group"),
+        ],
+    )
+    worker = make_worker(store)
+    job = worker.claim_one()
+    store.stop(ids["group"], intent=intent)
+    end_as_stopped(worker, job)
+    busy = connect()
+    busy.execute("SELECT FROM tenure.job WHERE id = %s FOR UPDATE", (ids["group"],))
+    store.promote()  # its record is looked at, and the group is not over yet
+    busy.rollback()
+    store.stop(ids["root"])
+    promote(store)
+    assert [state_of(store, ids[key]) for key in ("root", "group")] == [State.CANCELLED] * 2
+    rows = sql.execute("SELECT status FROM tenure.cancellation ORDER BY id").fetchall()
+    assert rows == [("completed",), ("completed",)]
 
 
 @pytest.mark.parametrize("intent", list(Intent))

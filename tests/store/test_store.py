@@ -76,7 +76,8 @@ def test_async_code_gets_the_same_answers(database: str, store: Store) -> None:
     job, record, shown, statistics = in_async(database, life)
     assert store.show(job) == shown
     [again] = store.cancellations()
-    assert again.tasks_cancelled == record.tasks_cancelled == (job,)
+    assert again.cancellation_id == record.cancellation_id
+    assert again.job_became is record.job_became is State.CANCELLED
     assert store.statistics() == statistics
 
 

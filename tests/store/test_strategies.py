@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tenure.domain.bounds import LONGEST
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.errors import InputRefused, NotFound
 from tenure.store.store import Store
@@ -21,9 +22,10 @@ ALL = {
 }
 
 
-def test_three_are_there_from_the_start(store: Store) -> None:
+def test_four_are_there_from_the_start(store: Store) -> None:
     assert {s.name: s.options for s in store.strategies()} == {
         "graceful": {},
+        "cooperative": {"ask_for": LONGEST.total_seconds(), "last_rung": "interrupted"},
         "patient": {"last_rung": "interrupted"},
         "immediate": {"force": True},
     }
@@ -111,7 +113,7 @@ def test_a_pause_by_a_strategy_that_rolls_back_is_only_a_pause(store: Store) -> 
 def test_one_that_is_not_there_stops_nothing(store: Store) -> None:
     job = make_job(store)
     with pytest.raises(
-        NotFound, match="no strategy 'nice'; there are: graceful, immediate, patient"
+        NotFound, match="no strategy 'nice'; there are: cooperative, graceful, immediate, patient"
     ):
         store.stop(job, strategy="nice")
     assert store.cancellations() == ()

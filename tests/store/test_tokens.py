@@ -51,9 +51,20 @@ def test_whoever_brings_it_is_known_by_it(store: Store) -> None:
     assert store.tokens() == (made,)
 
 
+def test_a_token_lasts_for_90_days_unless_it_is_said_otherwise(
+    store: Store, sql: psycopg.Connection
+) -> None:
+    assert (made := make(store)).expires_at == made.created_at + 90 * DAY
+    call = "SELECT tenure.create_token('bob', 'viewer', %s)"
+    [told] = sql.execute(call, (digest("sql"),)).fetchone() or ({},)
+    [made] = [one for one in store.tokens() if one.id == told["id"]]
+    assert made.expires_at == made.created_at + 90 * DAY
+    assert make(store, "for ever", lifetime=None).expires_at is None
+
+
 def test_an_expired_one_is_nobodys(store: Store, clock: Clock) -> None:
     make(store, lifetime=DAY)
-    make(store, "for ever")
+    make(store, "for ever", lifetime=None)
     clock.advance(DAY - timedelta(seconds=60))
     assert store.principal(digest("s")) is not None
     clock.advance(timedelta(seconds=61))
@@ -100,7 +111,7 @@ def test_nothing_but_the_digest_is_in_the_database(store: Store, sql: psycopg.Co
         ({"role": "emperor"}, "a role is viewer, operator or admin; 'emperor' is none"),
         ({"lifetime": timedelta(0)}, "lasts for longer than 0"),
         ({"lifetime": timedelta(days=-1)}, "lasts for longer than 0"),
-        ({"lifetime": timedelta(days=40_000)}, "up to a hundred years"),
+        ({"lifetime": timedelta(days=40_000)}, "up to 36500 days"),
     ],
 )
 def test_what_cannot_be_a_token_is_refused(

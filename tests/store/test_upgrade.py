@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import State
 from tenure.errors import NotAllowed
 from tenure.store import schema
 from tenure.store.schema import CONTROL
@@ -69,8 +71,51 @@ def test_jobs_and_records_stay(owner: psycopg.Connection, empty_database: str) -
         assert (record.reason, record.preserve, record.strategy) == ("why", None, None)
         assert record.rollback_jobs == (2,)
         assert store.show(1).owner == "ann"
-        assert [s.name for s in store.strategies()] == ["graceful", "immediate", "patient"]
-        assert store.stop(1, strategy="immediate").tasks_cancelled == (1,)
+        assert [s.name for s in store.strategies()] == [
+            "cooperative",
+            "graceful",
+            "immediate",
+            "patient",
+        ]
+        assert store.stop(1, strategy="immediate").job_became is State.CANCELLED
+
+
+OLD_KEYS = """
+INSERT INTO tenure.job (root_id, parent_id, lane, max_attempts, created_at, run_at, ready, state,
+    worker_id, unique_key, idempotency_key)
+SELECT 3, parent, 1, 4, now(), now(), true, 'pending', NULL, single, once FROM (VALUES
+    (NULL::bigint, 'site a', 'order 7'), (1, NULL, 'spawn:1:1:child'),
+    (NULL, NULL, 'spawn:1:2:fake'), (NULL, 'schedule:nightly', 'schedule:nightly:2030'),
+    (NULL, 'schedule:nightly ', 'schedule:x:1'),
+    (2, NULL, 'tenure.undo 9'), (NULL, NULL, 'tenure.undo 8'), (NULL, NULL, 'cleanup:1:2:t:3'))
+    AS k(parent, single, once);
+INSERT INTO tenure.payload (job_id, args, owner)
+SELECT id, '{}', CASE unique_key WHEN 'schedule:nightly' THEN unique_key ELSE 'ann' END
+FROM tenure.job WHERE id > 2;
+"""
+
+
+def test_keys_become_those_of_their_owners_and_tenures_stay_its_own(
+    owner: psycopg.Connection, empty_database: str
+) -> None:
+    owner.execute(OLD_KEYS)
+    schema.migrate(owner)
+    kept = owner.execute(
+        "SELECT unique_key, idempotency_key FROM tenure.job WHERE id > 2 ORDER BY id"
+    ).fetchall()
+    assert kept == [
+        ("3:ann:site a", "3:ann:order 7"),
+        (None, "tenure:spawn:1:1:child"),
+        (None, "3:ann:spawn:1:2:fake"),
+        ("tenure:schedule:nightly", "tenure:schedule:nightly:2030"),
+        ("3:ann:schedule:nightly ", "3:ann:schedule:x:1"),
+        (None, "tenure:undo:9"),
+        (None, "3:ann:tenure.undo 8"),
+        (None, "tenure:cleanup:1:2:t:3"),
+    ]
+    with Store(empty_database) as store:
+        (again,) = store.enqueue(NewJob(task="work", owner="ann", idempotency="order 7"))
+        assert (again.id, again.created) == (3, False)
 
 
 def test_operators_keep_what_is_their_own_and_lose_what_is_an_admins(

@@ -1,7 +1,8 @@
 """What the tests of stops share: a worker, jobs that run, and a look at what is left of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class Stage:
         assert (member.was, member.became) == (State.RUNNING, state)
         assert member.rung in rungs, f"{member.rung} is none of {rungs}"
         if Rung.INTERRUPTED <= Rung(str(member.rung)) <= Rung.KILLED:
-            assert member.rung in rungs_in(record)[f"job {handle.id}"]
+            assert member.rung in rungs_in(record)[handle.id]
         # Of one that was killed the directories have a test of their own.
         self.nothing_is_left(handle.id, files=member.rung != Rung.KILLED)
 
@@ -122,10 +123,9 @@ def _started_here(folder: Path) -> Iterator[psutil.Process]:
             continue
 
 
-def rungs_in(record: CancellationRecord) -> dict[str, Any]:
-    """When each rung was reached, by job."""
-    [step] = [one for one in record.progress if one.step_name == "terminate_runners"]
-    return dict(step.details)
+def rungs_in(record: CancellationRecord) -> dict[int, Mapping[str, datetime]]:
+    """Return the moments of the stop, by job."""
+    return {member.job_id: member.reached for member in record.members}
 
 
 @contextmanager

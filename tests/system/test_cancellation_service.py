@@ -79,7 +79,7 @@ def test_a_whole_job_is_cancelled_and_the_result_says_what_that_came_to(
         (),
     )
     assert result.tasks_completed == (done.id,)
-    assert {later.id, root, *(one.id for one in running)} < set(result.tasks_cancelled)
+    assert {later.id, *(one.id for one in running)} <= set(result.tasks_cancelled)
     assert len(result.runners_terminated) == 2
     assert all(runner for runner in result.runners_terminated)
     assert result.slots_released == ("desks/north",)
@@ -138,17 +138,14 @@ def test_many_who_cancel_at_once_are_given_one_cancellation(
 ) -> None:
     handle = stage.start(cancelling.waits.using(grace="10s"))
 
-    async def story(service: CancellationService) -> list[CancellationResult | BaseException]:
+    async def story(service: CancellationService) -> list[CancellationResult]:
         async with Client(shared_database, settings=Settings()) as other:
             services = [service, CancellationService(other)] * 5
             asking = [one.cancel_job(handle.id) for one in services]
-            return await asyncio.gather(*asking, return_exceptions=True)
+            return await asyncio.gather(*asking)
 
     results = run(story)
-    told = {one.cancellation_id for one in results if isinstance(one, CancellationResult)}
-    late = {str(one) for one in results if not isinstance(one, CancellationResult)}
-    assert told == {stage.store.show(handle.id).cancellation_id}
-    assert late <= {"cannot cancel a job that is cancelled"}, "who came after the end"
+    assert {one.cancellation_id for one in results} == {stage.store.show(handle.id).cancellation_id}
     again = [one for one in stage.store.cancellations(100) if one.job_id == handle.id]
     assert len(again) == 1
 
@@ -194,7 +191,7 @@ def test_a_running_task_is_cancelled_with_what_comes_after_it_or_without(
         return result
 
     result = run(story)
-    assert result.tasks_cancelled == ((task.id, after.id) if cascade else (task.id,))
+    assert result.tasks_cancelled == ((after.id,) if cascade else ())
     assert rungs(result)[task.id] is Rung.INTERRUPTED
 
 

@@ -168,7 +168,7 @@ def run(environment: dict[str, str], *words: str) -> str:
 
 
 def times(sql: psycopg.Connection, schedule: str) -> list[datetime]:
-    prefix = f"schedule:{schedule}:"
+    prefix = f"tenure:schedule:{schedule}:"
     rows = sql.execute(
         "SELECT substr(idempotency_key, %s) FROM tenure.job WHERE starts_with(idempotency_key, %s)",
         (len(prefix) + 1, prefix),
@@ -180,7 +180,7 @@ def _see_that_none_ran_beside_another(sql: psycopg.Connection) -> None:
     """overlap="skip": a time that comes while the job of another one runs has none."""
     rows = sql.execute(
         "SELECT started_at, ended_at FROM tenure.job "
-        "WHERE starts_with(idempotency_key, 'schedule:skipping:') ORDER BY id"
+        "WHERE starts_with(idempotency_key, 'tenure:schedule:skipping:') ORDER BY id"
     ).fetchall()
     assert 2 <= len(rows) < len(times(sql, "queueing"))
     for (_, ended), (started, _) in pairwise(rows):
@@ -191,7 +191,7 @@ def _see_that_only_the_newest_is_left(scene: Scene, sql: psycopg.Connection) -> 
     """overlap="replace": a job that has not started gives way to that of the next time."""
     rows = sql.execute(
         "SELECT id FROM tenure.job "
-        "WHERE starts_with(idempotency_key, 'schedule:replacing:') ORDER BY id"
+        "WHERE starts_with(idempotency_key, 'tenure:schedule:replacing:') ORDER BY id"
     ).fetchall()
     assert len(rows) >= 5
     assert {scene.watch.state(job) for (job,) in rows[:-1]} == {State.CANCELLED}

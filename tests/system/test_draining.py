@@ -177,7 +177,7 @@ def test_signals_during_the_whole_drain_of_a_worker_beside_a_program_leave_its_e
     log = scene.folder / "beside.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tenure.runtime.keeper.program", told],
+            [sys.executable, "-m", "tenure.runtime.keeper.program"],
             cwd=ROOT,
             env={**os.environ, "TENURE_TEST_FOLDER": str(scene.folder), **SHORT},
             stdin=subprocess.PIPE,
@@ -187,6 +187,9 @@ def test_signals_during_the_whole_drain_of_a_worker_beside_a_program_leave_its_e
         )
     worker = RunningWorker(process, log)
     try:
+        assert process.stdin is not None
+        process.stdin.write(f"{told}\n".encode())
+        process.stdin.flush()
         worker.says('"ready"')
         assert worker.ends_under_signals(signal.SIGTERM) in LEFT, worker.log
     finally:

@@ -104,4 +104,10 @@ def test_a_function_that_takes_the_interrupt_is_killed_by_the_ladder(
     handle = stage.start(jobs.takes_the_interrupt, how, hogs)
     record = stage.stop(handle, grace="1s")
     stage.is_stopped(handle, record, "killed")
-    assert set(rungs_in(record)[f"job {handle.id}"]) == {"interrupted", "terminated", "killed"}
+    assert set(rungs_in(record)[handle.id]) == {
+        "delivered",
+        "asked",
+        "interrupted",
+        "terminated",
+        "killed",
+    }

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +16,8 @@ import pytest
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
+from tenure.errors import QueryTimeout
+from tenure.store.calls import looking
 from tenure.store.outcomes import Report
 from tenure.store.store import AsyncStore, Store
 from tests.factories import end_as_stopped, make_job, make_jobs, make_worker, promote
@@ -126,3 +129,16 @@ def test_many_clients_share_two_backends(pooled: str) -> None:
         make_job(store)
         worker = make_worker(store)
         assert len(worker.claim(100)) == 11
+
+
+def test_a_limit_of_one_call_stays_with_nobody(pooled: str, database: str) -> None:
+    call = looking.trail().within(timedelta(milliseconds=200))
+    with Store(pooled) as store, psycopg.connect(database) as holder:
+        for _ in range(4):
+            store.send(call)
+        for _ in range(4):
+            with store._shared.connection(store.tenant) as connection:
+                assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+        holder.execute("LOCK TABLE tenure.audit IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(QueryTimeout):
+            store.send(call)

@@ -141,4 +141,4 @@ def gone(stage: Stage, handle: Handle[Any], record: CancellationRecord, file: Pa
     assert not file.exists()
     seen = stage.store.cancellation(record.cancellation_id)
     assert seen.artifacts_preserved == ()
-    assert seen.progress[-1].details == {"artifacts": 0}
+    assert seen.progress[-1].details == {"artifacts": 0, "partials": 0}

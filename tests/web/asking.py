@@ -62,7 +62,7 @@ class Http:
 
 @contextmanager
 def asking(
-    app: FastAPI, base_url: str = "http://tenure", *, lifespan: bool = True
+    app: FastAPI, base_url: str = "http://localhost", *, lifespan: bool = True
 ) -> Iterator[Http]:
     """Without its lifespan it is an app as it is when mounted in another."""
     with start_blocking_portal() as loop:

@@ -50,6 +50,14 @@ class Scene:
         worker = make_worker(self.store, timedelta(hours=1), queues=[queue])
         return job, worker, worker.claim_one().token
 
+    def runner(self) -> str:
+        """A runner with a job in it."""
+        job, worker, token = self.held()
+        name = self.name()
+        about = {"tenant": "default", "kind": "async", "pid": 7, "jobs": {str(job): token}}
+        self.store.renew(worker.id, runners={name: about})
+        return name
+
     def failed(self) -> int:
         job, worker, _ = self.held(max_attempts=1)
         [claimed] = self.store.held(worker.id)
@@ -128,7 +136,9 @@ OPEN = {"GET /healthz", "GET /readyz"}
 CASES: Mapping[str, Case] = {
     # Jobs.
     "POST /api/jobs": Case(
-        lambda _: ("/api/jobs", {"task": "work"}), Role.OPERATOR, elsewhere=(201,)
+        lambda _: ("/api/jobs", {"task": "work", "unannounced": True}),
+        Role.OPERATOR,
+        elsewhere=(201,),
     ),
     "GET /api/jobs": _reads("/api/jobs"),
     "GET /api/jobs/{job_id}": Case(lambda s: (f"/api/jobs/{s.job()}", None)),
@@ -160,6 +170,10 @@ CASES: Mapping[str, Case] = {
     "POST /api/jobs/{job_id}/clear": _owners(lambda s: (f"/api/jobs/{s.failed()}/clear", {})),
     "POST /api/jobs/{job_id}/rerun": _owners(lambda s: (f"/api/jobs/{s.job()}/rerun", {})),
     "POST /api/jobs/{job_id}/queue": _owners(lambda s: (f"/api/jobs/{s.unqueued()}/queue", {})),
+    "GET /api/catalogue": _reads("/api/catalogue"),
+    "GET /api/catalogue/{name:path}": Case(
+        lambda _: ("/api/catalogue/work", None), granted=(404,), elsewhere=(404,)
+    ),
     "GET /api/cancellations": _reads("/api/cancellations"),
     "GET /api/cancellations/{cancellation_id}": Case(
         lambda s: (f"/api/cancellations/{s.record()}", None)
@@ -211,6 +225,10 @@ CASES: Mapping[str, Case] = {
     "GET /api/workers": _reads("/api/workers"),
     "POST /api/workers/{worker_id}/drain": _shared(
         lambda s: (f"/api/workers/{make_worker(s.store).id}/drain", {})
+    ),
+    "GET /api/jobs/{job_id}/runners": Case(lambda s: (f"/api/jobs/{s.job()}/runners", None)),
+    "POST /api/workers/runners/{runner_id}/end": _owners(
+        lambda s: (f"/api/workers/runners/{s.runner()}/end", {"grace": "1s"})
     ),
     # Policies, strategies, bulk stops.
     "GET /api/strategies": _reads("/api/strategies"),

@@ -8,6 +8,7 @@ from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
 from tenure.web import create_app
+from tests.factories import announce
 from tests.web.asking import Http, asking
 
 Bearer = Callable[..., dict[str, str]]
@@ -35,6 +36,7 @@ def client(database: str) -> Iterator[Client]:
 @pytest.fixture
 def http(database: str, shared_http: Http) -> Http:
     """Somebody without a token."""
+    announce(database, "a", "book", "crawl", "pay", "work")
     return shared_http
 
 

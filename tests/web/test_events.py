@@ -1,6 +1,7 @@
 """Server-sent events from a real server: of a job, of a cancellation, of the whole."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -81,10 +82,10 @@ def test_a_cancellation_is_told_until_it_is_closed(api: httpx.Client, store: Sto
         end_as_stopped(worker, claimed)
         store.promote()
         *_, last = (each for each in told if isinstance(each, Told))
-    assert (last.kind, last.data["status"], last.data["tasks_cancelled"]) == (
+    assert (last.kind, last.data["status"], last.data["job_became"]) == (
         "cancellation",
         "completed",
-        [job],
+        "cancelled",
     )
 
 
@@ -183,3 +184,31 @@ def test_a_cancel_by_request_is_told_to_all_who_watch(
                 "cancelled"
             )
     assert cancelled.json()["members"][0]["rung"] == "interrupted"
+
+
+def test_one_who_waits_many_times_keeps_nobody_out(
+    client: Client, store: Store, bearer: Bearer
+) -> None:
+    job = make_job(store, owner="ann")
+    worker = make_worker(store)
+    claimed = worker.claim_one()
+    ann = bearer("ann", Role.OPERATOR)
+    app = create_app(client, limits=Limits(requests=2))
+    with (
+        served(app) as url,
+        httpx.Client(base_url=url, timeout=20) as api,
+        ThreadPoolExecutor() as waiting,
+    ):
+        path, body = f"/api/jobs/{job}/cancel", {"wait": "60s"}
+        waits = [waiting.submit(api.post, path, headers=ann, json=body) for _ in range(2)]
+        eventually(lambda: app.state.tenure.under_way.taken == 2, "both wait")
+        answer = api.get(f"/api/jobs/{job}", headers=ann)
+        assert answer.status_code == 429
+        assert "ann has 2 requests under way" in answer.json()["error"]["message"]
+        for path in (f"/api/jobs/{job}", "/api/statistics"):
+            assert api.get(path, headers=bearer("vic", Role.VIEWER)).status_code == 200
+        assert api.get("/healthz").status_code == 200
+        end_as_stopped(worker, claimed)
+        store.promote()
+        assert [wait.result().status_code for wait in waits] == [200, 200]
+        assert api.get(f"/api/jobs/{job}", headers=ann).status_code == 200

@@ -8,8 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from tenure.config import MOST_ARGS_BYTES, Settings
+from tenure.config import Settings
 from tenure.control.client import Client
+from tenure.domain.bounds import MOST_ARGS_BYTES
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store.store import Store
 from tenure.web import Limits, create_app, readiness
@@ -52,14 +53,14 @@ def nested(depth: int) -> bytes:
     return b'{"task": "a", "args": {"x": %b%b}}' % (b"[" * depth, b"]" * depth)
 
 
-@pytest.mark.parametrize("depth", [63, 500, 2000, 100_000])
+@pytest.mark.parametrize("depth", [65, 500, 2000, 100_000])
 def test_a_body_that_is_nested_too_deeply_is_refused(ada: Http, depth: int) -> None:
     code, _, message = problem(ada.send("POST", "/api/jobs", content=nested(depth), headers=JSON))
-    assert (code, message) == (422, "the body is nested more than 64 levels deep")
+    assert (code, message) == (422, "the body is nested more than 66 levels deep")
 
 
 def test_a_body_that_is_nested_as_deeply_as_it_may_be_is_taken(ada: Http) -> None:
-    answer = ada.send("POST", "/api/jobs", content=nested(62), headers=JSON)
+    answer = ada.send("POST", "/api/jobs", content=nested(64), headers=JSON)
     assert answer.status_code == 201
     assert ada.get("/api/jobs/1").status_code == 200
 

@@ -75,6 +75,21 @@ def test_workers_are_listed_and_drained(admin: Http, store: Store) -> None:
     assert problem(admin.post("/api/workers/00000000-0000-0000-0000-000000000000/drain"))[0] == 404
 
 
+def test_the_runners_of_a_job_are_listed_and_one_is_ended(admin: Http, store: Store) -> None:
+    worker = make_worker(store, timedelta(hours=1))
+    make_job(store)
+    job = worker.claim_one()
+    about = {"tenant": "default", "kind": "async", "pid": 7, "jobs": {str(job.id): job.token}}
+    store.renew(worker.id, runners={"runner-1": about})
+    [seen] = admin.get(f"/api/jobs/{job.id}/runners").json()
+    assert (seen["runner"], seen["jobs"], seen["others"]) == ("runner-1", [job.id], 0)
+    ended = admin.post("/api/workers/runners/runner-1/end", {"reason": "it leaks", "grace": "8s"})
+    assert ended.json()["jobs"] == [job.id]
+    assert store.hear(worker.id).ending["runner-1"].grace == 8
+    assert problem(admin.post("/api/workers/runners/runner-2/end"))[0] == 404
+    assert problem(admin.post("/api/workers/runners/runner-1/end", {"grace": "soon"}))[0] == 422
+
+
 def test_a_tenant_sees_no_jobs_of_another_beside_a_worker(
     http: Http, client: Client, store: Store, bearer: Bearer
 ) -> None:
@@ -103,7 +118,7 @@ def test_tenants_are_made_paused_and_dropped(
         (boss.post("/api/tenants/default/pause"), "pause tenant default"),
         (boss.post("/api/tenants", {"name": "other"}), "create tenant"),
         (boss.delete("/api/tenants/default"), "drop tenant"),
-        (boss.get("/api/tenants"), "tenants"),
+        (boss.get("/api/tenants"), "list tenants"),
     ):
         code, _, message = problem(refused)
         assert (code, message) == (
@@ -172,7 +187,7 @@ def test_many_jobs_are_counted_and_then_stopped(admin: Http, ada: Http, store: S
     ids = [make_job(store, queue="q", owner="ada") for _ in range(120)]
     other = make_job(store, queue="q", owner="bob")
     preview = ada.post("/api/bulk/preview", {"filter": {"queue": "q"}}).json()
-    assert (preview["total"], preview["stops"], preview["others"]) == (121, 120, 1)
+    assert (preview["total"], preview["reaches"], preview["others"]) == (121, 120, 1)
     assert store.show(ids[0]).state is State.PENDING
     answer = ada.post("/api/bulk", {"filter": {"queue": "q"}, "reason": "wrong", "wait": "20s"})
     assert answer.status_code == 200
@@ -183,6 +198,25 @@ def test_many_jobs_are_counted_and_then_stopped(admin: Http, ada: Http, store: S
     assert store.show(other).state is State.PENDING
     assert ada.get("/api/bulk").json() == [bulk]
     assert problem(ada.get("/api/bulk/99"))[0] == 404
+
+
+def test_many_jobs_are_resumed_and_run_again(admin: Http, store: Store) -> None:
+    store.stop(make_job(store, queue="q"), intent=Intent.PAUSE)
+    asked = {"filter": {"queue": "q"}, "wait": "20s"}
+    preview = admin.post("/api/bulk/preview", {"filter": {"queue": "q"}, "intent": "resume"})
+    assert preview.json()["reaches"] == 1
+    resumed = admin.post("/api/bulk", {**asked, "intent": "resume", "fresh": True}).json()
+    assert (resumed["intent"], resumed["done"], resumed["options"]) == (
+        "resume",
+        1,
+        {"fresh": True},
+    )
+    admin.post("/api/bulk", asked)
+    rerun = admin.post("/api/bulk", {**asked, "intent": "rerun"}).json()
+    assert (rerun["intent"], rerun["done"]) == ("rerun", 1)
+    wrong = {"intent": "rerun", "force": True}, {"intent": "resume", "grace": "1s"}, {"fresh": True}
+    for more in wrong:
+        assert problem(admin.post("/api/bulk", {**asked, **more}))[0] == 422, more
 
 
 def test_a_bulk_stop_that_is_not_over_is_accepted(admin: Http, store: Store) -> None:

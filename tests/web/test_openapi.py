@@ -69,6 +69,8 @@ def schema(told: dict[str, Any]) -> Any:
 @pytest.fixture(scope="module")
 def session() -> Iterator[requests.Session]:
     with requests.Session() as session:
+        # As a program does: what a browser may have sent needs a content type as well.
+        session.headers["authorization"] = "Bearer of-the-hook"
         yield session
 
 

@@ -115,7 +115,9 @@ def test_a_hook_of_ones_own_says_who_it_is(client: Client, store: Store) -> None
                 return Principal(name, Role.OPERATOR, Tenant("acme"))
 
     with api(client, authenticate=authenticate) as http:
-        made = http.post("/api/jobs", {"task": "work"}, headers={"x-user": "carl"})
+        made = http.post(
+            "/api/jobs", {"task": "work", "unannounced": True}, headers={"x-user": "carl"}
+        )
         assert made.status_code == 201
         refused = http.get("/api/jobs", headers={"x-user": "mallory"})
         assert problem(refused) == (401, "NotRecognized", "mallory is not welcome")
@@ -172,7 +174,7 @@ def test_what_is_open_is_open_as_far_as_was_said(client: Client, store: Store) -
 def test_anonymous_operators_share_their_jobs_and_no_others(client: Client, store: Store) -> None:
     job = make_job(store, owner="ada")
     with api(client, open_to=Role.OPERATOR) as http:
-        made = http.post("/api/jobs", {"task": "work"}).json()["id"]
+        made = http.post("/api/jobs", {"task": "work", "unannounced": True}).json()["id"]
         assert store.show(made).owner == "anonymous"
         assert http.post(f"/api/jobs/{made}/cancel").status_code == 200
         assert problem(http.post(f"/api/jobs/{job}/cancel"))[0] == 403

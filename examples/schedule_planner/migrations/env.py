@@ -1,10 +1,10 @@
-"""Alembic's environment: one connection, one transaction."""
+"""Alembic's environment: the planner's database, one connection, one transaction."""
 
 from alembic import context
-from sqlalchemy import create_engine, pool
+from examples.schedule_planner.model import engine_on
+from examples.schedule_planner.planner import app
 
-url = context.config.attributes["url"]
-with create_engine(url, poolclass=pool.NullPool).connect() as connection:
+with app, engine_on(app.url).connect() as connection:
     context.configure(connection=connection)
     with context.begin_transaction():
         context.run_migrations()

@@ -1,4 +1,4 @@
-"""``tenure job cancel --where``: many jobs at once, counted first; and how far such stops are."""
+"""``tenure job cancel --where`` and its like: many jobs at once, counted first; and how far."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -14,29 +14,67 @@ from tenure.cli.listing import refuse_limit
 from tenure.cli.printing import ago, compact
 from tenure.cli.reading import filters
 from tenure.cli.stops import INTERRUPTED, NOT_CONFIRMED
-from tenure.control.bulk import carried_on
-from tenure.domain.lifecycle import Intent
+from tenure.control.bulk import WORDS, carried_on, consequence
+from tenure.domain.lifecycle import BulkIntent, Intent
+from tenure.store.call import Call
 from tenure.store.calls import looking, ruling
 from tenure.store.ruled import Bulk, BulkPreview
 
 BAR = 40  # columns
 
 
-def cancel_many(
-    to: Connection, where: Sequence[str], how: Mapping[str, Any], *, yes: bool, wait: bool
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Until it is over, or leave it to the workers.")
+]
+
+
+def stop_where(
+    to: Connection,
+    intent: Intent,
+    where: Sequence[str],
+    how: Mapping[str, Any],
+    *,
+    yes: bool,
+    wait: bool,
 ) -> None:
     """Count the jobs, ask, and stop them; each stop is on record like any other."""
+    wanted, force, grace = filters(where), bool(how.get("force")), how.get("grace")
+    begin = ruling.bulk_stop(wanted, intent, **how)
+    preview = to.send(looking.bulk_preview(wanted, intent, force=force))
+    said = consequence(preview, BulkIntent(intent), force=force, grace=grace)
+    _carry_out(to, begin, preview, said, yes=yes, wait=wait)
+
+
+def resume_where(
+    to: Connection, where: Sequence[str], reason: str | None, *, fresh: bool, yes: bool, wait: bool
+) -> None:
     wanted = filters(where)
-    preview = to.send(looking.bulk_preview(wanted, Intent.CANCEL, force=bool(how.get("force"))))
+    preview = to.send(looking.bulk_preview(wanted, BulkIntent.RESUME))
+    said = consequence(preview, BulkIntent.RESUME, fresh=fresh)
+    begin = ruling.bulk_resume(wanted, reason, fresh=fresh)
+    _carry_out(to, begin, preview, said, yes=yes, wait=wait)
+
+
+def rerun_where(
+    to: Connection, where: Sequence[str], reason: str | None, *, yes: bool, wait: bool
+) -> None:
+    wanted = filters(where)
+    preview = to.send(looking.bulk_preview(wanted, BulkIntent.RERUN))
+    said = consequence(preview, BulkIntent.RERUN)
+    _carry_out(to, ruling.bulk_rerun(wanted, reason), preview, said, yes=yes, wait=wait)
+
+
+def _carry_out(
+    to: Connection, begin: Call[Bulk], preview: BulkPreview, said: str, *, yes: bool, wait: bool
+) -> None:
     if not to.show.json:
         _show_preview(to, preview)
-    if not preview.stops:
+    if not preview.reaches:
         if to.show.json:
             to.show.line(preview)
         return
-    jobs = "1 job is" if preview.stops == 1 else f"{preview.stops:,} jobs are"
-    to.show.confirm(f"{jobs} cancelled for good", yes=yes)
-    bulk = to.send(ruling.bulk_stop(wanted, Intent.CANCEL, **how))
+    to.show.confirm(said, yes=yes)
+    bulk = to.send(begin)
     if wait:
         bulk = _carried_out(to, bulk)
     elif to.show.json:
@@ -52,17 +90,18 @@ def bulks(
     to: Connection,
     limit: Annotated[int, typer.Option(metavar="N", help="The most to show; 10 else.")] = 10,
 ) -> None:
-    """List stops of many jobs at once, newest first."""
+    """List operations on many jobs at once, newest first."""
     refuse_limit(limit)
     found = to.send(looking.bulks(limit))
     if to.show.json:
         to.show.document(found)
         return
     to.show.table(
-        ("bulk", "where", "status", "asked to stop", "refused", "failed", "by", "asked"),
+        ("bulk", "intent", "where", "status", "done", "refused", "failed", "by", "asked"),
         (
             (
                 it.id,
+                it.intent,
                 " ".join(f"{name}={compact(value)}" for name, value in it.filter.items()),
                 to.show.status(it.status),
                 f"{it.done:,} of {it.total:,}",
@@ -73,7 +112,7 @@ def bulks(
             )
             for it in found
         ),
-        "no bulk stops",
+        "no bulk operations",
     )
 
 
@@ -91,7 +130,7 @@ def _show_preview(to: Connection, preview: BulkPreview) -> None:
     )
     if preview.untouched:
         to.show.say(
-            f"{preview.untouched:,} of them are left as they are: nothing is to be stopped."
+            f"{preview.untouched:,} of them are left as they are: their status does not allow it."
         )
     if preview.others:
         to.show.say(f"{preview.others:,} of them belong to others and are left.")
@@ -108,7 +147,7 @@ def _carried_out(to: Connection, bulk: Bulk) -> Bulk:
             return to.take(carried_on(bulk, lambda it: live.update(_drawn(it), refresh=True)))
     except KeyboardInterrupt:
         if not to.show.json:
-            to.show.say(f"The workers carry on bulk stop {bulk.id}. See tenure job bulks")
+            to.show.say(f"The workers carry on bulk {bulk.intent} {bulk.id}. See tenure job bulks")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -116,7 +155,7 @@ def _drawn(bulk: Bulk) -> Table:
     over = bulk.done + bulk.refused + bulk.failed
     line = Table.grid(padding=(0, 2, 0, 0))
     bar = ProgressBar(total=max(bulk.total, 1), completed=over, width=BAR, complete_style="cyan")
-    line.add_row(Text("Cancelling"), bar, Text(f"{over:,} of {bulk.total:,}"))
+    line.add_row(Text(WORDS[bulk.intent].doing), bar, Text(f"{over:,} of {bulk.total:,}"))
     return line
 
 
@@ -126,7 +165,8 @@ def _tell(to: Connection, bulk: Bulk) -> None:
         for count, what in ((bulk.refused, "belong to others"), (bulk.failed, "could not be"))
         if count
     ]
-    to.show.say(f"Bulk stop {bulk.id}: {bulk.done:,} of {bulk.total:,} jobs were asked to stop.")
+    done = f"{bulk.done:,} of {bulk.total:,} jobs were {WORDS[bulk.intent].done}."
+    to.show.say(f"Bulk {bulk.intent} {bulk.id}: {done}")
     if left:
         to.show.say(f"Of the rest, {' and '.join(left)}.")
     if bulk.error:

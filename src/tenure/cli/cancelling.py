@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from tenure.cli import stops
-from tenure.cli.bulk import cancel_many
+from tenure.cli.bulk import stop_where
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.listing import Where, refuse_limit
-from tenure.cli.naming import JobName, Why, Yes
+from tenure.cli.naming import JobName, OneJob, Why, Yes, refuse_job, required_job
 from tenure.cli.printing import ago, lasting
 from tenure.cli.reading import length, moment, whole
 from tenure.control.cancellation import refuse_stranger
@@ -34,9 +34,7 @@ Timeout = Annotated[
 @connected
 def cancel(
     to: Connection,
-    job: Annotated[
-        str | None, typer.Argument(metavar="JOB", help="The id of a job, or its key.")
-    ] = None,
+    job: OneJob = None,
     reason: Why = None,
     force: Force = False,
     task: Annotated[
@@ -81,11 +79,9 @@ def cancel(
     if where:
         if job is not None or task is not None or at is not None:
             raise InputRefused("--where chooses jobs, now; leave out the job, --task and --at")
-        cancel_many(to, where, how, yes=yes, wait=wait)
+        stop_where(to, Intent.CANCEL, where, how, yes=yes, wait=wait)
         return
-    if job is None:
-        raise InputRefused("say which job, by its id or its key, or which ones with --where")
-    chosen = to.job(job)
+    chosen = to.job(required_job(job))
     member = chosen if task is None else to.job(task)
     if member != chosen:
         to.take(refuse_stranger(member, chosen))
@@ -113,27 +109,34 @@ def _cancel_at(to: Connection, job: int, at: str, how: Mapping[str, Any]) -> Non
 @connected
 def pause(
     to: Connection,
-    job: JobName,
+    job: OneJob = None,
     reason: Why = None,
     force: Force = False,
     grace: Grace = None,
     strategy: Strategy = None,
+    where: Where = None,
+    yes: Yes = False,
     wait: Wait = True,
     timeout: Timeout = None,
 ) -> None:
     """Stop a job so that it can go on later, from its checkpoint.
 
+    With --where instead of a job, all jobs that match: they are counted first, and you are asked.
+
     Exit codes: as those of tenure job cancel.
     """
-    chosen = to.job(job)
-    stop = controlling.stop(
-        chosen,
-        intent=Intent.PAUSE,
-        reason=reason,
-        force=force or None,
-        grace=None if grace is None else length(grace, "--grace"),
-        strategy=strategy,
-    )
+    how: dict[str, Any] = {
+        "reason": reason,
+        "force": force or None,
+        "grace": None if grace is None else length(grace, "--grace"),
+        "strategy": strategy,
+    }
+    if where:
+        refuse_job(job)
+        stop_where(to, Intent.PAUSE, where, how, yes=yes, wait=wait)
+        return
+    chosen = to.job(required_job(job))
+    stop = controlling.stop(chosen, intent=Intent.PAUSE, **how)
     stops.carry_out(to, chosen, stop, wait=wait, timeout=timeout)
 
 

@@ -5,6 +5,7 @@ The four options are said once, here; ``connected`` gives them to a command.
 
 import inspect
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVa
 
 import typer
 
-from tenure.cli.printing import Printer
+from tenure.cli.printing import Printer, clean
+from tenure.cli.reading import id_or_key, not_found
 from tenure.control.behalf import Behalf
 from tenure.control.client import Client, as_tenant
 from tenure.control.following import job_with_key
@@ -20,7 +22,7 @@ from tenure.control.steps import Steps
 from tenure.control.tokens import recognize
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, JobNotFound, NotAllowed, NotRecognized
+from tenure.errors import InputRefused, NotAllowed, NotRecognized, SchemaMismatch
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
@@ -29,10 +31,19 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_ID = (1 << 63) - 1
-
 _PANEL = "On every command"
 TOKEN_FILE = "token"  # noqa: S105 - under the folder of the embedded PostgreSQL, by `tenure up`
+
+
+def _refuse_empty(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Refuse an option that was given and is empty, as an unset variable of a script is.
+
+    Left out it would mean another database, or the rights of the database user.
+    """
+    if value == "":
+        raise InputRefused(f"{param.opts[0]} is empty; give it a value, or leave it out")
+    return value
+
 
 Url = Annotated[
     str | None,
@@ -40,6 +51,7 @@ Url = Annotated[
         envvar="TENURE_DATABASE_URL",
         show_envvar=False,
         metavar="URL",
+        callback=_refuse_empty,
         help="Your PostgreSQL (TENURE_DATABASE_URL); else the embedded one.",
         rich_help_panel=_PANEL,
     ),
@@ -48,6 +60,7 @@ TenantName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
+        callback=_refuse_empty,
         help="Whose jobs; else the token's tenant, else the default one.",
         rich_help_panel=_PANEL,
     ),
@@ -58,6 +71,7 @@ TokenText = Annotated[
         envvar="TENURE_TOKEN",
         show_envvar=False,
         metavar="TEXT",
+        callback=_refuse_empty,
         help="Who asks (TENURE_TOKEN); else the database user.",
         rich_help_panel=_PANEL,
     ),
@@ -77,8 +91,11 @@ class Connection:
         tenant: str | None = None,
         token: str | None = None,
         printer: Printer | None = None,
+        *,
+        may_create: bool = False,
     ) -> None:
         self.client = Client(url)
+        self.client.may_create = may_create
         self.show = printer or Printer()
         self._tenant = None if tenant is None else as_tenant(tenant)
         self._token = token
@@ -103,6 +120,7 @@ class Connection:
             return Behalf(self.client, self._database_user(tenant))
         if not who.controls_tenants:
             raise NotAllowed(f"this token is for the tenant {who.tenant.name}, and for no other")
+        self._refuse_unknown(tenant)
         return Behalf(self.client, replace(who, tenant=tenant))
 
     @cached_property
@@ -126,13 +144,8 @@ class Connection:
 
     def job(self, named: str) -> int:
         """The id of a job, from its id or its key; what has digits alone is an id."""
-        if not named:
-            raise InputRefused("a job has an id or a key, and this is an empty text")
-        if not (named.isascii() and named.isdigit()):
-            return self.take(job_with_key(named))
-        if int(named) > MOST_ID:
-            raise JobNotFound(f"there is no job {named}")
-        return int(named)
+        known = id_or_key(named)
+        return known if isinstance(known, int) else self.take(job_with_key(known))
 
     def use(self, app: "App") -> None:
         """Where the app has its jobs, unless the command says otherwise."""
@@ -150,6 +163,18 @@ class Connection:
 
         return asyncio.run(whole())
 
+    def tell_database(self) -> None:
+        """Say on standard error whose jobs these are; programs are not told."""
+        if self.show.json:
+            return
+        from tenure.store.connecting import describe_url
+
+        if self.client.known_url is None:
+            database = f"PostgreSQL in {Path(self.client.settings.folder).absolute()}"
+        else:
+            database = describe_url(self.client.known_url)
+        typer.echo(clean(f"Database: {database}, tenant {self.tenant.name}"), err=True)
+
     def close(self) -> None:
         self.client.close()
 
@@ -158,8 +183,21 @@ class Connection:
         return bool(self._token or self._token_of_the_folder())
 
     def _database_user(self, tenant: Tenant) -> Principal:
-        known = self.client.store_of(tenant).whoami()
+        try:
+            known = self.client.store_of(tenant).whoami()
+        except SchemaMismatch:
+            self._refuse_unknown(tenant)
+            raise
         return Principal(known["name"], Role(known["role"]), tenant, "cli")
+
+    def _refuse_unknown(self, tenant: Tenant) -> None:
+        """Refuse a tenant that does not exist, if that can be seen from here."""
+        if tenant == DEFAULT:
+            return
+        with suppress(NotAllowed):
+            known = [it.name for it in self.client.store.tenants()]
+            if tenant.name not in known:
+                raise not_found("tenant", tenant.name, known)
 
     def _token_of_the_folder(self) -> str | None:
         """`tenure up` leaves one for whoever may read its folder."""
@@ -168,20 +206,32 @@ class Connection:
         path = Path(self.client.settings.folder) / TOKEN_FILE
         try:
             return path.read_text().strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except UnicodeDecodeError:
+            raise NotRecognized(f"the token in {path} is not a text") from None
         except OSError as error:
             raise NotRecognized(f"the token in {path} cannot be read: {error.strerror}") from None
 
 
 def connected(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
     """Give a command its connection, and the options that say which."""
+    return _connected(command, may_create=False)
 
+
+def connected_or_new(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
+    """Do the same for a command that makes something, and an embedded database if need be."""
+    return _connected(command, may_create=True)
+
+
+def _connected(
+    command: Callable[Concatenate[Connection, P], None], *, may_create: bool
+) -> Callable[..., None]:
     @wraps(command)
     def connecting(
         *args: Any, url: Url, tenant: TenantName, token: TokenText, json: Json, **kwargs: Any
     ) -> None:
-        to = Connection(url or None, tenant, token, Printer(json=json))
+        to = Connection(url, tenant, token, Printer(json=json), may_create=may_create)
         try:
             command(to, *args, **kwargs)
         finally:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
+from tenure.cli.completing import complete_queues, complete_tasks
+from tenure.cli.connecting import Connection, connected_or_new
 from tenure.cli.following import follow
-from tenure.cli.reading import an_object, given, moment, named_values
+from tenure.cli.reading import an_object, given, id_or_key, moment, named_values
 from tenure.errors import InputRefused, SettingInvalid
 
 if TYPE_CHECKING:
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 NOT_IMPORTED = 3
 
 
-@connected
+@connected_or_new
 def enqueue(
     to: Connection,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="The name of a task function.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK", help="The name of a task function.", autocompletion=complete_tasks
+        ),
+    ],
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
@@ -40,7 +46,10 @@ def enqueue(
             help="Check arguments and take options as this app says: module:app (TENURE_APP).",
         ),
     ] = None,
-    queue: Annotated[str | None, typer.Option(metavar="NAME", help="Another queue.")] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Another queue.", autocompletion=complete_queues),
+    ] = None,
     priority: Annotated[
         int | None, typer.Option(metavar="N", help="Higher ones come first.")
     ] = None,
@@ -59,6 +68,13 @@ def enqueue(
     idempotency: Annotated[
         str | None, typer.Option(metavar="KEY", help="Once, however often this is said.")
     ] = None,
+    key_scope: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCOPE",
+            help="Whose these keys are: owner (default), or tenant to share them (admins).",
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="NAME", help="What it works on, one job at a time.")
     ] = None,
@@ -74,16 +90,21 @@ def enqueue(
     owner: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose it is; admins may say so.")
     ] = None,
+    unannounced: Annotated[
+        bool,
+        typer.Option("--unannounced", help="Let it wait if no worker has announced its task yet."),
+    ] = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Follow it to its end; exit with 1 unless it completes.")
     ] = False,
 ) -> None:
     """Make a job of a task function.
 
-    Without --app, what fits the task function is for the worker to find out.
+    What it does not say is as the task declares. Without --app that is what its workers have
+    announced; a task that is not known is refused, unless it may wait with --unannounced.
     """
     # Here and not above: it brings pydantic with it, which no other command needs.
-    from tenure.control.by_name import enqueued, job_of
+    from tenure.control.by_name import JobRequest, enqueued_by_name
 
     if at is not None and delay is not None:
         raise InputRefused("--at and --delay both say when; give one of them")
@@ -100,15 +121,17 @@ def enqueue(
             "key": key,
             "unique": unique,
             "idempotency": idempotency,
+            "key_scope": key_scope,
             "target": target,
             "tags": tag,
-            "after": [_named(job) for job in after or ()],
-            "parent": None if parent is None else _named(parent),
+            "after": [id_or_key(job) for job in after or ()],
+            "parent": None if parent is None else id_or_key(parent),
             "owner": owner,
         }
     )
+    to.behalf.require("enqueue")  # before anything is looked up
     told = {**({} if args is None else an_object(args, "--args")), **named_values(arguments or ())}
-    [answer] = to.take(enqueued([job_of(client, task, told, said)]))
+    [answer] = to.take(enqueued_by_name(client, [JobRequest(task, told, said, unannounced)]))
     if to.show.json:
         to.show.line(answer) if wait else to.show.document(answer)
     elif answer.created:
@@ -132,7 +155,3 @@ def load(path: str) -> "App":
         typer.echo(traceback.format_exc(), err=True, nl=False)
         typer.echo(f"tenure: {path} cannot be imported: {type(error).__name__}: {error}", err=True)
     raise typer.Exit(NOT_IMPORTED)
-
-
-def _named(job: str) -> int | str:
-    return int(job) if job.isascii() and job.isdigit() else job

@@ -17,6 +17,7 @@ from tenure.cli.printing import clean, compact, lasting
 from tenure.control.watching import Watching
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, State
+from tenure.domain.values import nearest_float
 
 INTERRUPTED = 130  # as shells have it
 BAR = 40  # columns
@@ -86,7 +87,12 @@ def _line(to: Connection, job: Job) -> Table:
     match job.progress:
         case {"done": int() | float() as done, "total": int() | float() as total} if total > 0:
             cells += [
-                ProgressBar(total=total, completed=done, width=BAR, complete_style="cyan"),
+                ProgressBar(
+                    total=nearest_float(total),
+                    completed=nearest_float(done),
+                    width=BAR,
+                    complete_style="cyan",
+                ),
                 how_far(job.progress),
             ]
         case {"done": int() | float()}:

@@ -4,23 +4,44 @@ from typing import Annotated
 
 import typer
 
+from tenure.cli.bulk import Wait, rerun_where, resume_where
 from tenure.cli.connecting import Connection, connected
-from tenure.cli.naming import JobName, Why
-from tenure.cli.reading import moment
+from tenure.cli.listing import Where
+from tenure.cli.naming import JobName, OneJob, Why, Yes, refuse_job, required_job
+from tenure.cli.reading import moment, named_values
+from tenure.control.following import resume as resume_job
+from tenure.errors import InputRefused
 from tenure.store.calls import controlling, enqueueing
 
 
 @connected
 def resume(
     to: Connection,
-    job: JobName,
+    job: OneJob = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="From the beginning, without its checkpoint.")
     ] = False,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(metavar="UNIT=LIMIT", help="A larger budget: tokens=50000; may be repeated."),
+    ] = None,
     reason: Why = None,
+    where: Where = None,
+    yes: Yes = False,
+    wait: Wait = True,
 ) -> None:
-    """Let a paused or failed job go on, from its checkpoint."""
-    seen = to.send(controlling.resume(to.job(job), fresh=fresh, reason=reason))
+    """Let a paused or failed job go on, from its checkpoint.
+
+    With --where instead of a job, all jobs that match: they are counted first, and you are asked.
+    """
+    if where:
+        refuse_job(job)
+        if budget:
+            raise InputRefused("--budget is for one job; leave it out, or name the job")
+        resume_where(to, where, reason, fresh=fresh, yes=yes, wait=wait)
+        return
+    limits = named_values(budget) if budget else None
+    seen = to.take(resume_job(to.job(required_job(job)), reason, fresh=fresh, budget=limits))
     if to.show.json:
         to.show.document(seen)
         return
@@ -39,9 +60,24 @@ def clear(to: Connection, job: JobName, reason: Why = None) -> None:
 
 
 @connected
-def rerun(to: Connection, job: JobName, reason: Why = None) -> None:
-    """Make a new job with the arguments and options of an old one, whatever became of that."""
-    chosen = to.job(job)
+def rerun(
+    to: Connection,
+    job: OneJob = None,
+    reason: Why = None,
+    where: Where = None,
+    yes: Yes = False,
+    wait: Wait = True,
+) -> None:
+    """Make a new job with the arguments and options of an old one, whatever became of that.
+
+    With --where instead of a job, all jobs that match and have ended: they are counted first, and
+    you are asked.
+    """
+    if where:
+        refuse_job(job)
+        rerun_where(to, where, reason, yes=yes, wait=wait)
+        return
+    chosen = to.job(required_job(job))
     new = to.send(controlling.rerun(chosen, reason=reason))
     if to.show.json:
         to.show.document(new)

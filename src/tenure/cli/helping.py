@@ -7,7 +7,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
+
+UsageError: Any = BadParameter.__base__
 
 LONGEST = 100  # columns; longer lines are hard to read
 LAST = ("Running", "Jobs", "Who and how", "Looking after it", "Options", "On every command")
@@ -16,6 +19,17 @@ Row = tuple[str, str]
 
 
 class Command(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice: the first of them would be ignored silently."""
+        order: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
+        options = [it for it in order if it.param_type_name == "option"]
+        once = [it for it in options if not it.multiple and not it.is_flag]
+        for param in once:
+            if once.count(param) > 1:
+                name = max(param.opts, key=len)
+                raise UsageError(f"{name} is given {once.count(param)} times; give it once", ctx)
+        return super().parse_args(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_page(self, ctx))
 

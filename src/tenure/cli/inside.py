@@ -1,4 +1,4 @@
-"""``tenure job stack``: what is seen inside a job that runs."""
+"""``tenure job stack`` and ``tenure job runners``: what is seen of a job that runs."""
 
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from tenure.cli.naming import JobName
 from tenure.cli.printing import ago, bytes_of
 from tenure.cli.reading import length
 from tenure.control.looking_into import PATIENCE, look
+from tenure.store.calls import looking
 
 Timeout = Annotated[str, typer.Option(metavar="TIME", help="How long to wait for its worker.")]
 
@@ -36,4 +37,29 @@ def stack(to: Connection, job: JobName, timeout: Timeout = PATIENCE) -> None:
             for it in seen.processes
         ),
         "None of its processes could be seen.",
+    )
+
+
+@connected
+def runners(to: Connection, job: JobName) -> None:
+    """List the runners in which a job, or anything below it, runs."""
+    listed = to.send(looking.runners(to.job(job)))
+    if to.show.json:
+        to.show.document(listed)
+        return
+    to.show.table(
+        ("runner", "kind", "host", "pid", "jobs", "others", "as of"),
+        (
+            (
+                f"{it.runner} (ending)" if it.ending else it.runner or "told at the next beat",
+                it.kind,
+                it.host,
+                it.pid,
+                ", ".join(map(str, it.jobs)),
+                it.others,
+                ago(it.as_of),
+            )
+            for it in listed
+        ),
+        "nothing of it runs",
     )

@@ -33,6 +33,9 @@ command(commands, "show", "tenure job show 42", "tenure job show nightly --json"
 command(commands, "watch", "tenure job watch 42", "tenure job watch nightly --json")(watch)
 command(commands, "explain", "tenure job explain 42")(showing.explain)
 command(commands, "stack", "tenure job stack 42", "tenure job stack nightly --json")(inside.stack)
+command(commands, "runners", "tenure job runners 42", "tenure job runners nightly --json")(
+    inside.runners
+)
 command(
     commands,
     "cancel",
@@ -57,10 +60,27 @@ command(
     "tenure job rollback cancel-000001",
     "tenure job rollback cancel-000001 --task 45",
 )(cancelling.rollback)
-command(commands, "pause", "tenure job pause 42", "tenure job pause 42 --no-wait")(cancelling.pause)
-command(commands, "resume", "tenure job resume 42", "tenure job resume 42 --fresh")(going_on.resume)
+command(
+    commands,
+    "pause",
+    "tenure job pause 42",
+    "tenure job pause 42 --no-wait",
+    "tenure job pause --where queue=crawl",
+)(cancelling.pause)
+command(
+    commands,
+    "resume",
+    "tenure job resume 42",
+    "tenure job resume 42 --fresh",
+    "tenure job resume --where status=paused --where queue=crawl",
+)(going_on.resume)
 command(commands, "clear", 'tenure job clear 42 --reason "not worth it"')(going_on.clear)
-command(commands, "rerun", "tenure job rerun 42")(going_on.rerun)
+command(
+    commands,
+    "rerun",
+    "tenure job rerun 42",
+    "tenure job rerun --where status=failed --where task=shop.crawl",
+)(going_on.rerun)
 command(commands, "queue", "tenure job queue 42", "tenure job queue 42 --at 2030-01-01T12:00Z")(
     going_on.queue
 )

@@ -1,7 +1,6 @@
 """``tenure job artifacts``, ``partials`` and ``log``: what a job has left on its way."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import typer
@@ -9,6 +8,7 @@ import typer
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.naming import JobName
 from tenure.cli.printing import ago, bytes_of, compact
+from tenure.domain.values import nearest_time
 from tenure.store.calls import looking
 
 PAGE = 1000
@@ -26,7 +26,7 @@ def artifacts(to: Connection, job: JobName) -> None:
     to.show.table(
         ("artifact", "size", "kept", "url"),
         (
-            (it["name"], bytes_of(it["size"]), ago(_moment(it["created_at"])), it["url"])
+            (it["name"], bytes_of(it["size"]), ago(nearest_time(it["created_at"])), it["url"])
             for it in seen.artifacts
         ),
         f"job {seen.id} has no artifacts",
@@ -52,7 +52,7 @@ def log(to: Connection, job: JobName, tail: Tail = None) -> None:
         if to.show.json:
             to.show.line(line)
         else:
-            at = _moment(line["at"])
+            at = nearest_time(line["at"])
             to.show.say(f"{at:%H:%M:%S} {line['level']:<7} {line['line']}")
 
 
@@ -72,7 +72,3 @@ def _last(things: Iterator[dict[str, Any]], n: int | None) -> Iterator[dict[str,
     from collections import deque
 
     return iter(deque(things, maxlen=max(n, 0)))
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)

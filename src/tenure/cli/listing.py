@@ -4,10 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
+from tenure.cli.completing import complete_queues, complete_statuses, complete_tasks
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.printing import Printer, ago
 from tenure.cli.reading import filters, given, past
 from tenure.domain.job import JSON, Job
+from tenure.domain.values import nearest_float
 from tenure.errors import InputRefused
 from tenure.store.calls import looking
 
@@ -27,13 +29,34 @@ Where = Annotated[
 def list_jobs(
     to: Connection,
     status: Annotated[
-        str | None, typer.Option(metavar="STATUS", help="Only jobs that are queued, running, ...")
+        list[str] | None,
+        typer.Option(
+            metavar="STATUS",
+            help="Only jobs that are queued, running, ...; may be repeated.",
+            autocompletion=complete_statuses,
+        ),
     ] = None,
     queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only jobs of this queue.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only jobs of this queue.", autocompletion=complete_queues
+        ),
     ] = None,
     task: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only jobs of this task function.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only jobs of this task function.", autocompletion=complete_tasks
+        ),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG", help="Only jobs with this tag; repeated: with all of them."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Only jobs with this in their arguments; repeated: all of them."
+        ),
     ] = None,
     parent: Annotated[
         str | None, typer.Option(metavar="JOB", help="Only the tasks of this job.")
@@ -53,8 +76,10 @@ def list_jobs(
 ) -> None:
     """List jobs, newest first."""
     refuse_limit(limit)
-    wanted: dict[str, Any] = filters(where or ()) | given(
-        {"status": status, "queue": queue, "task": task}
+    several = {"status": status, "tag": tag, "text": text}
+    words = [f"{name}={value}" for name, values in several.items() for value in values or ()]
+    wanted: dict[str, Any] = filters([*(where or ()), *words]) | given(
+        {"queue": queue, "task": task}
     )
     if parent is not None:
         wanted["parent"] = to.job(parent)
@@ -62,6 +87,7 @@ def list_jobs(
         if said is not None:
             wanted[name] = past(said, f"--{name}")
     jobs = to.send(looking.list_jobs(wanted, below=below, n=limit))
+    to.tell_database()
     if to.show.json:
         to.show.document(jobs)
         return
@@ -96,9 +122,9 @@ def how_far(progress: JSON) -> str:
     """The progress of a job in a few characters: 42%, 3 of 10, or what it says itself."""
     match progress:
         case {"done": int() | float() as done, "total": int() | float() as total} if total:
-            return f"{min(done / total, 1):.0%}"
+            return f"{min(nearest_float(done) / nearest_float(total), 1):.0%}"
         case {"done": int() | float() as done}:
-            return f"{done:g}"
+            return f"{nearest_float(done):g}"
         case _:
             return ""
 

@@ -18,6 +18,7 @@ from tenure.cli import (
     stats,
     strategy,
     target,
+    task,
     tenant,
     token,
     top,
@@ -37,7 +38,7 @@ app = group(
 )
 PANELS = {
     "Running": (up, worker, serve, migrate),
-    "Jobs": (job, queue, target, pool),
+    "Jobs": (job, task, queue, target, pool),
     "Who and how": (tenant, token, policy, strategy, audit),
     "Looking after it": (stats, top, doctor, recover),
 }

@@ -10,9 +10,9 @@ from tenure.cli.connecting import Json, TenantName, Url
 from tenure.cli.printing import Printer
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import SettingInvalid
+from tenure.errors import InputRefused
 from tenure.store import schema
-from tenure.store.embedded import Embedded
+from tenure.store.embedded import Embedded, require_database
 from tenure.store.migrating import Migrator
 from tenure.store.schema import Plan
 
@@ -35,10 +35,10 @@ def migrate(
 ) -> None:
     """Bring the database to what this version needs; safe to run from many places at once."""
     if everybody and (tenant is not None or sql):
-        raise SettingInvalid("--all goes with neither --tenant nor --sql")
+        raise InputRefused("--all goes with neither --tenant nor --sql")
     if check and sql:
-        raise SettingInvalid("--check looks at a database and --sql needs none; give one of them")
-    chosen, show = Tenant(tenant or DEFAULT.name), Printer(json=json)
+        raise InputRefused("--check looks at a database and --sql needs none; give one of them")
+    chosen, show = Tenant(DEFAULT.name if tenant is None else tenant), Printer(json=json)
     if sql:
         script = schema.script(chosen)
         show.document({"sql": script}) if json else typer.echo(script)
@@ -46,7 +46,10 @@ def migrate(
     if url:
         plans = _migrate(Migrator(url), chosen, everybody=everybody, check=check)
     else:
-        with Embedded.open(Path(Settings.from_environment(os.environ).folder)) as embedded:
+        folder = Path(Settings.from_environment(os.environ).folder)
+        if check:
+            require_database(folder)
+        with Embedded.open(folder) as embedded:
             plans = _migrate(Migrator(embedded.url), chosen, everybody=everybody, check=check)
     if json:
         show.document([{"scope": _scope(plan), "work": _work(plan)} for plan in plans])

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
+from tenure.cli.connecting import Connection, connected, connected_or_new
 from tenure.cli.grouping import command, group
 from tenure.cli.listing import Where
 from tenure.cli.printing import ago, compact
@@ -55,7 +55,7 @@ def list_policies(to: Connection) -> None:
     "tenure policy set newest-only --where task=index --when superseded=true",
     "tenure policy set dear --when 'budget={\"tokens\": 0.9}' --intent pause",
 )
-@connected
+@connected_or_new
 def set_policy(
     to: Connection,
     name: Name,

@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
+from tenure.cli.connecting import Connection, connected, connected_or_new
 from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
+from tenure.cli.reading import not_found
 from tenure.domain.amount import amount
 from tenure.store.calls import controlling, looking
 from tenure.store.results import Pool
@@ -24,7 +25,7 @@ Slots = Annotated[list[str], typer.Argument(metavar="SLOT", help="The names of s
 
 
 @command(commands, "create", "tenure pool create worktrees tree-1 tree-2")
-@connected
+@connected_or_new
 def create(
     to: Connection,
     pool: Name,
@@ -44,6 +45,8 @@ def list_pools(
 ) -> None:
     """List pools and who holds their slots."""
     pools = to.send(looking.pools(pool))
+    if pool is not None and not pools:
+        raise not_found("pool", pool, [it.name for it in to.send(looking.pools())])
     if to.show.json:
         to.show.document(pools)
         return

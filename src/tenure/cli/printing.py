@@ -16,6 +16,8 @@ from rich.text import Text
 from tenure.domain import duration
 from tenure.errors import InputRefused, TenureError
 
+LONGEST = 1000  # characters of a sentence
+PAGE = 100  # columns of a page that is not on a terminal
 WIDE = 100_000  # of a table that nobody looks at: what reads it must not find it cut
 
 STYLES = {
@@ -90,11 +92,27 @@ class Printer:
             table.add_column(head, no_wrap=True, overflow="ignore" if place == 0 else "ellipsis")
         for row in rows:
             table.add_row(*(cell if isinstance(cell, Text) else text(cell) for cell in row))
+        self.draw(table)
+
+    @property
+    def width(self) -> int:
+        """Return the columns of a page: those of the terminal, or as many as people read."""
+        return self.console.width if self.is_terminal else PAGE
+
+    def wrapped(self, head: Text, body: str) -> None:
+        """Say a line of a page; what is longer than the page is wide continues behind the head."""
+        room = max(self.width - head.cell_len, 1)
+        for row in Text(clean(body)).wrap(self.console, room) or [Text()]:
+            self.say(head, row, sep="")
+            head = Text(" " * head.cell_len)
+
+    def draw(self, shape: RenderableType, width: int | None = None) -> None:
+        """A table or a tree; where nobody looks, its lines end where their text ends."""
         if self.is_terminal:
-            self.console.print(table)
+            self.console.print(shape)
             return
         with self.console.capture() as drawn:
-            self.console.print(table)
+            self.console.print(shape, width=width)
         for line in drawn.get().splitlines():
             _write(line.rstrip())
 
@@ -121,8 +139,10 @@ class Printer:
         if yes:
             return
         if not self.may_ask:
-            raise InputRefused(f"{what}, and nobody can be asked here; say --yes")
-        self.say(f"{what[0].upper()}{what[1:]}. Go on? [y/N] ", end="")
+            raise InputRefused(
+                f"{what}. Not a terminal, so there is no prompt: pass --yes to confirm"
+            )
+        self.say(f"{what}. Go on? [y/N] ", end="")
         self.console.file.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             self.say("Nothing was done.")
@@ -136,9 +156,9 @@ def fail(error: TenureError, *, json: bool) -> NoReturn:
 
 
 def report(kind: str, sentence: str, *, json: bool) -> None:
-    """Say what went wrong, on stderr."""
+    """Say what went wrong, in one line on stderr."""
     told = {"error": {"type": kind, "message": sentence}}
-    _write(encoded(told).decode() if json else f"tenure: {clean(sentence)}", sys.stderr)
+    _write(encoded(told).decode() if json else f"tenure: {one_line(sentence)}", sys.stderr)
 
 
 def encoded(value: Any) -> bytes:
@@ -148,6 +168,12 @@ def encoded(value: Any) -> bytes:
 def clean(value: str) -> str:
     """A text that a terminal shows and does not obey: control characters become visible."""
     return "".join(c if c in "\n\t" or c.isprintable() else _visible(c) for c in value)
+
+
+def one_line(sentence: str) -> str:
+    """A text in one line that people can read: what was typed may be long, and have line breaks."""
+    line = clean(sentence).replace("\n", "\\n").replace("\t", "\\t")
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
 def text(value: Any) -> Text:

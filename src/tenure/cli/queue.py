@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
+from tenure.cli.completing import complete_queues
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.grouping import command, group
-from tenure.cli.naming import Why
+from tenure.cli.naming import New, Why
 from tenure.cli.pausing import pause_it, unpause_it
 from tenure.domain.duration import age
 from tenure.store.calls import looking
@@ -18,7 +19,10 @@ commands = group(
     'tenure queue pause crawl --reason "the site is down"',
 )
 
-Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The name of a queue.")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="QUEUE", help="The name of a queue.", autocompletion=complete_queues),
+]
 LIVE = ("queued", "running", "scheduled", "waiting", "blocked", "retrying", "paused")
 OVER = ("completed", "failed", "cancelled")
 
@@ -53,9 +57,9 @@ def list_queues(to: Connection) -> None:
 
 @command(commands, "pause", 'tenure queue pause crawl --reason "the site is down"')
 @connected
-def pause(to: Connection, queue: Name, reason: Why = None) -> None:
+def pause(to: Connection, queue: Name, reason: Why = None, new: New = False) -> None:
     """Start nothing of a queue until it is resumed; what runs goes on."""
-    pause_it(to, to.behalf, "queue", queue, reason)
+    pause_it(to, to.behalf, "queue", queue, reason, is_new=new)
 
 
 @command(commands, "resume", "tenure queue resume crawl")

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from tenure.cli.connecting import Connection, connected
+from tenure.cli.enqueueing import load
 from tenure.cli.printing import ago
-from tenure.store.calls import keeping
+from tenure.store.calls import keeping, looking
 from tenure.store.results import Recovery
 
-EXAMPLES = ("tenure recover --dry-run", "tenure recover", "tenure recover 42 43")
+EXAMPLES = ("tenure recover --dry-run", "tenure recover 42 43", "tenure recover --app jobs:app")
 
 
 @connected
@@ -19,21 +20,34 @@ def recover(
         list[str] | None,
         typer.Argument(metavar="JOB", help="Only these jobs, by id or key; else all."),
     ] = None,
+    app: Annotated[
+        str | None,
+        typer.Option(
+            metavar="APP",
+            envvar="TENURE_APP",
+            show_envvar=False,
+            help="Use the settings of this app: module:app (TENURE_APP).",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
     ] = False,
 ) -> None:
     """Declare workers dead whose lease is over, and take their jobs back.
 
-    Every worker does this every few seconds; by hand it is for when none is left.
+    Every worker does this every few seconds; by hand it is for when none is left. How long
+    a job may be without a worker, and the message of an orphan, are settings: of --app, or else
+    from the environment.
     """
+    if app:
+        to.use(load(app))
     settings = to.client.settings
     answer = to.send(
         keeping.recover(
             grace=settings.recover_grace,
             orphan_after=settings.orphan_after,
             pending_after=settings.pending_orphan_after,
-            jobs=None if not jobs else [to.job(job) for job in jobs],
+            jobs=None if not jobs else [to.send(looking.show(to.job(job))).id for job in jobs],
             dry_run=dry_run,
             message=settings.orphan_message,
         )

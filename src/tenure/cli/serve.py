@@ -10,8 +10,15 @@ from tenure.cli.connecting import Json, Url
 from tenure.cli.supervising import NOT_IMPORTED
 from tenure.control.client import Client
 from tenure.domain.principal import Role
-from tenure.errors import SettingInvalid, TenureError
+from tenure.errors import (
+    InputRefused,
+    NotAllowed,
+    SettingInvalid,
+    StoreUnavailable,
+    TenureError,
+)
 from tenure.observe.logs import configure
+from tenure.runtime.artifact_store import check_artifacts
 
 if TYPE_CHECKING:
     import socket
@@ -21,6 +28,8 @@ EXAMPLES = (
     "tenure serve shop.jobs:app --port 9000",
     "tenure serve --host 0.0.0.0 --log-format json",
 )
+
+log = logging.getLogger("tenure.serve")
 
 HOST, PORT = "127.0.0.1", 8321
 _WEB = ("fastapi", "jinja2", "starlette", "uvicorn")  # what comes with the extra
@@ -64,16 +73,17 @@ def serve(
     from tenure.cli.serving import bound, is_loopback
 
     if open_to is not None and not yes and not is_loopback(host):
-        raise SettingInvalid(
+        raise InputRefused(
             f"--open {open_to} on {host} lets everybody on the network do what "
             f"{'an' if open_to is not Role.VIEWER else 'a'} {open_to} may, without a token; "
             f"say --yes if that is meant, or listen on {HOST}"
         )
     client = _client(app, url)
+    check_artifacts(client.settings.artifacts)
     configure(log_format or ("json" if json else client.settings.log_format))
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     with bound(host, port) as made:
-        _serve(client, made, open_to)
+        _serve(client, made, open_to, host)
 
 
 def require_web() -> None:
@@ -98,30 +108,43 @@ def _client(app: str | None, url: str | None) -> Client:
     try:
         loaded = load(app)
     except TenureError as error:
-        _refuse(app, str(error))
+        refuse_app(app, str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a module does, it is told
         traceback.print_exc()
-        _refuse(app, f"{type(error).__name__}: {error}")
+        refuse_app(app, f"{type(error).__name__}: {error}")
     client = Client(url or loaded.known_url, settings=loaded.settings)
     client.tasks, client.schedules = loaded.tasks, loaded.schedules
     return client
 
 
-def _refuse(app: str, why: str) -> NoReturn:
+def refuse_app(app: str, why: str) -> NoReturn:
     typer.echo(f"tenure: {app} cannot be imported: {why}", err=True)
     raise typer.Exit(NOT_IMPORTED)
 
 
-def _serve(client: Client, made: "socket.socket", open_to: Role | None) -> None:
+def _require_database(client: Client) -> None:
+    """Refuse to serve from a database that cannot be used; one that is away may come back."""
+    try:
+        with client.store as store:
+            store.server()
+    except NotAllowed:
+        return  # every request is answered with what this role may do
+    except StoreUnavailable as error:
+        if not error.may_pass:
+            raise
+        log.warning("%s; requests are refused until it can", error)
+
+
+def _serve(client: Client, made: "socket.socket", open_to: Role | None, host: str) -> None:
     import uvloop
 
     from tenure.cli.serving import Server
     from tenure.web import create_app
 
-    _ = client.url  # an embedded PostgreSQL that cannot be started is told here
+    _require_database(client)
 
     async def serving() -> None:
-        server = Server(create_app(client, open_to=open_to))
+        server = Server(create_app(client, open_to=open_to, hosts=[host]), client.settings)
         try:
             await server.serve(sockets=[made])
         finally:

@@ -14,13 +14,18 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenure.errors import SettingInvalid
+from tenure.cli.http_protocol import BoundedConfig
+from tenure.config import Settings
+from tenure.domain.values import shown
+from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime.leave_signals import leave_signals
+from tenure.web.front import LEAVING
 
 log = logging.getLogger("tenure.serve")
 
 _GRACE = 10  # seconds, for requests that are under way when it leaves
 _BACKLOG = 2048
+_MOST_HEADERS = 32 << 10  # bytes, the path and the query included
 
 
 def is_loopback(host: str) -> bool:
@@ -56,18 +61,25 @@ def url_of(made: socket.socket) -> str:
 def _addresses(host: str, port: int) -> list[Any]:
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise SettingInvalid(f"{host} is not a host that is known here: {error}") from None
+    except (OSError, UnicodeError) as error:
+        raise InputRefused(
+            f"--host: {shown(host)} is not a host that is known here: {error}"
+        ) from None
 
 
 class Server(uvicorn.Server):
     """Leaves with code 0 when it is asked to; asked again, at once."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._leaving = asyncio.Event()
         super().__init__(
-            uvicorn.Config(
+            BoundedConfig(
                 Ending(app, self._leaving),
+                request_timeout=settings.request_timeout.total_seconds(),
+                max_connections=settings.max_connections,
+                h11_max_incomplete_event_size=_MOST_HEADERS,
+                proxy_headers=settings.proxies is not None,
+                forwarded_allow_ips=settings.proxies,
                 lifespan="on",
                 ws="none",
                 log_config=None,
@@ -130,7 +142,9 @@ class Ending:
         message = asyncio.ensure_future(receive())
         try:
             await asyncio.wait({leaving, message}, return_when="FIRST_COMPLETED")
-            return message.result() if message.done() else {"type": "http.disconnect"}
+            if message.done():
+                return message.result()
+            return {"type": "http.disconnect", LEAVING: True}
         finally:
             leaving.cancel()
             message.cancel()

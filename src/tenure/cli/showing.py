@@ -14,6 +14,7 @@ from tenure.cli.tree import tasks_below
 from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
+from tenure.domain.values import nearest_float, nearest_time
 from tenure.store.calls import looking
 
 MOST_TASKS = 200  # in one tree; who has more has `tenure job list --parent`
@@ -31,7 +32,7 @@ def show(to: Connection, job: JobName) -> None:
     tasks = tasks_below(to.show, found, tree, MOST_TASKS)
     if tasks is not None:
         _title(to.show, "Tasks")
-        to.show.console.print(Padding(tasks, (0, 0, 0, 2)))
+        to.show.draw(Padding(tasks, (0, 0, 0, 2)), to.show.width)
 
 
 @connected
@@ -52,19 +53,19 @@ def print_page(show: Printer, job: Job) -> None:
     show.say(Text(name, "bold"), show.status(job.status))
     for head, said in _facts(job):
         if said:
-            show.say(Text(f"  {head:<12}", "dim"), said, sep="")
+            show.wrapped(Text(f"  {head:<12}", "dim"), said)
     for title, text in _texts(job):
         _title(show, title)
         for line in text.splitlines():
-            show.say(f"  {line}")
+            show.wrapped(Text("  "), line)
     if job.artifacts:
         _title(show, "Artifacts")
         for it in job.artifacts:
-            show.say(f"  {it['name']}  {bytes_of(it['size'])}  {it['url']}")
+            show.wrapped(Text("  "), f"{it['name']}  {bytes_of(it['size'])}  {it['url']}")
     if job.attempts:
         _title(show, "Attempts")
         for attempt in job.attempts:
-            show.say(f"  {_attempt(attempt)}")
+            show.wrapped(Text("  "), _attempt(attempt))
 
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
@@ -93,7 +94,7 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
 
 
 def _texts(job: Job) -> Iterator[tuple[str, str]]:
-    if job.args:
+    if isinstance(job.args, dict) and job.args:
         yield "Arguments", "\n".join(f"{name} = {compact(it)}" for name, it in job.args.items())
     if job.result is not None:
         yield "Result", compact(job.result)
@@ -123,7 +124,7 @@ def _spent(job: Job) -> str:
     limits: Any = job.budget or {}
     units = {**dict.fromkeys(limits, 0.0), **job.spent}
     return ", ".join(
-        f"{amount:g} {unit}" + (f" of {limits[unit]:g}" if unit in limits else "")
+        f"{amount:g} {unit}" + (f" of {nearest_float(limits[unit]):g}" if unit in limits else "")
         for unit, amount in units.items()
     )
 
@@ -138,9 +139,7 @@ def _attempt(attempt: Any) -> str:
 
 
 def _seconds(began: str, ended: str) -> float:
-    from datetime import datetime
-
-    return (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+    return (nearest_time(ended) - nearest_time(began)).total_seconds()
 
 
 def _title(show: Printer, title: str) -> None:

@@ -15,6 +15,7 @@ from tenure.cli.printing import Printer, ago, clean, lasting
 from tenure.cli.reading import length
 from tenure.cli.steps import WORDS
 from tenure.control.watching import Watching
+from tenure.domain.amount import amount
 from tenure.domain.cancellation import CancellationRecord, CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
@@ -173,7 +174,9 @@ def _said(step: CancellationStep, record: CancellationRecord) -> str:
         words = words.of_a_pause()
     count = step.details.get(words.counted or "")
     if step.status == "completed":
-        return words.done(count)
+        partials = step.details.get("partials")
+        kept = f" and {amount(partials, 'partial result')}" if partials else ""
+        return words.done(count) + kept
     if step.step_name == "terminate_runners":
         running = step.details.get("running", 0)
         if step.status == "failed":
@@ -185,9 +188,13 @@ def _said(step: CancellationStep, record: CancellationRecord) -> str:
 
 def _summary(record: CancellationRecord) -> Iterator[str]:
     stopped = "paused" if record.intent is Intent.PAUSE else "cancelled"
+    yield f"Job: {record.job_became or 'still stopping'}"
     yield f"Tasks completed: {len(record.tasks_completed)}"
     yield f"Tasks {stopped}: {len(record.tasks_cancelled)}"
     if record.tasks_open:
         yield f"Tasks not stopped: {len(record.tasks_open)}"
     yield f"Runners terminated: {len(record.runners_terminated)}"
+    if ended := {rung: n for rung, n in record.attempts_ended.items() if n}:
+        by_rung = ", ".join(f"{n} {rung}" for rung, n in ended.items())
+        yield f"Attempts ended: {sum(ended.values())} ({by_rung})"
     yield f"Duration: {lasting(record.duration_seconds)}"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
+from tenure.cli.connecting import Connection, connected, connected_or_new
 from tenure.cli.grouping import command, group
 from tenure.cli.printing import compact
 from tenure.cli.reading import named_values
@@ -48,7 +48,7 @@ def list_strategies(to: Connection) -> None:
     "tenure strategy set gentle grace=120 last_rung=interrupted",
     "tenure strategy set undo rollback=true force=true",
 )
-@connected
+@connected_or_new
 def set_strategy(
     to: Connection,
     name: Name,

@@ -7,9 +7,10 @@ import typer
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.grouping import command, group
 from tenure.cli.listing import refuse_limit
-from tenure.cli.naming import Why, Yes
-from tenure.cli.pausing import pause_it, unpause_it
+from tenure.cli.naming import New, Why, Yes
+from tenure.cli.pausing import pause_it, refuse_unknown, unpause_it
 from tenure.store.calls import controlling, looking
+from tenure.store.results import Target
 
 commands = group(
     "target",
@@ -31,6 +32,8 @@ def list_targets(
     """List targets: who holds each, what blocks it, who waits."""
     refuse_limit(limit)
     targets = to.send(looking.targets(target, limit))
+    if target is not None and not any(_is_used(it) for it in targets):
+        refuse_unknown(to, "target", target)
     if to.show.json:
         to.show.document(targets)
         return
@@ -47,16 +50,22 @@ def list_targets(
             )
             for it in targets
         ),
-        "no targets" if target is None else f"no job has the target {target}",
+        "no targets",
     )
+
+
+def _is_used(target: Target) -> bool:
+    return bool(target.holder or target.blocked_by or target.line or target.paused)
 
 
 @command(commands, "clear", "tenure target clear site:example.org --yes")
 @connected
 def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) -> None:
     """Give up on all failed jobs of a target: they are cancelled, and block it no longer."""
-    to.show.confirm(f"all failed jobs of {target} are cancelled for good", yes=yes)
+    to.show.confirm(f"This cancels all failed jobs of {target} for good, which frees it", yes=yes)
     answer = to.send(controlling.clear(target=target, reason=reason))
+    if not answer["cleared"]:
+        refuse_unknown(to, "target", target)
     if to.show.json:
         to.show.document(answer)
         return
@@ -67,9 +76,9 @@ def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) ->
 
 @command(commands, "pause", "tenure target pause site:example.org")
 @connected
-def pause(to: Connection, target: Name, reason: Why = None) -> None:
+def pause(to: Connection, target: Name, reason: Why = None, new: New = False) -> None:
     """Start nothing of a target until it is resumed; what runs goes on."""
-    pause_it(to, to.behalf, "target", target, reason)
+    pause_it(to, to.behalf, "target", target, reason, is_new=new)
 
 
 @command(commands, "resume", "tenure target resume site:example.org")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
+from tenure.cli.connecting import Connection, connected, connected_or_new
 from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why, Yes
 from tenure.cli.pausing import pause_it, unpause_it
@@ -23,7 +23,7 @@ Name = Annotated[str, typer.Argument(metavar="TENANT", help="The name of a tenan
 
 
 @command(commands, "create", "tenure tenant create acme")
-@connected
+@connected_or_new
 def create(to: Connection, name: Name) -> None:
     """Make a tenant: a schema of its own, where nobody else sees its jobs."""
     created = to.shared.create_tenant(as_tenant(name))
@@ -77,7 +77,7 @@ def drop(
 ) -> None:
     """Delete a tenant with all its jobs and all that is on record of them."""
     to.shared.require("drop_tenant")
-    to.show.confirm(f"all jobs of {name} are deleted, with all that is on record of them", yes=yes)
+    to.show.confirm(f"This deletes all jobs of {name}, with all that is on record of them", yes=yes)
     to.shared.drop_tenant(as_tenant(name), force=force)
     if to.show.json:
         to.show.document({"dropped": name})

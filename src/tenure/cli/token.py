@@ -4,15 +4,18 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
+from tenure.cli.connecting import Connection, connected, connected_or_new
 from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import length, whole
 from tenure.control.tokens import make_token
 from tenure.domain.duration import in_words
-from tenure.domain.principal import Role
+from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.store.calls import controlling, looking
+
+NEVER = "never"
+DEFAULT_LIFETIME = in_words(TOKEN_LIFETIME)
 
 commands = group(
     "token",
@@ -28,7 +31,7 @@ commands = group(
     "tenure token create ada --role operator --expires 30d",
     "tenure token create grafana --of acme",
 )
-@connected
+@connected_or_new
 def create(
     to: Connection,
     name: Annotated[
@@ -43,9 +46,11 @@ def create(
         ),
     ] = Role.VIEWER,
     expires: Annotated[
-        str | None,
-        typer.Option(metavar="LENGTH", help="How long it lasts: 12h, 30d; else for ever."),
-    ] = None,
+        str,
+        typer.Option(
+            metavar="LENGTH", help=f"How long it lasts: 12h, 30d, {NEVER}; {DEFAULT_LIFETIME} else."
+        ),
+    ] = DEFAULT_LIFETIME,
     of: Annotated[
         str | None,
         typer.Option(
@@ -55,7 +60,7 @@ def create(
     ] = None,
 ) -> None:
     """Make a token. It is shown once, and kept by nobody."""
-    lifetime = None if expires is None else length(expires, "--expires")
+    lifetime = None if expires == NEVER else length(expires, "--expires")
     secret, token = make_token(to.behalf, name, role, tenant=of, lifetime=lifetime)
     if to.show.json:
         to.show.document({"secret": secret, "token": token})

@@ -36,7 +36,8 @@ def top(
     if to.show.json:
         to.show.document(looker.look())
     elif once or not (to.show.may_move and sys.stdin.isatty()):
-        to.show.console.print(view(looker.look(), to.client.settings, None))
+        drawn = view(looker.look(), to.client.settings, None, fills=to.show.is_terminal)
+        to.show.draw(drawn, to.show.width)
     else:
         _live(to, looker)
 

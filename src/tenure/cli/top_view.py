@@ -15,6 +15,7 @@ from tenure.config import Settings
 from tenure.control.judging import longest_stop
 from tenure.domain.duration import age
 from tenure.domain.job import Job
+from tenure.domain.values import LARGEST_NUMBER, nearest_float
 from tenure.store.examined import OpenStop
 from tenure.store.results import Queue, Worker
 
@@ -31,11 +32,13 @@ class Section:
     rows: Sequence[Sequence[Text]]
     stretch: int  # the column that takes what is left of the width
 
-    def shown(self, room: int) -> RenderableType:
-        table = Table(box=None, expand=True, pad_edge=False, padding=(0, 2, 0, 0))
+    def shown(self, room: int, *, fills: bool) -> RenderableType:
+        table = Table(box=None, expand=fills, pad_edge=False, padding=(0, 2, 0, 0))
         for place, head in enumerate(self.heads):
             table.add_column(
-                Text(head, "dim"), no_wrap=True, ratio=1 if place == self.stretch else None
+                Text(head, "dim"),
+                no_wrap=True,
+                ratio=1 if fills and place == self.stretch else None,
             )
         cut = len(self.rows) > room
         for row in self.rows[: room - 1 if cut else room]:
@@ -45,9 +48,17 @@ class Section:
         return table
 
 
-def view(look: Look, settings: Settings, height: int | None, trouble: str = "") -> RenderableType:
+def view(
+    look: Look,
+    settings: Settings,
+    height: int | None,
+    trouble: str = "",
+    *,
+    fills: bool = True,  # the width of the terminal
+) -> RenderableType:
     """All of it in this height; without one, as high as it gets."""
-    head: list[RenderableType] = [_headline(look, height is not None), _counts(look)]
+    headline = _headline(look, is_live=height is not None, fills=fills)
+    head: list[RenderableType] = [headline, _counts(look)]
     if trouble:
         head.append(Text(clean(trouble), "red", no_wrap=True, overflow="ellipsis"))
     sections = [
@@ -79,7 +90,7 @@ def view(look: Look, settings: Settings, height: int | None, trouble: str = "") 
     parts = list(head)
     for section, rows in zip(there, share(room, wanted), strict=True):
         if rows:
-            parts += [Text(), section.shown(rows)]
+            parts += [Text(), section.shown(rows, fills=fills)]
     if not there:
         parts += [Text(), Text("There are no jobs and no workers yet.", "dim")]
     return Group(*parts)
@@ -98,8 +109,8 @@ def share(room: int | None, wanted: Sequence[int]) -> list[int]:
     return given
 
 
-def _headline(look: Look, is_live: bool) -> RenderableType:
-    line = Table.grid(expand=True)
+def _headline(look: Look, *, is_live: bool, fills: bool) -> RenderableType:
+    line = Table.grid(expand=fills, padding=(0, 3, 0, 0))
     line.add_column(no_wrap=True)
     line.add_column(no_wrap=True, justify="right")
     speed = "" if look.ended_per_second is None else f"{look.ended_per_second:,.1f} ended/s   "
@@ -168,7 +179,7 @@ def _stop(stop: OpenStop, settings: Settings) -> list[Text]:
 
 
 def _countdown(stop: OpenStop, settings: Settings) -> Text:
-    longest = longest_stop(stop, settings.stop_grace)
+    longest = longest_stop(stop, settings)
     if longest is None:
         return Text(f"for {age(stop.seconds)}, never killed", "dim")
     left = longest.total_seconds() - stop.seconds
@@ -201,7 +212,9 @@ def _bar(part: float, style: str) -> Text:
 
 
 def _number(value: Any) -> int | float | None:
-    return value if isinstance(value, int | float) else None
+    if not isinstance(value, int | float):
+        return None
+    return value if abs(value) <= LARGEST_NUMBER else nearest_float(value)
 
 
 def _seconds(since: datetime | None, now: datetime) -> float:

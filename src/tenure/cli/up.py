@@ -13,11 +13,13 @@ from tenure.cli.connecting import Json, Url
 from tenure.cli.lines import Lines
 from tenure.cli.local_token import local_token
 from tenure.cli.printing import Printer
-from tenure.cli.serve import HOST, PORT, require_web
+from tenure.cli.serve import HOST, PORT, refuse_app, require_web
 from tenure.cli.supervising import Child, Database, Supervisor
 from tenure.config import Settings
 from tenure.control.client import Client
+from tenure.control.tokens import make_login_code
 from tenure.domain.duration import in_words
+from tenure.errors import SettingInvalid
 from tenure.store.embedded import Embedded
 
 EXAMPLES = ("tenure up shop.jobs:app", "tenure up jobs.py --port 9000", "tenure up")
@@ -53,10 +55,16 @@ def up(
     """
     require_web()
     from tenure.cli.serving import bound, url_of
+    from tenure.runtime.runner.loading import require_module
 
     if folder is not None:
         os.environ["TENURE_FOLDER"] = str(folder)
     settings = Settings.from_environment(os.environ)
+    if app is not None:
+        try:
+            require_module(app)
+        except SettingInvalid as error:
+            refuse_app(app, str(error))
     place, show = settings.folder.absolute(), Printer(json=json)
     with bound(HOST, port) as made:  # so that a port that is taken is told before anything starts
         address = url_of(made)
@@ -65,7 +73,8 @@ def up(
             show.say(f"Starting the database in {_short(place)} ...", style="dim")
         client.migrate()
         token = local_token(client, place)
-        _tell(show, client, app, address, token, folder is not None)
+        link = f"{address}/login#code={make_login_code(client, token.read_text().strip())}"
+        _tell(show, client, app, address, link, token, folder is not None)
         environment = {
             **os.environ,
             "TENURE_DATABASE_URL": client.url,
@@ -130,17 +139,25 @@ def _ended(code: int) -> str:
 
 
 def _tell(
-    show: Printer, client: Client, app: str | None, address: str, token: Path, named: bool
+    show: Printer,
+    client: Client,
+    app: str | None,
+    address: str,
+    link: str,
+    token: Path,
+    named: bool,
 ) -> None:
     """What is where, and how to go on."""
     embedded = client.known_url is None
     if show.json:
         place = str(token.parent) if embedded else None
-        show.line({"from": "up", "api": address, "token": str(token), "folder": place, "app": app})
+        told = {"api": address, "page": address, "login": link, "token": str(token)}
+        show.line({"from": "up", **told, "folder": place, "app": app})
         return
     rows = {
         "database": f"PostgreSQL in {_short(token.parent)}" if embedded else "your PostgreSQL",
-        "API": f"{address}   (described at {address}/openapi.json)",
+        "page": f"{address}   (the link below logs you in once, within an hour)",
+        "API": f"{address}/api   (described at {address}/openapi.json)",
         "token": f"{_short(token)}   ({'commands find it' if embedded else 'for the API'})",
         "worker": app or "none runs; to have one, name your app: tenure up shop.jobs:app",
         "": "",
@@ -148,6 +165,8 @@ def _tell(
         "cancel": "tenure job cancel ID --reason TEXT",
         "look": "tenure top",
         "stop": "Ctrl-C here",
+        " ": "",
+        "log in": link,
     }
     if embedded and named:
         rows["from other"] = f"shells: export TENURE_FOLDER={token.parent}"

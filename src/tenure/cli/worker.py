@@ -9,9 +9,10 @@ import typer
 from tenure.cli.connecting import Url
 from tenure.cli.grouping import command, group
 from tenure.cli.helping import Group
-from tenure.cli.workers import drain, list_workers
+from tenure.cli.workers import drain, end_runner, list_workers
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT
+from tenure.errors import InputRefused, SettingInvalid
 from tenure.observe.logs import Form, configure
 
 
@@ -57,11 +58,13 @@ def run(
         typer.Option("--all-tenants", help="The jobs of every tenant, also of those to come."),
     ] = False,
     concurrency: Annotated[
-        int | None, typer.Option(metavar="N", help="Coroutines at once, in one event loop.")
+        int | None, typer.Option(metavar="N", min=1, help="Coroutines at once, in one event loop.")
     ] = None,
     processes: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Plain functions at once, each in a process of its own."),
+        typer.Option(
+            metavar="N", min=1, help="Plain functions at once, each in a process of its own."
+        ),
     ] = None,
     metrics: Annotated[
         str | None,
@@ -89,6 +92,8 @@ def run(
     from tenure.runtime.keeper.program import run as live
     from tenure.runtime.keeper.staff import ImportFailed
 
+    if metrics is not None:
+        _check_metrics(metrics)
     form: Form | None = log_format or ("json" if json else None)
     configure(form or Settings.from_environment(os.environ).log_format, verbose=verbose)
     with ExitStack() as stack:
@@ -96,8 +101,8 @@ def run(
             stack,
             app,
             url=url,
-            queues=None if queues is None else _names(queues),
-            tenants=_names(tenants),
+            queues=None if queues is None else _names(queues, "--queues"),
+            tenants=_names(tenants, "--tenants"),
             all_tenants=all_tenants,
             concurrency=concurrency,
             processes=processes,
@@ -115,6 +120,23 @@ def run(
 command(commands, "list", "tenure worker list", "tenure worker list --all --json")(list_workers)
 command(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')(drain)
 
+command(
+    commands,
+    "end-runner",
+    "tenure worker end-runner runner-0a1b2c3d-4",
+    "tenure worker end-runner runner-0a1b2c3d-4 --force",
+)(end_runner)
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+
+def _names(text: str, option: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputRefused(f"{option} takes names with commas between them, and this has none")
+    return names
+
+
+def _check_metrics(address: str) -> None:
+    try:
+        Settings(metrics=address)
+    except SettingInvalid as error:
+        raise InputRefused(f"--{error}") from None

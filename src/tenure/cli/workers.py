@@ -1,4 +1,4 @@
-"""``tenure worker list`` and ``tenure worker drain``."""
+"""``tenure worker list``, ``drain`` and ``end-runner``."""
 
 from typing import Annotated
 
@@ -8,6 +8,8 @@ import typer
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
+from tenure.cli.reading import length
+from tenure.control.following import end_runner as end
 from tenure.domain.amount import amount
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import looking, working
@@ -59,6 +61,33 @@ def drain(
         return
     held = f"holds {amount(len(chosen.jobs), 'job') if chosen.jobs else 'no jobs'}"
     to.show.say(f"Worker {chosen.id} drains; it {held}.")
+
+
+@connected
+def end_runner(
+    to: Connection,
+    runner: Annotated[
+        str, typer.Argument(metavar="RUNNER", help="Its id, from tenure job runners.")
+    ],
+    reason: Why = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Kill it at once, without a grace.")
+    ] = False,
+    grace: Annotated[
+        str | None, typer.Option(metavar="TIME", help="From the request to the kill: 20s.")
+    ] = None,
+) -> None:
+    """End a runner: a process in which a worker runs jobs.
+
+    All jobs in it are stopped and given back, unspent, to go on elsewhere. None is cancelled.
+    """
+    within = None if grace is None else length(grace, "--grace")
+    answer = to.take(end(runner, reason, force=force, grace=within))
+    if to.show.json:
+        to.show.document(answer)
+        return
+    held = amount(len(answer.jobs), "job is", "jobs are") if answer.jobs else "no job is"
+    to.show.say(f"Runner {runner} is being ended; {held} given back.")
 
 
 def _seen(to: Connection, worker: Worker) -> Worker:

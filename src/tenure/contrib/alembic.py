@@ -18,6 +18,7 @@ from typing import Any
 
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.store import schema
+from tenure.store.faults import fault_of
 
 
 def upgrade(op: Any, tenant: str = DEFAULT.name) -> None:
@@ -34,4 +35,10 @@ def _execute(op: Any, statement: str) -> None:
     from sqlalchemy import DDL
 
     # As text() its colons would be taken for parameters.
-    op.execute(DDL(statement.replace("%", "%%")))  # type: ignore[no-untyped-call]
+    ddl = DDL(statement.replace("%", "%%"))  # type: ignore[no-untyped-call]
+    try:
+        op.execute(ddl)
+    except Exception as error:
+        if ours := fault_of(error):
+            raise ours from error
+        raise

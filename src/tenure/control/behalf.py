@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from tenure.control.client import Client
 from tenure.control.steps import Steps, atake, take
-from tenure.domain.principal import NEEDS, SHARED, Principal, Role
+from tenure.domain.principal import NEEDS, SERVED, SHARED, Principal, Role
 from tenure.domain.tenant import Tenant
 from tenure.errors import NotAllowed
 from tenure.store.call import Call
@@ -31,14 +31,19 @@ class Behalf:
 
     def send(self, call: Call[T]) -> T:
         self.require(call.verb)
-        return self.client.store_of(self.principal.tenant).send(call.asked_by(self.principal))
+        return self.client.store_of(self.principal.tenant).send(self._asked(call))
+
+    async def arequire(self, verb: str) -> None:
+        """Refuse what the role does not allow, also where the verb is no call."""
+        if (why := self._forbids(verb)) is not None:
+            store = await self.client.astore_of(self.principal.tenant)
+            await store.send(self._refusal(verb, why))
+            raise NotAllowed(why)
 
     async def asend(self, call: Call[T]) -> T:
+        await self.arequire(call.verb)
         store = await self.client.astore_of(self.principal.tenant)
-        if (why := self._forbids(call.verb)) is not None:
-            await store.send(self._refusal(call.verb, why))
-            raise NotAllowed(why)
-        return await store.send(call.asked_by(self.principal))
+        return await store.send(self._asked(call))
 
     def take(self, steps: Steps[T]) -> T:
         return take(steps, self.send)
@@ -56,6 +61,15 @@ class Behalf:
         who = self.principal
         self.client.drop_tenant(tenant, force=force, by=who.name, via=who.via)
 
+    def _asked(self, call: Call[T]) -> Call[T]:
+        """Return the call as the principal asks it; from outside, with a limit to what it costs."""
+        call = call.asked_by(self.principal)
+        if self.principal.via not in SERVED:
+            return call
+        settings = self.client.settings
+        is_read = call.verb not in NEEDS
+        return call.within(settings.read_timeout if is_read else settings.write_timeout)
+
     def _forbids(self, verb: str) -> str | None:
         """Why the role does not allow this, as a sentence; none: it does."""
         who, role = self.principal.name, self.principal.role
@@ -71,7 +85,9 @@ class Behalf:
 
 
 def in_words(verb: str) -> str:
-    return verb.replace("_", " ")
+    """Return what the verb does, as it follows "may not"."""
+    lists = verb in ("tokens", "tenants", "discards")
+    return f"list {verb}" if lists else verb.replace("_", " ")
 
 
 def _article(role: Role) -> str:

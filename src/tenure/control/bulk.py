@@ -1,15 +1,20 @@
-"""Stopping many jobs in one operation, and seeing it through: it needs no worker for that."""
+"""Stop, resume or rerun many jobs in one operation, and see it through without a worker."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypedDict, Unpack
 
 from tenure.control.steps import Pause, Steps
+from tenure.domain.amount import amount
+from tenure.domain.duration import in_words
 from tenure.domain.job import JSON
-from tenure.domain.lifecycle import Intent
+from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.task import LastRung, Length, read_last_rung, read_length
 from tenure.errors import InputRefused, SettingInvalid
+from tenure.store.call import Call
 from tenure.store.calls import keeping, looking, ruling
-from tenure.store.ruled import Bulk
+from tenure.store.ruled import Bulk, BulkPreview
 
 PAUSE = 0.1  # seconds between two looks while somebody else carries it on
 
@@ -28,6 +33,53 @@ class BulkOptions(TypedDict, total=False):
     by: str | None
 
 
+@dataclass(frozen=True)
+class Words:
+    """What an operation on many jobs is called, while it goes on, and what was done to each."""
+
+    label: str
+    doing: str
+    done: str
+
+
+WORDS: Mapping[BulkIntent, Words] = {
+    BulkIntent.CANCEL: Words("Cancel", "Cancelling", "asked to stop"),
+    BulkIntent.PAUSE: Words("Pause", "Pausing", "asked to pause"),
+    BulkIntent.RESUME: Words("Resume", "Resuming", "resumed"),
+    BulkIntent.RERUN: Words("Run again", "Running again", "enqueued again"),
+}
+
+
+def consequence(
+    preview: BulkPreview,
+    intent: BulkIntent,
+    *,
+    force: bool = False,
+    grace: timedelta | None = None,
+    fresh: bool = False,
+) -> str:
+    """Say what an operation does to the jobs it reaches, before it does it."""
+    jobs = amount(preview.reaches, "job")
+    match intent:
+        case BulkIntent.RESUME:
+            where = "from the start" if fresh else "from where they stopped"
+            return f"This resumes {jobs}: each continues {where}"
+        case BulkIntent.RERUN:
+            return f"This enqueues {jobs} again, with the same arguments and options"
+        case BulkIntent.PAUSE:
+            said = f"This pauses {jobs} and all jobs below; they can be resumed"
+        case _:
+            said = f"This cancels {jobs} and all jobs below for good"
+    waiting = preview.reaches - preview.running
+    parts = [f"{waiting:,} not running now {'stops' if waiting == 1 else 'stop'} at once"]
+    if preview.running:
+        after = "after the grace of the task" if grace is None else f"after {in_words(grace)}"
+        how = "killed at once" if force else f"asked to stop, and killed {after}"
+        verb = "is" if preview.running == 1 else "are"
+        parts.append(f"{preview.running:,} running {verb} {how}")
+    return f"{said}: {', '.join(parts if waiting else parts[1:])}"
+
+
 def stop_many(
     filters: Mapping[str, JSON],
     intent: Intent = Intent.CANCEL,
@@ -37,13 +89,40 @@ def stop_many(
     **how: Unpack[BulkOptions],
 ) -> Steps[Bulk]:
     """Ask all jobs of a filter to stop; ``progress`` is called after every batch."""
-    bulk: Bulk = yield ruling.bulk_stop(filters, intent, reason, **_read(how))
+    return (yield from _begun(ruling.bulk_stop(filters, intent, reason, **_read(how)), progress))
+
+
+def resume_many(
+    filters: Mapping[str, JSON],
+    reason: str | None = None,
+    *,
+    fresh: bool = False,
+    by: str | None = None,
+    progress: Callable[[Bulk], object] = lambda _bulk: None,
+) -> Steps[Bulk]:
+    """Let all paused and failed jobs of a filter go on, from their checkpoints or ``fresh``."""
+    return (yield from _begun(ruling.bulk_resume(filters, reason, fresh=fresh, by=by), progress))
+
+
+def rerun_many(
+    filters: Mapping[str, JSON],
+    reason: str | None = None,
+    *,
+    by: str | None = None,
+    progress: Callable[[Bulk], object] = lambda _bulk: None,
+) -> Steps[Bulk]:
+    """Enqueue all ended jobs of a filter again, each once."""
+    return (yield from _begun(ruling.bulk_rerun(filters, reason, by=by), progress))
+
+
+def _begun(begin: Call[Bulk], progress: Callable[[Bulk], object]) -> Steps[Bulk]:
+    bulk: Bulk = yield begin
     progress(bulk)
     return (yield from carried_on(bulk, progress))
 
 
 def carried_on(bulk: Bulk, progress: Callable[[Bulk], object] = lambda _bulk: None) -> Steps[Bulk]:
-    """Carry a bulk stop on until it is over; workers do so too."""
+    """Carry a bulk operation on until it is over; workers do so too."""
     while bulk.ended_at is None:
         moved: Bulk | None = yield keeping.advance_bulk(bulk=bulk.id)
         if moved is None or moved == bulk:

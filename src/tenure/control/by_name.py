@@ -1,28 +1,54 @@
 """Jobs as programs ask for them: the name of a task, its arguments as JSON, and what is said."""
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from tenure.control.catalogue import check_arguments, known_task, nearest
 from tenure.control.client import Client
-from tenure.control.drafting import Draftable, drafted
+from tenure.control.drafting import Draftable, drafted, hiding
 from tenure.control.following import job_with_key
 from tenure.control.placing import READERS, Placing
 from tenure.control.signature import Signature
 from tenure.control.steps import Steps
 from tenure.control.template import Template
-from tenure.domain.job import JSON, After, NewJob
+from tenure.domain import bounds
+from tenure.domain.job import DECLARABLE, JSON, After, NewJob
+from tenure.domain.lifecycle import Rung
 from tenure.domain.retry import Retry
-from tenure.domain.task import JobOptions
+from tenure.domain.task import OF_WORKERS, JobOptions
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.observe import tracing
 from tenure.store.calls import enqueueing
+from tenure.store.new_jobs import as_json, refuse_not_json
 from tenure.store.results import Enqueued
 
 OURS = "tenure."  # how the names of Tenure's own tasks begin
+
+
+class JobRequest(NamedTuple):
+    """A job as a program asks for it; ``said`` is what ``Task.using`` takes, and what is secret."""
+
+    task: str | None
+    args: Mapping[str, JSON]
+    said: Mapping[str, Any]
+    unannounced: bool = False  # it may wait until somebody announces its task
+
+
+@dataclass
+class _Named:
+    """A task of which this job is, with what is said of this job alone."""
+
+    client: Client
+    name: str
+    signature: Signature
+    options: JobOptions = field(default_factory=JobOptions)
+    placing: Placing = field(default_factory=Placing)
+    target: Template | None = None
+    unique: Template | None = None
 
 
 def job_of(
@@ -33,9 +59,50 @@ def job_of(
     A client that knows tasks has their arguments checked, and takes no others; one that knows none
     takes every name. Without a task it is a job that ends as its own tasks end.
     """
+    if task is not None:
+        refuse_bad_name(task)
+    return _draft(_named(client, task), task, args, said)
+
+
+def enqueued_by_name(client: Client, asked: Sequence[JobRequest]) -> Steps[tuple[Enqueued, ...]]:
+    """Enqueue these together.
+
+    What the tasks of a client's own declare is sent along. Of all others the database knows it:
+    they are looked up in the catalogue, and their arguments are checked by its schema.
+    """
+    jobs: list[NewJob] = []
+    said: list[Collection[str]] = []
+    for each in asked:
+        if each.task is None or each.task in client.tasks or each.task.startswith(OURS):
+            jobs.append(job_of(client, each.task, each.args, each.said))
+            said.append(DECLARABLE)
+            continue
+        refuse_bad_name(each.task)
+        known = yield from known_task(client.tasks, each.task, unannounced=each.unannounced)
+        named = _Named(client, each.task, _ANYTHING)
+        job = _draft(named, each.task, each.args, each.said)
+        if known is not None:
+            check_arguments(known, job.args)
+        jobs.append(msgspec.structs.replace(job, options=_said_options(job, named, each.said)))
+        said.append(_said_fields(each.said))
+    partial = None if all(fields is DECLARABLE for fields in said) else said
+    return (yield from enqueued(jobs, partial))
+
+
+def refuse_bad_name(task: str) -> None:
+    if (wrong := bounds.complaint("task", task)) is not None:
+        raise InputRefused(f"task: {wrong}")
+
+
+def _draft(
+    known: Draftable, task: str | None, args: Mapping[str, JSON], said: Mapping[str, Any]
+) -> NewJob:
     secret = said.get("secret", ())
+    if secret and (wrong := bounds.complaint("secret", secret)) is not None:
+        raise InputRefused(f"secret: {wrong}")
+    if not isinstance(args, Mapping):
+        raise InputRefused("args: they are not a JSON object; give {'name': value, ...}")
     try:
-        known = _named(client, task)
         options = {n: v for n, v in said.items() if n not in READERS and n != "secret"}
         known.placing = known.placing.changed({n: v for n, v in said.items() if n in READERS})
         known.options = known.options.changed(_read(options))
@@ -45,7 +112,9 @@ def job_of(
     return _hiding(job, secret) if secret else job
 
 
-def enqueued(jobs: Sequence[NewJob]) -> Steps[tuple[Enqueued, ...]]:
+def enqueued(
+    jobs: Sequence[NewJob], said: Sequence[Collection[str]] | None = None
+) -> Steps[tuple[Enqueued, ...]]:
     """Enqueue them together; a key stands for a job among them, else for one that is there."""
     among = {job.key for job in jobs}
     found: list[NewJob] = []
@@ -62,30 +131,30 @@ def enqueued(jobs: Sequence[NewJob]) -> Steps[tuple[Enqueued, ...]]:
         found.append(msgspec.structs.replace(job, parent=parent, after=tuple(after)))
     with tracing.enqueueing(found) as span:
         drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
-        answer: tuple[Enqueued, ...] = yield enqueueing.enqueue(drafts)
+        answer: tuple[Enqueued, ...] = yield enqueueing.enqueue(drafts, said=said)
     return answer
+
+
+def _said_fields(said: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields of a job in which this is said."""
+    fields = {"max_attempts" if name == "retry" else name for name in said}
+    return frozenset({*fields, "options"}) & DECLARABLE
+
+
+def _said_options(job: NewJob, named: _Named, said: Mapping[str, Any]) -> dict[str, JSON] | None:
+    """Return the options of a job with those too that were said to be as they are by default."""
+    options = dict(job.options or {})
+    for name in OF_WORKERS & said.keys():
+        value = getattr(named.options, name)
+        options.setdefault(name, str(value) if isinstance(value, Rung) else value)
+    return options or None
 
 
 def _hiding(job: NewJob, secret: Sequence[str]) -> NewJob:
     unknown = [name for name in secret if name not in job.args]
     if unknown:
-        raise InputRefused(f"secret: there is no argument {unknown[0]!r}")
-    options = job.options or {}
-    names = sorted({*options.get("secret", ()), *secret})
-    return msgspec.structs.replace(job, options={**options, "secret": names})
-
-
-@dataclass
-class _Named:
-    """A task of which this job is, with what is said of this job alone."""
-
-    client: Client
-    name: str
-    signature: Signature
-    options: JobOptions = field(default_factory=JobOptions)
-    placing: Placing = field(default_factory=Placing)
-    target: Template | None = None
-    unique: Template | None = None
+        raise InputRefused(f"secret: there is no argument {shown(unknown[0])}")
+    return hiding(job, secret)
 
 
 class _Anything(Signature):
@@ -93,7 +162,8 @@ class _Anything(Signature):
 
     def write_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
         assert not args
-        return msgspec.json.encode(kwargs)
+        refuse_not_json(kwargs)
+        return as_json(kwargs).encode()
 
 
 _NOTHING, _ANYTHING = Signature({}), _Anything({})
@@ -103,12 +173,13 @@ def _named(client: Client, name: str | None) -> Draftable:
     if name is None:
         return _Named(client, "", _NOTHING)
     if name.startswith(OURS):
-        raise InputRefused(f"{name!r} is a task of Tenure itself, which enqueues it when it has to")
+        raise InputRefused(
+            f"{shown(name)} is a task of Tenure itself, which enqueues it when it has to"
+        )
     if not client.tasks:
         return _Named(client, name, _ANYTHING)
     if name not in client.tasks:
-        [nearest] = difflib.get_close_matches(name, client.tasks, n=1, cutoff=0)
-        raise InputRefused(f"there is no task {name!r}; the nearest is {nearest!r}")
+        raise InputRefused(f"there is no task {shown(name)}; {nearest(name, client.tasks)}")
     task = client.tasks[name]
     return _Named(
         client, name, task.signature, task.options, task.placing, task.target, task.unique

@@ -8,10 +8,10 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypedDict, TypeVar, Unpack
 
+from tenure.control.cancellation_log import CancellationLog
 from tenure.control.client import Client, as_tenant
 from tenure.control.following import job_with_key, stop
 from tenure.control.steps import Steps, one
-from tenure.control.telling import Telling
 from tenure.control.watching import Ends, Watching
 from tenure.domain.cancellation import CancellationRecord, CancellationResult, CancellationStatus
 from tenure.domain.duration import duration, in_words
@@ -180,19 +180,19 @@ class CancellationService:
         asked = await self._take(
             stop(job, Intent.CANCEL, reason, force=force or None, cascade=cascade, **manner)
         )
-        telling = Telling(self._tenant, job)
-        telling.begin(asked)
+        steps = CancellationLog(self._tenant, job)
+        steps.begin(asked)
         # Asked once more in any case: the answer to a stop does not name its members.
         if asked.completed_at is not None:
             record = await self.get_record(asked.cancellation_id)
-            telling.move(record)
+            steps.move(record)
         else:
-            record = await self._closed(asked, limit, telling)
-        telling.end(record)
+            record = await self._closed(asked, limit, steps)
+        steps.end(record)
         return record.result()
 
     async def _closed(
-        self, record: CancellationRecord, limit: timedelta | None, telling: Telling
+        self, record: CancellationRecord, limit: timedelta | None, steps: CancellationLog
     ) -> CancellationRecord:
         name = record.cancellation_id
         try:
@@ -203,7 +203,7 @@ class CancellationService:
             ):
                 async for seen in changes:
                     record = seen
-                    telling.move(record)
+                    steps.move(record)
         except TimeoutError:
             assert limit is not None
             raise JobNotEnded(

@@ -15,7 +15,8 @@ from tenure.control.steps import Steps, atake, take
 from tenure.domain.job import Job
 from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import StoreUnavailable
+from tenure.domain.values import shown
+from tenure.errors import InputRefused, SettingInvalid, StoreUnavailable
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
@@ -45,8 +46,13 @@ class Client:
 
     tasks: "Mapping[str, Task[..., Any]]" = MappingProxyType({})  # an app has some
     schedules: "Mapping[str, Schedule]" = MappingProxyType({})  # likewise
+    may_create = True  # an embedded PostgreSQL, where there is none yet
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
+        if not isinstance(settings, Settings | None):
+            raise SettingInvalid(f"settings: it takes Settings(...), not {shown(settings)}")
+        if not isinstance(url, str | None):
+            raise SettingInvalid(f"url: it takes a str, not {type(url).__name__}")
         self.settings = settings or Settings.from_environment(os.environ)
         self._url = url or self.settings.database_url
         self._embedded: Embedded | None = None
@@ -61,9 +67,12 @@ class Client:
             return self._url
         with self._opening:
             if self._embedded is None:
-                from tenure.store.embedded import Embedded
+                from tenure.store.embedded import Embedded, require_database
 
-                self._embedded = _migrated(Embedded.open(Path(self.settings.folder)))
+                folder = Path(self.settings.folder)
+                if not self.may_create:
+                    require_database(folder)
+                self._embedded = _migrated(Embedded.open(folder))
             return self._embedded.url
 
     @property
@@ -246,6 +255,9 @@ class _LoopStore:
 
 
 def as_tenant(tenant: Tenant | str) -> Tenant:
+    """Return a tenant from itself or its name."""
+    if not isinstance(tenant, Tenant | str):
+        raise InputRefused(f"a tenant is named by a str, not {shown(tenant)}")
     return Tenant(tenant) if isinstance(tenant, str) else tenant
 
 

@@ -1,28 +1,26 @@
 """What is looked at when a task is declared."""
 
-import hashlib
 import inspect
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from tenure.control.signature import Signature
 from tenure.control.template import Template
-from tenure.domain.job import JSON
+from tenure.domain import bounds
 from tenure.domain.task import Executor
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-LONGEST_NAME = 500  # characters; the database refuses more
 _TAKES = {"on_cancel": ("the context", 1), "on_failure": ("the context and the error", 2)}
 
 
 def read_name(name: Any) -> str:
-    if not isinstance(name, str) or not name or len(name) > LONGEST_NAME:
-        raise SettingInvalid(f"name: it takes a text of 1 to {LONGEST_NAME} characters")
-    return name
+    if (wrong := bounds.complaint("task", name)) is not None:
+        raise SettingInvalid(f"name: {wrong}")
+    return str(name)
 
 
 def read_executor(executor: Any, function: Callable[..., Any]) -> Executor:
@@ -35,11 +33,13 @@ def read_executor(executor: Any, function: Callable[..., Any]) -> Executor:
     if not is_async and executor == "thread":
         return "thread"
     if executor not in ("async", "process", "thread"):
-        raise SettingInvalid(f"executor: it takes 'async', 'process' or 'thread', not {executor!r}")
+        raise SettingInvalid(
+            f"executor: it takes 'async', 'process' or 'thread', not {shown(executor)}"
+        )
     if is_async:
         raise SettingInvalid(
             f"executor: it is an async def, which runs in an event loop ('async'); "
-            f"{executor!r} is for a def"
+            f"{shown(executor)} is for a def"
         )
     raise SettingInvalid(
         "executor: it is a def, which runs in a 'process' or a 'thread'; 'async' is for an async "
@@ -58,7 +58,9 @@ def read_template(option: str, text: Any, signature: Signature) -> Template | No
         raise SettingInvalid(f"{option}: {why}") from None
     for field in template.fields:
         if field in signature.secrets:
-            raise SettingInvalid(f"{option}: {text!r} would show {field!r}, which is a secret")
+            raise SettingInvalid(
+                f"{option}: {shown(text)} would show {shown(field)}, which is a secret"
+            )
     return template
 
 
@@ -66,18 +68,20 @@ def read_argv(name: Any, argv: Any) -> tuple[list[Template], dict[str, Any]]:
     """The words of a command, and the types of the parameters in them."""
     with refusals_of(name):
         if isinstance(argv, str) or not isinstance(argv, Sequence) or not argv:
-            raise SettingInvalid(f"argv: it takes a list of texts, the program first, not {argv!r}")
+            raise SettingInvalid(
+                f"argv: it takes a list of texts, the program first, not {shown(argv)}"
+            )
         words = []
         for word in argv:
             if not isinstance(word, str) or "\0" in word:
-                raise SettingInvalid(f"argv: {word!r} cannot be the argument of a program")
+                raise SettingInvalid(f"argv: {shown(word)} cannot be the argument of a program")
             try:
                 words.append(Template.read(word) if word else Template("", ()))
             except SettingInvalid as why:
                 raise SettingInvalid(f"argv: {why}") from None
         if words[0].fields or not words[0].text:
             raise SettingInvalid(
-                f"argv: {argv[0]!r} is to be the program, which cannot be empty or a parameter"
+                f"argv: {shown(argv[0])} is to be the program, which cannot be empty or a parameter"
             )
         return words, {field: str | int | float for word in words for field in word.fields}
 
@@ -88,7 +92,7 @@ def refusals_of(name: Any, kind: str = "task") -> Iterator[None]:
     try:
         yield
     except (SettingInvalid, InputRefused) as why:
-        raise SettingInvalid(f"{kind} {name!r}: {why}") from None
+        raise SettingInvalid(f"{kind} {shown(name)}: {why}") from None
 
 
 def hooked(hooks: dict[str, Callable[..., Any]], kind: str, hook: F) -> F:
@@ -104,12 +108,3 @@ def hooked(hooks: dict[str, Callable[..., Any]], kind: str, hook: F) -> F:
         ) from None
     hooks[kind] = hook
     return hook
-
-
-def digest(told: Mapping[str, JSON], function: Callable[..., Any]) -> str:
-    """The same for the same task, in every process."""
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        source = ""
-    return hashlib.sha256(json.dumps([told, source], sort_keys=True).encode()).hexdigest()

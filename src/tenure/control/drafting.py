@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypedDict, TypeVar, cast
 
 import msgspec
 
@@ -18,6 +18,20 @@ from tenure.store.new_jobs import refuse_not_json
 T = TypeVar("T")
 
 _TOGETHER = 500  # calls whose arguments are written at once
+
+
+class DeclaredFields(TypedDict):
+    """The fields of a job that its task declares."""
+
+    queue: str
+    priority: int
+    block_on: Sequence[Literal["paused", "failed"]]
+    max_attempts: int
+    orphan: Literal["retry", "fail"]
+    options: Mapping[str, JSON] | None
+    budget: Mapping[str, int | float] | None
+    pools: Sequence[str]
+    tags: Sequence[str] | None
 
 
 class Draftable(Protocol):
@@ -39,35 +53,54 @@ def drafted(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 def draft_with(task: Draftable, arguments: Mapping[str, JSON]) -> NewJob:
     """The job with these arguments, which are known to fit."""
-    settings, options, placing = task.client.settings, task.options, task.placing
-    told = options.for_the_worker()
-    if options.deadline is not None:
-        told["deadline"] = options.deadline.total_seconds()  # the database says when that is
-    if task.signature.secrets:
-        told["secret"] = list(task.signature.secrets)
+    placing = task.placing
     return NewJob(
         task=task.name,
         args=arguments,
-        queue=options.queue,
         key=placing.key,
-        priority=options.priority,
         run_at=placing.run_at,
         delay=placing.delay,
         owner=placing.owner,
         unique=placing.unique or _filled(task, "unique", task.unique, arguments),
         when_taken=placing.when_taken,
         idempotency=placing.idempotency,
+        key_scope=placing.key_scope,
         target=placing.target or _filled(task, "target", task.target, arguments),
-        block_on=cast("Any", options.block_on),
         parent=placing.parent,
         after=placing.after,
-        max_attempts=(options.retry or settings.retry).attempts,
-        orphan=cast("Any", options.orphan or settings.on_orphan),
-        options=told or None,
-        budget=options.budget,
-        pools=options.pools,
-        tags=options.tags or None,
+        **declared_fields(task),
     )
+
+
+def declared_fields(task: Draftable) -> DeclaredFields:
+    """Return the fields of a job that its task declares, whatever its arguments are."""
+    settings, options = task.client.settings, task.options
+    told = options.for_the_worker()
+    if options.deadline is not None:
+        told["deadline"] = options.deadline.total_seconds()  # the database says when that is
+    if task.signature.secrets:
+        told["secret"] = list(task.signature.secrets)
+    return {
+        "queue": options.queue,
+        "priority": options.priority,
+        "block_on": cast("Any", options.block_on),
+        "max_attempts": (options.retry or settings.retry).attempts,
+        "orphan": cast("Any", options.orphan or settings.on_orphan),
+        "options": told or None,
+        "budget": options.budget,
+        "pools": options.pools,
+        "tags": options.tags or None,
+    }
+
+
+def hiding(job: NewJob, names: Iterable[str]) -> NewJob:
+    """The same job, of whose arguments these are secret too."""
+    added = {*names} & {*job.args}
+    if not added:
+        return job
+    options = job.options or {}
+    secret = sorted({*options.get("secret", ()), *added})
+    return msgspec.structs.replace(job, options={**options, "secret": secret})
 
 
 def drafted_many(
@@ -135,6 +168,10 @@ def _written(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
         text = task.signature.write_arguments(args, kwargs)
     except InputRefused as why:
         raise InputRefused(f"task {task.name!r} cannot take these arguments: {why}") from None
+    except RecursionError:
+        raise InputRefused(
+            f"task {task.name!r} cannot take these arguments: they are nested too deeply"
+        ) from None
     most = task.client.settings.max_args_bytes
     if len(text) > most:
         raise InputRefused(

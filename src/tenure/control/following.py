@@ -2,21 +2,22 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict, TypeVar
 
 from tenure.control.steps import Pause, Steps
+from tenure.domain.budget import Amount
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import ENDED, Intent
-from tenure.domain.task import LastRung, Length, read_last_rung, read_length
+from tenure.domain.task import LastRung, Length, read_budget, read_last_rung, read_length
+from tenure.domain.values import shown
 from tenure.errors import (
     InputRefused,
     JobFailed,
     JobNotEnded,
-    JobNotFound,
     SettingInvalid,
     StoreUnavailable,
     TenureError,
@@ -24,6 +25,7 @@ from tenure.errors import (
 from tenure.observe import tracing
 from tenure.store.call import Call
 from tenure.store.calls import controlling, looking
+from tenure.store.results import Found, JobRunner, RunnerEnding
 
 T = TypeVar("T")
 
@@ -60,6 +62,23 @@ def ended(job: int, timeout: Length | None) -> Steps[Job]:
         return None if seen.state in ENDED else f"job {job} has not ended; it is {seen.status}"
 
     return (yield from _until(looking.show(job), said, timeout))
+
+
+def resume(
+    job: int,
+    reason: str | None,
+    *,
+    fresh: bool = False,
+    budget: Mapping[str, Amount] | None = None,
+    by: str | None = None,
+) -> Steps[Job]:
+    """Let a paused or failed job go on, with a larger budget if one is given."""
+    try:
+        limits = read_budget("budget", budget)
+    except SettingInvalid as refusal:
+        raise InputRefused(str(refusal)) from None
+    resumed: Job = yield controlling.resume(job, fresh=fresh, reason=reason, budget=limits, by=by)
+    return resumed
 
 
 def stop(
@@ -113,6 +132,33 @@ def stop(
     return (yield from _until(looking.cancellation(record.cancellation_id), said, timeout))
 
 
+def runners(job: int) -> Steps[tuple[JobRunner, ...]]:
+    """Return the runners in which a job or anything below it runs."""
+    listed: tuple[JobRunner, ...] = yield looking.runners(job)
+    return listed
+
+
+def end_runner(
+    runner: str,
+    reason: str | None = None,
+    *,
+    force: bool = False,
+    grace: Length | None = None,
+    by: str | None = None,
+) -> Steps[RunnerEnding]:
+    """End a runner; all jobs in it are given back, unspent."""
+    if not isinstance(runner, str):
+        raise InputRefused(f"a runner is named by its id, a str, not {shown(runner)}")
+    try:
+        length = read_length("grace", grace)
+    except SettingInvalid as refusal:
+        raise InputRefused(str(refusal)) from None
+    asked: RunnerEnding = yield controlling.end_runner(
+        runner, reason=reason, force=force, grace=length, by=by
+    )
+    return asked
+
+
 def partials(job: int) -> Steps[list[JSON]]:
     values: list[JSON] = []
     above = 0
@@ -135,16 +181,9 @@ def children(job: int) -> Steps[list[int]]:
 
 
 def job_with_key(key: str) -> Steps[int]:
-    """The id of the job with this key that is not over, else of the newest that is."""
-    found: tuple[Job, ...] = yield looking.list_jobs({"key": key}, n=PAGE)
-    if not found:
-        raise JobNotFound(f"there is no job with the key {key!r}")
-    live = [job for job in found if job.state not in ENDED]
-    if len(live) > 1:
-        raise InputRefused(
-            f"more than one job that is not over has the key {key!r}; name it by its id"
-        )
-    return (live or found)[0].id
+    """Return the id of the job with this key: of the caller's own before those of others."""
+    found: Found = yield looking.job_with_key(key)
+    return found.id
 
 
 def failure(job: Job) -> JobFailed:

@@ -14,11 +14,14 @@ from tenure.control.following import (
     ended,
     failure,
     partials,
+    resume,
+    runners,
     stop,
 )
 from tenure.control.looking_into import PATIENCE, look
 from tenure.control.policies import stop_at
 from tenure.control.steps import Steps, one
+from tenure.domain.budget import Amount
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, State, Status
@@ -26,8 +29,8 @@ from tenure.domain.look import Look
 from tenure.domain.task import Length
 from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
-from tenure.store.calls import controlling, looking
-from tenure.store.results import Explanation
+from tenure.store.calls import looking
+from tenure.store.results import Explanation, JobRunner
 from tenure.store.ruled import Policy
 
 R = TypeVar("R")
@@ -153,16 +156,39 @@ class Handle(Generic[R]):
         return await self._atake(stop(self.id, Intent.PAUSE, reason, **how))
 
     def resume(
-        self, reason: str | None = None, *, fresh: bool = False, by: str | None = None
+        self,
+        reason: str | None = None,
+        *,
+        fresh: bool = False,
+        budget: Mapping[str, Amount] | None = None,
+        by: str | None = None,
     ) -> Job:
-        """Let a paused or failed job go on; ``fresh``: without its checkpoint."""
-        return self._take(one(controlling.resume(self.id, reason=reason, fresh=fresh, by=by)))
+        """Let a paused or failed job go on.
+
+        ``fresh``: without its checkpoint. ``budget``: with these limits instead of the old ones; a
+        job that has spent its budget needs larger ones.
+        """
+        return self._take(resume(self.id, reason, fresh=fresh, budget=budget, by=by))
 
     async def aresume(
-        self, reason: str | None = None, *, fresh: bool = False, by: str | None = None
+        self,
+        reason: str | None = None,
+        *,
+        fresh: bool = False,
+        budget: Mapping[str, Amount] | None = None,
+        by: str | None = None,
     ) -> Job:
-        resume = controlling.resume(self.id, reason=reason, fresh=fresh, by=by)
-        return await self._atake(one(resume))
+        return await self._atake(resume(self.id, reason, fresh=fresh, budget=budget, by=by))
+
+    def runners(self) -> tuple[JobRunner, ...]:
+        """The runners in which it or anything below it runs, as of the last beat of their worker.
+
+        ``Tenure.end_runner`` ends one.
+        """
+        return self._take(runners(self.id))
+
+    async def arunners(self) -> tuple[JobRunner, ...]:
+        return await self._atake(runners(self.id))
 
     def partials(self) -> list[JSON]:
         """Its partial results, oldest first; they outlive every kind of end."""

@@ -88,6 +88,7 @@ async def _jobs(behalf: Behalf, server: Server) -> AsyncIterator[Finding]:
     yield await _look(behalf, "workers", looking.workers(), judging.of_workers)
     ailments: Ailments = await behalf.asend(examining.ailments())
     yield judging.of_queues(ailments.unserved)
+    yield judging.of_tasks(ailments.unrunnable)
     yield judging.of_leases(ailments.lost, settings)
     yield await _look(
         behalf, "stops", examining.stops(), lambda stops: judging.of_stops(stops, settings)

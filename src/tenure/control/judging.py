@@ -11,7 +11,16 @@ from tenure.domain.amount import amount
 from tenure.domain.duration import duration, in_words
 from tenure.domain.lifecycle import Rung, State
 from tenure.domain.principal import Role
-from tenure.store.examined import Ailments, Ended, OpenStop, Server, Size, Some, Unserved
+from tenure.store.examined import (
+    Ailments,
+    Ended,
+    OpenStop,
+    Server,
+    Size,
+    Some,
+    Unrunnable,
+    Unserved,
+)
 from tenure.store.results import Token, Worker
 
 _OLDEST_VERSION = 14
@@ -145,6 +154,26 @@ def of_queues(unserved: Sequence[Unserved]) -> Finding:
     )
 
 
+def of_tasks(unrunnable: Sequence[Unrunnable]) -> Finding:
+    if not unrunnable:
+        return fine("tasks", "every waiting job has a worker that can run it")
+    named = ", ".join(
+        f"{task.task} ({task.jobs} waiting, "
+        + ("no living worker has it)" if task.announced else f"not announced{_meant(task)})")
+        for task in unrunnable[:5]
+    )
+    rest = f" and {len(unrunnable) - 5} more" if len(unrunnable) > 5 else ""
+    return wrong(
+        "tasks",
+        f"nobody can run {named}{rest}",
+        "start a worker whose app has the task, or cancel the jobs if the name is mistyped",
+    )
+
+
+def _meant(task: Unrunnable) -> str:
+    return f"; the nearest is {task.nearest[0]}" if task.nearest else ""
+
+
 def of_leases(lost: Some, settings: Settings) -> Finding:
     if not lost.jobs:
         return fine("leases", "every running job has a living worker")
@@ -157,19 +186,20 @@ def of_leases(lost: Some, settings: Settings) -> Finding:
     )
 
 
-def longest_stop(stop: OpenStop, stop_grace: timedelta) -> timedelta | None:
+def longest_stop(stop: OpenStop, settings: Settings) -> timedelta | None:
     """From the request to the kill, for the most patient of what still runs; none: no kill comes.
 
-    ``stop_grace`` is for jobs that do not say.
+    The settings are for jobs that do not say.
     """
     if stop.force:
         return timedelta(0)
-    if min([stop.last_rung, *stop.last_rungs]) < Rung.KILLED:
+    own = (rung or Rung(settings.last_rung) for rung in stop.last_rungs)
+    if min([stop.last_rung, *own]) < Rung.KILLED:
         return None
     if stop.grace is not None:
         return timedelta(seconds=stop.grace)
-    graces = [stop_grace if text is None else duration(text) for text in stop.graces]
-    return max(graces, default=stop_grace)
+    graces = [settings.stop_grace if text is None else duration(text) for text in stop.graces]
+    return max(graces, default=settings.stop_grace)
 
 
 def of_stops(stops: Sequence[OpenStop], settings: Settings) -> Finding:
@@ -185,7 +215,7 @@ def of_stops(stops: Sequence[OpenStop], settings: Settings) -> Finding:
 
 
 def _overdue(stop: OpenStop, settings: Settings) -> bool:
-    longest = longest_stop(stop, settings.stop_grace)
+    longest = longest_stop(stop, settings)
     # A worker that no notice reaches hears of it with its beat.
     return longest is not None and timedelta(seconds=stop.seconds) > (
         longest + settings.beat + _LATE_STOP

@@ -10,9 +10,12 @@ from tenure.control.client import as_tenant
 from tenure.control.following import job_with_key
 from tenure.control.handle import Handle
 from tenure.control.steps import Steps
+from tenure.domain import bounds
+from tenure.domain.bounds import LARGEST_ID
 from tenure.domain.job import After
 from tenure.domain.task import Length, WrittenOptions, read_length, read_text, refuse_unknown
 from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
 Named = Handle[Any] | int | str  # a job: its handle, its id or its key
@@ -30,6 +33,7 @@ class WrittenPlacing(WrittenOptions, total=False):
     unique: str | None
     when_taken: Literal["return", "replace", "refuse"]
     idempotency: str | None
+    key_scope: Literal["owner", "tenant"]  # whose the two keys are; admins may share them
     key: str | None
     tenant: Tenant | str
     connection: Any  # of the caller's own transaction
@@ -46,6 +50,7 @@ class Placing:
     unique: str | None = None
     when_taken: Literal["return", "replace", "refuse"] = "return"
     idempotency: str | None = None
+    key_scope: Literal["owner", "tenant"] = "owner"
     key: str | None = None
     tenant: Tenant = DEFAULT
     connection: Any = None
@@ -85,7 +90,11 @@ def _named(name: str, value: Any) -> int | str:
     if isinstance(value, Handle):
         return value.id
     if isinstance(value, bool) or not isinstance(value, int | str) or value == "":
-        raise SettingInvalid(f"{name}: it takes a handle, an id or a key of a job, not {value!r}")
+        raise SettingInvalid(
+            f"{name}: it takes a handle, an id or a key of a job, not {shown(value)}"
+        )
+    if isinstance(value, int) and not 0 <= value <= LARGEST_ID:
+        raise SettingInvalid(f"{name}: {shown(value)} is not the id of a job")
     return value
 
 
@@ -97,29 +106,36 @@ def _need(name: str, value: Any) -> int | str | After:
 
 def _after(name: str, value: Any) -> tuple[int | str | After, ...]:
     if isinstance(value, Mapping) or not isinstance(value, Handle | int | str | After | Sequence):
-        raise SettingInvalid(f"{name}: it takes jobs in a list, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes jobs in a list, not {shown(value)}")
     return tuple(_need(name, each) for each in _listed(value))
 
 
 def _moment(name: str, value: Any) -> datetime | None:
     if value is None:
         return None
-    if not isinstance(value, datetime):
-        raise SettingInvalid(f"{name}: it takes a datetime, not {value!r}")
-    if value.tzinfo is None:
-        raise SettingInvalid(f"{name}: {value} has no time zone; give it one")
-    return value
+    if (wrong := bounds.complaint(name, value)) is not None:
+        raise SettingInvalid(f"{name}: {wrong}")
+    moment: datetime = value
+    return moment
 
 
 def _when_taken(name: str, value: Any) -> str:
     if value not in ("return", "replace", "refuse"):
-        raise SettingInvalid(f"{name}: it takes 'return', 'replace' or 'refuse', not {value!r}")
+        raise SettingInvalid(
+            f"{name}: it takes 'return', 'replace' or 'refuse', not {shown(value)}"
+        )
+    return str(value)
+
+
+def _key_scope(name: str, value: Any) -> str:
+    if value not in ("owner", "tenant"):
+        raise SettingInvalid(f"{name}: it takes 'owner' or 'tenant', not {shown(value)}")
     return str(value)
 
 
 def _tenant(name: str, value: Any) -> Tenant:
     if not isinstance(value, str | Tenant):
-        raise SettingInvalid(f"{name}: it takes the name of a tenant, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes the name of a tenant, not {shown(value)}")
     return as_tenant(value)
 
 
@@ -137,6 +153,7 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "unique": _unless_none(read_text),
     "when_taken": _when_taken,
     "idempotency": _unless_none(read_text),
+    "key_scope": _key_scope,
     "key": _unless_none(read_text),
     "tenant": _tenant,
     "connection": lambda _, value: value,

@@ -15,6 +15,7 @@ from tenure.control.task import Task
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.task import Length, read_length
+from tenure.domain.values import shown
 from tenure.errors import SettingInvalid
 
 Overlap = Literal["skip", "queue", "replace"]
@@ -40,18 +41,24 @@ class Schedule:
         return next(CronSim(self.cron, moment.astimezone(ZoneInfo(self.tz)))).astimezone(UTC)
 
     def due(self, moment: datetime) -> NewJob:
-        """The job for one of its times; the key of that time lets it be enqueued once."""
+        """Return the job for one of its times."""
         options = dict(self.job.options or {})
         if self.deadline is not None:
             options["deadline"] = (moment + self.deadline).isoformat()
-        unique = self.job.unique if self.overlap == "queue" else f"schedule:{self.name}"
         return msgspec.structs.replace(
             self.job,
-            idempotency=f"schedule:{self.name}:{moment.isoformat()}",
-            unique=unique,
             when_taken="replace" if self.overlap == "replace" else "return",
             options=options or None,
         )
+
+    def key_of(self, moment: datetime) -> str:
+        """Return the key that lets the job for one of its times be enqueued once."""
+        return f"schedule:{self.name}:{moment.isoformat()}"
+
+    @property
+    def unique_key(self) -> str | None:
+        """Return the key that all its jobs share; none if they may overlap."""
+        return None if self.overlap == "queue" else f"schedule:{self.name}"
 
     def announcement(self) -> dict[str, JSON]:
         return {
@@ -89,22 +96,24 @@ def make_schedule(
     """A schedule of a task; refused with a sentence where it is none."""
     if not isinstance(task, Task):
         raise SettingInvalid(
-            f"a schedule takes a task, not {task!r}; put @app.schedule above @app.task"
+            f"a schedule takes a task, not {shown(task)}; put @app.schedule above @app.task"
         )
     name = task.name if name is None else name
     with refusals_of(name, "schedule"):
         _refuse_never(cron, tz)
         if overlap not in ("skip", "queue", "replace"):
-            raise SettingInvalid(f"overlap: it takes 'skip', 'queue' or 'replace', not {overlap!r}")
+            raise SettingInvalid(
+                f"overlap: it takes 'skip', 'queue' or 'replace', not {shown(overlap)}"
+            )
         length = read_length("catch_up", catch_up)
         if length is None:
             raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
         if task.placing != Placing(tenant=task.placing.tenant):
             raise SettingInvalid("its task may be for another queue or tenant, and nothing else")
         if not isinstance(name, str) or not name:
-            raise SettingInvalid(f"name: it takes a text that is not empty, not {name!r}")
+            raise SettingInvalid(f"name: it takes a text that is not empty, not {shown(name)}")
         if not isinstance(args, Mapping | None):
-            raise SettingInvalid(f"args: it takes arguments by name, not {args!r}")
+            raise SettingInvalid(f"args: it takes arguments by name, not {shown(args)}")
         # A deadline is counted from each enqueue; it must not be written down now.
         job = task.using(deadline=None).new_job(**(args or {}))
     return Schedule(
@@ -126,13 +135,13 @@ def _refuse_never(cron: Any, tz: Any) -> None:
         zone = ZoneInfo(tz)
     except (ValueError, TypeError, OSError, KeyError, AttributeError):
         raise SettingInvalid(
-            f"tz: there is no time zone {tz!r}; it takes a name such as 'Europe/Berlin'"
+            f"tz: there is no time zone {shown(tz)}; it takes a name such as 'Europe/Berlin'"
         ) from None
     if not isinstance(cron, str):
-        raise SettingInvalid(f"cron: it takes a text such as '0 3 * * *', not {cron!r}")
+        raise SettingInvalid(f"cron: it takes a text such as '0 3 * * *', not {shown(cron)}")
     try:
         next(CronSim(cron, datetime.now(zone)))
     except CronSimError as error:
-        raise SettingInvalid(f"cron: {cron!r} is no schedule: {str(error).lower()}") from None
+        raise SettingInvalid(f"cron: {shown(cron)} is no schedule: {str(error).lower()}") from None
     except StopIteration:
-        raise SettingInvalid(f"cron: {cron!r} never comes") from None
+        raise SettingInvalid(f"cron: {shown(cron)} never comes") from None

@@ -84,6 +84,17 @@ class Shape:
             raise Mistakes([f"it cannot be written as JSON{why}"]) from None
         return text
 
+    def json_schema(self) -> dict[str, JSON] | None:
+        """Return the JSON Schema of such an object; none if a type has no such description."""
+        try:
+            schema = self._model.model_json_schema()
+        except Exception:  # noqa: BLE001 - a type may describe itself by code of its own
+            return None
+        schema.pop("title", None)
+        for told in schema.get("properties", {}).values():
+            told.pop("title", None)
+        return schema
+
     def write_many(self, many: list[dict[str, Any]]) -> bytes | None:
         """A JSON list of such objects; none if each of them needs a look of its own."""
         if not self._comes_back:

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from tenure.control.secrets import hides
 from tenure.control.shape import Mistakes, Shape
 from tenure.domain.job import JSON
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
 CONTEXT = "tenure.runtime.context.Context"  # lives above this layer, so it is known by its name
@@ -49,7 +50,9 @@ class Signature:
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Signature":
         if not isinstance(function, FunctionType):
-            raise SettingInvalid(f"{function!r} is not a function written with def or async def")
+            raise SettingInvalid(
+                f"{shown(function)} is not a function written with def or async def"
+            )
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise SettingInvalid(
                 "it yields; a task function returns its result, and gives parts of it with ctx.emit"
@@ -82,7 +85,7 @@ class Signature:
                 mistakes.append(f"{name} is given twice")
             elif name not in self.types:
                 known = ", ".join(self.types) or "nothing"
-                mistakes.append(f"there is no parameter {name!r}; it takes {known}")
+                mistakes.append(f"there is no parameter {shown(name)}; it takes {known}")
             else:
                 given[name] = value
         try:
@@ -122,6 +125,16 @@ class Signature:
         except Mistakes:
             return None
         return msgspec.json.decode(text)[name]
+
+    def json_schema(self) -> dict[str, JSON] | None:
+        """Return the JSON Schema of the arguments, with the defaults; none if they have none."""
+        schema = self._arguments.json_schema()
+        if schema is not None:
+            for name, told in schema.get("properties", {}).items():
+                told.pop("default", None)
+                if name in self.defaults and name not in self.secrets:
+                    told["default"] = self.default_of(name)
+        return schema
 
     def write_result(self, value: Any) -> JSON:
         """What the function returned, as JSON."""

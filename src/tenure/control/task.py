@@ -1,14 +1,15 @@
 """A task function, and how its jobs are enqueued."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast
 
 import msgspec
 
+from tenure.control.announcing import announcement
 from tenure.control.client import Client, as_tenant
-from tenure.control.declaring import digest, hooked
-from tenure.control.drafting import draft_with, drafted, drafted_many, written_many
+from tenure.control.declaring import hooked
+from tenure.control.drafting import draft_with, drafted, drafted_many, hiding, written_many
 from tenure.control.handle import Handle
 from tenure.control.placing import READERS, Placing, WrittenPlacing
 from tenure.control.signature import Signature
@@ -108,16 +109,19 @@ class Task(Generic[P, R]):
         return drafted(self, args, kwargs)
 
     def child_draft(
-        self, parent: int, turn: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self,
+        parent: int,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        secret: Iterable[str] = (),
     ) -> dict[str, JSON]:
-        """A child of a job as JSON. Said again for the same turn it is the same child."""
+        """Return a child of a job as JSON; its arguments called ``secret`` are hidden as well."""
         if self.placing.connection is not None or self.placing.parent is not None:
             raise InputRefused("a job that is spawned takes neither a connection nor a parent")
-        job = drafted(self, args, kwargs)
-        again = job.idempotency or f"spawn:{parent}:{turn}"
+        job = hiding(drafted(self, args, kwargs), secret)
         with tracing.enqueueing([job], self.placing.tenant.name) as span:
             options = span.carried(job.options)
-        draft = msgspec.structs.replace(job, parent=parent, idempotency=again, options=options)
+        draft = msgspec.structs.replace(job, parent=parent, options=options)
         return cast("dict[str, JSON]", msgspec.to_builtins(draft))
 
     def handle(self, job: int, tenant: Tenant | str) -> Handle[R]:
@@ -166,20 +170,13 @@ class Task(Generic[P, R]):
         return self.hooks.get("on_failure")
 
     def announcement(self) -> dict[str, JSON]:
-        """What others have to know of it, as JSON."""
-        told: dict[str, JSON] = {
-            "name": self.name,
-            "executor": self.executor,
-            "queue": self.options.queue,
-            "takes_context": self.takes_context,
-            "signature": str(self.signature),
-            "options": self.options.described(),
-            "target": self.target.text if self.target else None,
-            "unique": self.unique.text if self.unique else None,
-            "compensate": self.compensate.name if self.compensate else None,
-            "hooks": sorted(self.hooks),
-        }
-        return {**told, "digest": digest(told, self.function)}
+        """Return what the catalogue keeps of it, as JSON."""
+        return announcement(self)
+
+    @property
+    def compensating(self) -> str | None:
+        """Return the name of the task that undoes it, if there is one."""
+        return self.compensate.name if self.compensate else None
 
     # How it is done.
 

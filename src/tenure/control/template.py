@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from string import Formatter
 from typing import Self
 
 from tenure.domain.job import JSON
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
 
@@ -23,18 +25,18 @@ class Template:
     @classmethod
     def read(cls, text: object) -> Self:
         if not isinstance(text, str) or not text:
-            raise SettingInvalid(f"it takes a text such as 'site:{{site}}', not {text!r}")
+            raise SettingInvalid(f"it takes a text such as 'site:{{site}}', not {shown(text)}")
         try:
             parsed = list(Formatter().parse(text))
         except ValueError as error:
             raise SettingInvalid(
-                f"{text!r} is not a template ({error}); write '{{{{' for a brace"
+                f"{shown(text)} is not a template ({error}); write '{{{{' for a brace"
             ) from None
         for _, field, form, conversion in parsed:
             if field is not None and (not field.isidentifier() or form or conversion):
                 whole = field + (f"!{conversion}" if conversion else "") + (f":{form}" * bool(form))
                 raise SettingInvalid(
-                    f"'{{{whole}}}' in {text!r} is not the plain name of a parameter"
+                    f"'{{{whole}}}' in {shown(text)} is not the plain name of a parameter"
                 )
         return cls(text, tuple((literal, field) for literal, field, _, _ in parsed))
 
@@ -47,7 +49,7 @@ class Template:
             if field not in parameters:
                 known = ", ".join(parameters) or "no parameters at all"
                 raise SettingInvalid(
-                    f"{self.text!r} names {field!r}, and the task function takes {known}"
+                    f"{shown(self.text)} names {shown(field)}, and the task function takes {known}"
                 )
 
     def fill(self, values: Mapping[str, JSON]) -> str:
@@ -61,9 +63,19 @@ class Template:
         match value:
             case bool():
                 return "true" if value else "false"
-            case str() | int() | float():
+            case str() | int():
                 return str(value)
+            case float():
+                return _in_digits(value)
         kind = "nothing" if value is None else "a list" if isinstance(value, list) else "an object"
-        raise InputRefused(
-            f"{self.text!r} takes a text or a number for {field!r}, and that is {kind}"
-        )
+        raise InputRefused(f"{self.refusal(field)}, and that is {kind}")
+
+    def refusal(self, field: str) -> str:
+        """Return the beginning of the sentence for an argument that does not fit."""
+        return f"{shown(self.text)} takes a text or a number for {shown(field)}"
+
+
+def _in_digits(number: float) -> str:
+    """Return a number without an exponent, as the database writes it: it fills templates too."""
+    exact = Decimal(repr(number))
+    return f"{exact if exact else abs(exact):f}"

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from tenure.control.behalf import Behalf
 from tenure.control.client import Client, as_tenant
-from tenure.domain.principal import Principal, Role
+from tenure.domain.principal import TOKEN_LIFETIME, Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import NotRecognized
 from tenure.store.call import Call
@@ -23,15 +23,15 @@ _LONGEST = 200  # what is longer is no token, and not worth a digest
 def make_token(
     asker: Client | Behalf,
     name: str,
-    role: Role,
+    role: Role = Role.VIEWER,
     *,
     tenant: Tenant | str | None = None,
-    lifetime: timedelta | None = None,
+    lifetime: timedelta | None = TOKEN_LIFETIME,
 ) -> tuple[str, Token]:
     """A new token, to be shown once, and what is kept of it.
 
     It is for the asker's tenant if no other is named; only an admin of the default tenant may.
-    Without a lifetime it does not expire.
+    With None for a lifetime it never expires.
     """
     secret, call = _drawn(asker, name, role, tenant, lifetime)
     return secret, asker.store.send(call) if isinstance(asker, Client) else asker.send(call)
@@ -40,10 +40,10 @@ def make_token(
 async def amake_token(
     asker: Client | Behalf,
     name: str,
-    role: Role,
+    role: Role = Role.VIEWER,
     *,
     tenant: Tenant | str | None = None,
-    lifetime: timedelta | None = None,
+    lifetime: timedelta | None = TOKEN_LIFETIME,
 ) -> tuple[str, Token]:
     secret, call = _drawn(asker, name, role, tenant, lifetime)
     if isinstance(asker, Client):
@@ -61,6 +61,48 @@ async def arecognize(client: Client, secret: str, *, via: str = "python") -> Pri
     _refuse_unlikely(secret)
     store = await client.astore_of()
     return _principal(await store.principal(digest(secret)), via)
+
+
+async def alog_in(client: Client, secret: str) -> str:
+    """Begin a session of the page by a token; what the browser is to keep, which is no token."""
+    _refuse_unlikely(secret)
+    session = secrets.token_urlsafe(32)
+    store = await client.astore_of()
+    if await store.log_in(digest(secret), digest(session)) is None:
+        raise _not_recognized()
+    return session
+
+
+def make_login_code(client: Client, secret: str) -> str:
+    """Draw a code that logs a browser in once, within an hour, as whoever has this token."""
+    _refuse_unlikely(secret)
+    code = secrets.token_urlsafe(16)  # it is used up soon, and short enough for a line
+    if client.store.create_login_code(digest(secret), digest(code)) is None:
+        raise _not_recognized()
+    return code
+
+
+async def alog_in_by_code(client: Client, code: str) -> str:
+    """Begin a session of the page by a code, which is used up; what the browser is to keep."""
+    session = secrets.token_urlsafe(32)
+    store = await client.astore_of()
+    is_likely = len(code) <= _LONGEST and code.isascii()
+    if not is_likely or await store.log_in_by_code(digest(code), digest(session)) is None:
+        raise NotRecognized("the code of this link was used or is too old")
+    return session
+
+
+async def alog_out(client: Client, session: str) -> None:
+    """End this session, and no other of its token."""
+    await (await client.astore_of()).log_out(digest(session))
+
+
+async def arecognize_session(client: Client, session: str) -> Principal:
+    """Whose session this is; NotRecognized when it has ended, or its token is of no use."""
+    if len(session) > _LONGEST or not session.isascii():
+        raise _not_recognized()
+    store = await client.astore_of()
+    return _principal(await store.session_principal(digest(session)), "page")
 
 
 def digest(secret: str) -> bytes:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 
+from tenure.domain import bounds
+from tenure.domain.values import shown
 from tenure.errors import SettingInvalid
 
 Amount = Decimal | int | float
@@ -30,12 +32,23 @@ class Budget:
     limits: Mapping[str, Amount]
 
     def __post_init__(self) -> None:
+        if (wrong := bounds.complaint("budget", self.limits)) is not None:
+            raise SettingInvalid(f"budget: {wrong}")
         for unit, limit in self.limits.items():
-            if not isinstance(unit, str) or not unit:
-                raise SettingInvalid(f"budget: {unit!r} cannot name what is counted")
+            if bounds.complaint("unit", unit) is not None:
+                raise SettingInvalid(
+                    f"budget: {shown(unit)} cannot name what is counted; "
+                    f"it takes {bounds.BOUNDS['unit'].words}"
+                )
             if not _counts(limit):
                 raise SettingInvalid(
-                    f"budget: the limit of {unit} is {limit!r}; it takes a number of zero or more"
+                    f"budget: the limit of {unit} is {shown(limit)}; it takes a number of zero or "
+                    f"more"
+                )
+            if _exact(limit) > Decimal(bounds.LARGEST_AMOUNT):
+                raise SettingInvalid(
+                    f"budget: the limit of {unit} is {shown(limit)}; {bounds.LARGEST_AMOUNT:g} is "
+                    f"the most"
                 )
         object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
 

@@ -57,6 +57,8 @@ class CancellationMember(msgspec.Struct, frozen=True):
     cleanup: JSON = None  # what became of its resources
     pids: tuple[int, ...] = ()  # of the processes that were ended with it; 50 at most
     processes: int | None = None  # how many they were; none: nobody counted them
+    # When the stop was delivered to its worker, each rung was reached, and its cleanup began.
+    reached: Mapping[str, datetime] = {}
 
 
 class CancellationResult(msgspec.Struct, frozen=True):
@@ -65,11 +67,14 @@ class CancellationResult(msgspec.Struct, frozen=True):
     success: bool
     cancellation_id: str
     job_id: int
-    tasks_cancelled: tuple[int, ...]
+    job_became: State | None  # of the job or task that was stopped; none: it goes on
+    tasks_cancelled: tuple[int, ...]  # of the others
     tasks_completed: tuple[int, ...]
+    attempts_ended: Mapping[Rung, int]  # how many, by the last rung that it took
     runners_terminated: tuple[str, ...]
     slots_released: tuple[str, ...]
     artifacts_preserved: tuple[str, ...]
+    partials_preserved: int
     errors: tuple[str, ...]
     duration_seconds: float
     status: CancellationStatus
@@ -97,12 +102,15 @@ class CancellationRecord(msgspec.Struct, frozen=True):
     error: str | None
     again: bool  # somebody had asked for this stop before
     progress: tuple[CancellationStep, ...]
-    tasks_cancelled: tuple[int, ...]
+    job_became: State | None  # of the job or task that was stopped; none: it goes on
+    tasks_cancelled: tuple[int, ...]  # of the others
     tasks_completed: tuple[int, ...]
     tasks_open: tuple[int, ...]
+    attempts_ended: Mapping[Rung, int]  # how many, by the last rung that it took
     runners_terminated: tuple[str, ...]
     slots_released: tuple[str, ...]
     artifacts_preserved: tuple[str, ...]
+    partials_preserved: int
     errors: tuple[str, ...]
     duration_seconds: float
     success: bool

@@ -10,6 +10,7 @@ from tenure.domain.lifecycle import Reason, State, Status
 
 JSON = Any  # what json.loads can return
 
+ROLLBACK = "tenure.rollback"  # the task of a job that undoes others, as stop.sql has it
 NEVER = datetime.max.replace(tzinfo=UTC)  # run_at of a job that is created but not queued
 
 
@@ -34,6 +35,7 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     unique: str | None = None
     when_taken: Literal["return", "replace", "refuse"] = "return"
     idempotency: str | None = None
+    key_scope: Literal["owner", "tenant"] = "owner"  # whose its unique and idempotency keys are
     target: str | None = None
     block_on: Sequence[Literal["paused", "failed"]] = ("paused", "failed")
     parent: int | str | None = None
@@ -51,6 +53,15 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         said = msgspec.structs.asdict(self)
         said["args"] = {n: "***" if n in secret else value for n, value in self.args.items()}
         return f"NewJob({', '.join(f'{name}={value!r}' for name, value in said.items())})"
+
+
+# The fields of a job that its task may declare.
+DECLARABLE = frozenset(
+    {
+        *("queue", "priority", "max_attempts", "orphan", "options", "budget", "pools", "tags"),
+        *("target", "block_on", "unique"),
+    }
+)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +101,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     cancellation_id: str | None
     error_message: str | None
     error: JSON = None
-    budget: JSON = None
+    budget: Mapping[str, int | float] | None = None
     progress: JSON = None
     args: JSON = None
     options: JSON = None

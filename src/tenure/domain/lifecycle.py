@@ -61,6 +61,7 @@ class Reason(StrEnum):
     """Why a pending job is not ready."""
 
     UNQUEUED = "unqueued"  # created, but nobody has queued it yet
+    TASK = "task"  # no worker has announced its task yet
     PROMOTION = "promotion"  # just arrived; its dependencies and its parent have not been looked at
     DEPENDENCIES = "dependencies"  # a job it needs has not completed
     TIME = "time"  # its time has not come
@@ -74,6 +75,15 @@ class Intent(StrEnum):
 
     CANCEL = "cancel"
     PAUSE = "pause"
+
+
+class BulkIntent(StrEnum):
+    """What is done to many jobs at once; each intent has the name of its verb."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+    RERUN = "rerun"
 
 
 class Rung(StrEnum):

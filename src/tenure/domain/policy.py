@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from tenure.domain import bounds
+from tenure.domain.bounds import LONGEST
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
+from tenure.domain.values import shown
 from tenure.errors import InputRefused
 
 # By what jobs are filtered, in lists, bulk stops and policies alike; the database knows the values.
@@ -14,6 +17,7 @@ FILTERS = (
     *("id", "status", "state", "queue", "task", "target", "owner", "tag", "key"),
     *("parent", "root", "worker", "text", "since", "until"),
 )
+SEVERAL = ("status", "tag", "text")  # of them, those that take more than one value
 GROUPS = ("queue", "task", "tag")  # by which an error rate is counted
 MOST_JOBS = 1000  # of an error rate
 
@@ -30,6 +34,10 @@ def read_policy(spec: Mapping[str, Any]) -> dict[str, JSON]:
         raise InputRefused(
             "an error rate by tag is that of the tag in the filter, and there is none in it"
         )
+    if rate and rate.get("by") == "tag" and isinstance(read["filter"]["tag"], list):
+        raise InputRefused(
+            "an error rate by tag is that of one tag in the filter, and there are several in it"
+        )
     return read
 
 
@@ -39,7 +47,7 @@ def read_filter(written: Any) -> dict[str, JSON]:
     for name in filters:
         if name not in FILTERS:
             raise InputRefused(
-                f"jobs cannot be filtered by {name!r}; by {', '.join(FILTERS)} they can"
+                f"jobs cannot be filtered by {shown(name)}; by {', '.join(FILTERS)} they can"
             )
     return {
         name: _moment(name, value) if isinstance(value, datetime) else value
@@ -57,14 +65,16 @@ def _when(written: Any) -> dict[str, JSON]:
 
 def _intent(value: Any) -> str:
     if value not in tuple(Intent):
-        raise InputRefused(f"a policy cancels or pauses; {value!r} is neither")
+        raise InputRefused(f"a policy cancels or pauses; {shown(value)} is neither")
     return str(value)
 
 
 def _text(name: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if not isinstance(value, str) or not value:
-            raise InputRefused(f"{name}: it takes a text that is not empty, not {value!r}")
+            raise InputRefused(f"{name}: it takes a text that is not empty, not {shown(value)}")
+        if (wrong := bounds.complaint(name, value)) is not None:
+            raise InputRefused(f"{name}: {wrong}")
         return value
 
     return read
@@ -76,7 +86,7 @@ def _moment(name: str, value: Any) -> str:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError):
         raise InputRefused(
-            f"{name}: it takes a moment such as '2030-01-31T12:00:00Z', not {value!r}"
+            f"{name}: it takes a moment such as '2030-01-31T12:00:00Z', not {shown(value)}"
         ) from None
     if moment.tzinfo is None:
         raise InputRefused(f"{name}: {value} has no time zone; give it one")
@@ -88,14 +98,14 @@ def _length(name: str, value: Any) -> str:
         length = duration(value)
     except InputRefused as refusal:
         raise InputRefused(f"{name}: {refusal}") from None
-    if not timedelta(0) < length <= timedelta(days=36_500):
-        raise InputRefused(f"{name}: it must be longer than 0s, and not more than a hundred years")
+    if not timedelta(0) < length <= LONGEST:
+        raise InputRefused(f"{name}: it must be longer than 0s, and at most {LONGEST.days} days")
     return in_words(length)
 
 
 def _true(name: str, value: Any) -> bool:
     if value is not True:
-        raise InputRefused(f"{name}: it is True or left out, not {value!r}")
+        raise InputRefused(f"{name}: it is True or left out, not {shown(value)}")
     return True
 
 
@@ -109,7 +119,7 @@ def _budget(name: str, value: Any) -> dict[str, JSON]:
         if not share and not amount:
             raise InputRefused(
                 f"{name}: it takes a share of the budget of {unit} above 0 and up to 1, or "
-                f"{{'above': amount}}, not {limit!r}"
+                f"{{'above': amount}}, not {shown(limit)}"
             )
     return dict(units)
 
@@ -120,11 +130,13 @@ def _error_rate(name: str, value: Any) -> dict[str, JSON]:
     above: Any = rate.get("above")
     of = rate.get("of", 20)
     if not _is_number(above) or not 0 <= above < 1:
-        raise InputRefused(f"{name}: 'above' is a share from 0 to less than 1, not {above!r}")
+        raise InputRefused(f"{name}: 'above' is a share from 0 to less than 1, not {shown(above)}")
     if isinstance(of, bool) or not isinstance(of, int) or not 1 <= of <= MOST_JOBS:
-        raise InputRefused(f"{name}: 'of' is a number of jobs from 1 to {MOST_JOBS}, not {of!r}")
+        raise InputRefused(
+            f"{name}: 'of' is a number of jobs from 1 to {MOST_JOBS}, not {shown(of)}"
+        )
     if (by := rate.get("by", "queue")) not in GROUPS:
-        raise InputRefused(f"{name}: 'by' is {', '.join(GROUPS)}, not {by!r}")
+        raise InputRefused(f"{name}: 'by' is {', '.join(GROUPS)}, not {shown(by)}")
     return {**rate, "within": _length(f"{name}: 'within'", rate.get("within", "1h"))}
 
 
@@ -138,14 +150,14 @@ def _counts(amount: Any) -> bool:
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise InputRefused(f"{name}: it takes names with their values, not {value!r}")
+        raise InputRefused(f"{name}: it takes names with their values, not {shown(value)}")
     return dict(value)
 
 
 def _refuse_unknown(what: str, names: Mapping[str, Any], known: Any) -> None:
     for name in names:
         if name not in known:
-            raise InputRefused(f"{what} has no {name!r}; it has {', '.join(known)}")
+            raise InputRefused(f"{what} has no {shown(name)}; it has {', '.join(known)}")
 
 
 _CONDITIONS: Mapping[str, Callable[[str, Any], JSON]] = {

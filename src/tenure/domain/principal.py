@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
 from tenure.domain.tenant import DEFAULT, Tenant
+
+TOKEN_LIFETIME = timedelta(days=90)  # of a token, unless it is said otherwise
 
 
 class Role(StrEnum):
@@ -45,7 +48,9 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
             [
                 *("enqueue", "enqueue_many", "queue"),
                 *("stop", "resume", "clear", "rerun", "rollback", "look_into", "looked"),
-                *("bulk_stop", "advance_bulk", "set_policy", "drop_policy"),
+                "end_runner",
+                *("bulk_stop", "bulk_resume", "bulk_rerun", "advance_bulk"),
+                *("set_policy", "drop_policy"),
             ],
             Role.OPERATOR,
         ),
@@ -71,12 +76,15 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
                 "close_record",
                 "prune",
                 "prune_records",
+                "announce_tasks",
                 "roll_up",
             ],
             Role.ADMIN,
         ),
     }
 )
+
+SERVED = frozenset({"rest", "page"})  # through what strangers ask: each call is limited in time
 
 # What all tenants share is in the hands of the default tenant's admins.
 SHARED = frozenset({"drain", "tenants", "create_tenant", "drop_tenant"})

@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any, Self
 
+from tenure.domain import bounds
 from tenure.domain.duration import duration, in_words
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
-
-MOST_RETRIES = 32_766  # the attempts are counted in a smallint
 
 
 @dataclass(frozen=True, init=False)
@@ -31,20 +31,16 @@ class Retry:
         jitter: float = 0.1,
         gives_up_on: Collection[str] = (),
     ) -> None:
-        _require(
-            isinstance(max, int) and _within(max, 0, MOST_RETRIES),
-            f"max is {max!r}; it takes a whole number from 0 to {MOST_RETRIES}",
-        )
-        _require(
-            _within(factor, 1, 1000), f"factor is {factor!r}; it takes a number from 1 to 1000"
-        )
-        _require(_within(jitter, 0, 1), f"jitter is {jitter!r}; it takes a number from 0 to 1")
+        _bound("max", max)
+        _bound("factor", factor)
+        _bound("jitter", jitter)
         _require(
             isinstance(gives_up_on, Collection)
             and not isinstance(gives_up_on, str)
             and all(isinstance(name, str) and name for name in gives_up_on),
-            f"gives_up_on is {gives_up_on!r}; it takes a list of names of error types",
+            f"gives_up_on is {shown(gives_up_on)}; it takes a list of names of error types",
         )
+        _bound("gives_up_on", gives_up_on)
         for name, value in {
             "max": max,
             "base": _length("base", base),
@@ -92,7 +88,7 @@ class Retry:
         """What is left out has its default."""
         known = [field.name for field in fields(cls)]
         for name in options:
-            _require(name in known, f"{name!r} is unknown; it knows {', '.join(known)}")
+            _require(name in known, f"{shown(name)} is unknown; it knows {', '.join(known)}")
         return cls(**options)
 
 
@@ -101,14 +97,18 @@ def _require(holds: bool, why: str) -> None:
         raise SettingInvalid(f"retry: {why}")
 
 
-def _within(value: object, low: int, high: int) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return low <= value <= high
+def _bound(name: str, value: Any) -> None:
+    field = f"retry_{name}"
+    _require(
+        bounds.complaint(field, value) is None,
+        f"{name} is {shown(value)}; it takes {bounds.BOUNDS[field].words}",
+    )
 
 
 def _length(name: str, value: timedelta | str | int | float) -> timedelta:
     try:
-        return duration(value)
+        length = duration(value)
     except InputRefused as refusal:
         raise SettingInvalid(f"retry: {name}: {refusal}") from None
+    _bound(name, length)
+    return length

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Self, TypedDict
 
+from tenure.domain import bounds
+from tenure.domain.bounds import LEAST_MEMORY
 from tenure.domain.budget import Amount, Budget
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Rung
 from tenure.domain.retry import Retry
+from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
 Length = timedelta | str | int | float
 LastRung = Rung | Literal["asked", "interrupted", "terminated", "killed"]
 Executor = Literal["async", "process", "thread", "command"]
 
-LEAST_MEMORY = 16_000_000  # an interpreter with nothing in it takes about this much
 _BYTES = {
     "b": 1,
     "kb": 10**3,
@@ -66,7 +68,7 @@ class JobOptions:
     deadline: timedelta | None = None  # for the whole job, from its enqueue on
     grace: timedelta | None = None  # from the request of a stop to the kill
     ask_for: timedelta | None = None  # of the grace, before code that was asked is interrupted
-    last_rung: Rung = Rung.KILLED  # the furthest a stop may go
+    last_rung: Rung | None = None  # the furthest a stop may go
     block_on: tuple[str, ...] = ("paused", "failed")  # in these states it blocks its target
     budget: Mapping[str, int | float] | None = None
     on_budget: str = "fail"  # or pause
@@ -123,6 +125,13 @@ class JobOptions:
 
 
 _DEFAULTS = JobOptions()
+# What a worker has to know; the rest is for the database.
+OF_WORKERS = frozenset(
+    {
+        *("timeout", "deadline", "grace", "ask_for", "close_timeout", "retry"),
+        *("last_rung", "memory", "preserve_artifacts", "cancel_pauses", "on_budget"),
+    }
+)
 
 
 def refuse_unknown(names: Collection[str], known: Collection[str]) -> None:
@@ -134,15 +143,24 @@ def refuse_unknown(names: Collection[str], known: Collection[str]) -> None:
 
 def read_length(name: str, value: Any) -> timedelta | None:
     try:
-        return None if value is None else duration(value)
+        length = None if value is None else duration(value)
     except InputRefused as refusal:
         raise SettingInvalid(f"{name}: {refusal}") from None
+    if length is not None:
+        _refuse_beyond(name, length)
+    return length
 
 
 def read_text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise SettingInvalid(f"{name}: it takes a text that is not empty, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes a text that is not empty, not {shown(value)}")
+    _refuse_beyond(name, value)
     return value
+
+
+def _refuse_beyond(name: str, value: Any) -> None:
+    if name in bounds.BOUNDS and (wrong := bounds.complaint(name, value)) is not None:
+        raise SettingInvalid(f"{name}: {wrong}")
 
 
 def read_last_rung(name: str, value: Any) -> Rung:
@@ -158,9 +176,8 @@ def _positive_length(name: str, value: Any) -> timedelta | None:
 
 
 def _priority(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not -(1 << 15) <= value < 1 << 15:
-        raise SettingInvalid(f"{name}: it takes a whole number from -32768 to 32767, not {value!r}")
-    return value
+    _refuse_beyond(name, value)
+    return int(value)
 
 
 def _retry(name: str, value: Any) -> Retry | None:
@@ -168,7 +185,7 @@ def _retry(name: str, value: Any) -> Retry | None:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return Retry(max=value)
-    raise SettingInvalid(f"{name}: it takes a Retry or a number of retries, not {value!r}")
+    raise SettingInvalid(f"{name}: it takes a Retry or a number of retries, not {shown(value)}")
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
@@ -177,22 +194,25 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
         or not isinstance(value, Collection)
         or not all(isinstance(text, str) and text for text in value)
     ):
-        raise SettingInvalid(f"{name}: it takes a list of texts, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes a list of texts, not {shown(value)}")
+    _refuse_beyond(name, value)
     return tuple(value)
 
 
 def _block_on(name: str, value: Any) -> tuple[str, ...]:
     texts = _texts(name, value)
     if not set(texts) <= {"paused", "failed"}:
-        raise SettingInvalid(f"{name}: it takes 'paused', 'failed', both or none, not {value!r}")
+        raise SettingInvalid(
+            f"{name}: it takes 'paused', 'failed', both or none, not {shown(value)}"
+        )
     return texts
 
 
-def _budget(name: str, value: Any) -> Mapping[str, int | float] | None:
+def read_budget(name: str, value: Any) -> Mapping[str, int | float] | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise SettingInvalid(f"{name}: it takes {{'unit': limit, ...}}, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes {{'unit': limit, ...}}, not {shown(value)}")
     limits = Budget(value).limits
     return {unit: at if isinstance(at, int) else float(at) for unit, at in limits.items()}
 
@@ -203,7 +223,9 @@ def _memory(name: str, value: Any) -> int | None:
     if isinstance(value, str) and (parts := _MEMORY.fullmatch(value.strip())):
         value = round(float(parts[1]) * _BYTES[parts[2].lower()])
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SettingInvalid(f'{name}: it takes bytes or a text such as "512MB", not {value!r}')
+        raise SettingInvalid(
+            f'{name}: it takes bytes or a text such as "512MB", not {shown(value)}'
+        )
     if not LEAST_MEMORY <= value < 1 << 63:
         raise SettingInvalid(
             f"{name}: no job can run in {value} bytes; it takes at least {LEAST_MEMORY}, or a text "
@@ -214,14 +236,14 @@ def _memory(name: str, value: Any) -> int | None:
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise SettingInvalid(f"{name}: it takes True or False, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes True or False, not {shown(value)}")
     return value
 
 
 def _one_of(name: str, value: Any, *choices: str) -> str:
     if value not in choices:
         allowed = " or ".join(map(repr, choices))
-        raise SettingInvalid(f"{name}: it takes {allowed}, not {value!r}")
+        raise SettingInvalid(f"{name}: it takes {allowed}, not {shown(value)}")
     return str(value)
 
 
@@ -235,7 +257,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "ask_for": read_length,
     "last_rung": read_last_rung,
     "block_on": _block_on,
-    "budget": _budget,
+    "budget": read_budget,
     "on_budget": lambda name, value: _one_of(name, value, "fail", "pause"),
     "pools": _texts,
     "memory": _memory,

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from tenure.domain.values import shown
 from tenure.errors import InputRefused
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,47}")
@@ -17,8 +18,8 @@ class Tenant:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InputRefused(
-                f"{self.name!r} cannot be the name of a tenant; it takes a lower-case letter, then "
-                f"up to 47 lower-case letters, digits or underscores"
+                f"{shown(self.name)} cannot be the name of a tenant; it takes a lower-case letter, "
+                f"then up to 47 lower-case letters, digits or underscores"
             )
 
     @property

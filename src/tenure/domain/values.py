@@ -1,12 +1,16 @@
 """Values from the code of jobs, which may be anything: shown and checked without trusting them."""
 
-from math import isfinite
+from datetime import UTC, datetime
+from math import isfinite, isnan
 from typing import Any
 
 from tenure.errors import InputRefused
 
 _MOST_SHOWN = 100  # characters of a value in a sentence
 _LARGEST_INTEGER = 1 << 63
+LARGEST_NUMBER = 1.7976931348623157e308  # what a reader can take as a double
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)  # a day from the edge, so that it can be shown in any zone
+_LAST = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 def shown(value: object) -> str:
@@ -61,3 +65,26 @@ def finite_number(value: Any, what: str) -> int | float:
     except Exception:  # noqa: BLE001, S110 - float is the code of somebody else
         pass
     raise InputRefused(f"{what} is a finite number, not {shown(value)}")
+
+
+def nearest_time(value: Any) -> datetime:
+    """Return the time that PostgreSQL wrote, or the nearest that Python has.
+
+    PostgreSQL knows 'infinity', '-infinity', years before Christ and years of five digits.
+    """
+    try:
+        return min(max(datetime.fromisoformat(value), _FIRST), _LAST)
+    except (TypeError, ValueError):
+        before = not isinstance(value, str) or value.startswith("-") or value.endswith("BC")
+        return _FIRST if before else _LAST
+
+
+def nearest_float(value: Any) -> float:
+    """Return a number as a float that is finite; 0 for what is none."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = LARGEST_NUMBER if value > 0 else -LARGEST_NUMBER
+    except (TypeError, ValueError):
+        return 0.0
+    return 0.0 if isnan(number) else max(-LARGEST_NUMBER, min(number, LARGEST_NUMBER))

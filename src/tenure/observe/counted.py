@@ -21,7 +21,7 @@ from tenure.observe.series import SECONDS, Source, of
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
 
-CAUSES = ("stop", "timeout", "memory", "drain", "preemption")
+CAUSES = ("stop", "timeout", "memory", "drain", "preemption", "runner")
 _RUNGS = [rung.value for rung in Rung if rung is not Rung.EXPIRED]  # what a worker itself does
 _CLEANED = {
     "graceful": "graceful_close_succeeded",

@@ -9,7 +9,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 Form = Literal["text", "json"]
 
@@ -36,8 +36,32 @@ class JsonLines(logging.Formatter):
         return json.dumps(told, default=str)
 
 
+class TextLines(logging.Formatter):
+    """A line for each message; what code and people say cannot begin another one.
+
+    The lines of a traceback follow, each behind a mark that no message begins with.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(TEXT)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
+        return visible(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        lines = super().formatException(ei).splitlines()
+        return "\n".join(f"  | {visible(line)}" for line in lines)
+
+
+def visible(text: str) -> str:
+    """Return the text with escapes in place of line breaks and control characters."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 _FORMS: Mapping[Form, Callable[[], logging.Formatter]] = {
-    "text": lambda: logging.Formatter(TEXT),
+    "text": TextLines,
     "json": JsonLines,
 }
 

@@ -64,6 +64,7 @@ class _Tenant(Collector):
         self._tenant = tenant
         self._prefix = prefix
         self._queue = Bounded()
+        self._task = Bounded()
         self._origin = Bounded()
         self._rising = Rising()
         self.looking = asyncio.Lock()
@@ -95,6 +96,10 @@ class _Tenant(Collector):
         yield self._gauge("jobs", jobs)
         yield self._gauge("oldest_job_age_seconds", ages)
         yield self._gauge("unserved_jobs", unserved)
+        unrunnable: Values = defaultdict(float)
+        for task in totals.unrunnable:
+            unrunnable[(self._task(task.task),)] += task.jobs
+        yield self._gauge("unrunnable_jobs", unrunnable)
         yield self._gauge("queue_paused", paused)
         yield self._gauge("zombies", {(): totals.zombies})
         statuses = ("alive", "draining", "late")

@@ -54,6 +54,7 @@ _ALL = (
         "Since when the first of them waits, or runs.",
     ),
     _server("unserved_jobs", "gauge", "queue", "Ready jobs of a queue that no worker serves."),
+    _server("unrunnable_jobs", "gauge", "task", "Jobs of a task that no living worker has."),
     _server("queue_paused", "gauge", "queue", "1 while the queue, or its tenant, is paused."),
     _server("zombies", "gauge", "Running jobs whose worker's lease is over."),
     _server("workers", "gauge", "status", "Workers that are alive, draining or late."),

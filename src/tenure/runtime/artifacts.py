@@ -20,6 +20,7 @@ from tenure.errors import InputRefused, NotFound
 from tenure.runtime.artifact_ledger import Ledger
 from tenure.runtime.artifact_names import PART, checked
 from tenure.store.outcomes import Artifact
+from tenure.store.private_files import make_private_folder, open_private, write_private
 
 if TYPE_CHECKING:
     from tenure.runtime.runner.attempt import Attempt
@@ -110,7 +111,7 @@ class Artifacts:
         if self._is_local:
             gone |= self._noted()
             if gone:
-                self._gone.write_text(json.dumps(sorted(gone)))
+                write_private(self._gone, json.dumps(sorted(gone)).encode())
         self.delete_all()
         return [url for url in urls if url in gone or last or not self._is_local]
 
@@ -140,10 +141,10 @@ class Artifacts:
     def _staged(self, name: str, source: IO[bytes]) -> Iterator[tuple[Any, int]]:
         """What publishes the data under its name, and how much it is; a failure leaves nothing."""
         if self._is_local:
-            Path(self._root).mkdir(parents=True, exist_ok=True)
+            make_private_folder(Path(self._root))
             part = Path(self._root) / f"{PART}{uuid.uuid4().hex}"
             try:
-                with part.open("xb") as target:
+                with open_private(part, "xb") as target:
                     size = self._copy(name, source, target)
                 yield lambda path: _rename(part, Path(path)), size
             finally:
@@ -231,5 +232,5 @@ def _text(name: str, data: Any) -> bytes:
 
 
 def _rename(part: Path, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     part.replace(path)

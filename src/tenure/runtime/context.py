@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from tenure.config import MOST_ARGS_BYTES
+from tenure.domain.bounds import LARGEST_AMOUNT, MOST_ARGS_BYTES
 from tenure.domain.job import JSON
 from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
@@ -38,7 +38,6 @@ T = TypeVar("T")
 
 log = logging.getLogger("tenure.job")
 
-_MOST_SPENT = 1 << 63  # at once
 _MOST_NAME = 200  # characters of the name of a pool or of a unit
 _MOST_MESSAGE = 10_000  # characters of a message of progress; the rest is cut off
 _MOST_DRAFT = MOST_ARGS_BYTES + (1 << 20)  # bytes of a new job: its arguments, options and tags
@@ -196,9 +195,10 @@ class Context:
         for unit, amount in amounts.items():
             name = name_text(unit, "a unit of a budget", _MOST_NAME)
             spent[name] = finite_number(amount, f"{name} cannot be spent: an amount")
-            if not 0 <= spent[name] < _MOST_SPENT:
+            if not 0 <= spent[name] <= LARGEST_AMOUNT:
                 raise InputRefused(
-                    f"{shown(amount)} {name} cannot be spent; it takes a number from 0 on"
+                    f"{shown(amount)} {name} cannot be spent; it takes a number from 0 to "
+                    f"{LARGEST_AMOUNT:g}"
                 )
         self._attempt.say(spent=spent)
 
@@ -215,10 +215,10 @@ class Context:
 
     def spawn(self, task: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
         """A child of this job: it is stopped with it. Started again, the job finds the same one."""
-        return self._handle(task, self._ask("spawn", self._draft(task, args, kwargs)))
+        return self._handle(task, self._ask("spawn", self._child(task, args, kwargs)))
 
     async def aspawn(self, task: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
-        return self._handle(task, await self._aask("spawn", self._draft(task, args, kwargs)))
+        return self._handle(task, await self._aask("spawn", self._child(task, args, kwargs)))
 
     def wait_for(self, children: Sequence["Handle[R]"]) -> list[R]:
         """Their results, in order, once all have ended.
@@ -290,12 +290,23 @@ class Context:
     async def _aask(self, about: str, told: Any) -> Any:
         return await self._attempt.link.aask(self._attempt.work.run, about, told)
 
-    def _draft(self, task: "Task[P, R]", args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bytes:
+    def _child(
+        self, task: "Task[P, R]", args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[str, bytes]:
+        """Return which child of this job it is, in the order of the calls, and the child."""
         if not callable(getattr(type(task), "child_draft", None)):
             raise InputRefused(f"a task is spawned, made by @app.task, not {shown(task)}")
         self._attempt.spawned += 1
-        turn = f"{self._attempt.spawned}:{task.name}"
-        draft = task.child_draft(self._attempt.work.id, turn, args, kwargs)
+        return f"{self._attempt.spawned}:{task.name}", self._draft(task, args, kwargs)
+
+    def _draft(
+        self,
+        task: "Task[P, R]",
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        secret: Sequence[str] = (),
+    ) -> bytes:
+        draft = task.child_draft(self._attempt.work.id, args, kwargs, secret)
         return written(draft, f"a job of {task.name}", _MOST_DRAFT)
 
     def _handle(self, task: "Task[P, R]", job: int) -> "Handle[R]":

@@ -28,6 +28,7 @@ import msgspec
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime.guard import cgroups, processes
 from tenure.runtime.temporary import Removed, remove, temp_dir
+from tenure.store.private_files import write_private
 
 PATIENCE = 5.0
 
@@ -62,6 +63,7 @@ class Reaped:
     processes: Swept
     files: Removed
     worker: UUID | None = None  # if nothing of it can be left, on this host or elsewhere
+    database: str | None = None  # that it worked for; None if it died before it wrote that down
 
 
 def check_marker(marker: str) -> None:
@@ -151,7 +153,7 @@ class Place:
     def belongs_to(self, worker: UUID, database: str) -> None:
         """Whoever finds it after our death is to know whose death that was."""
         note = _Note(worker, database, _namespace())
-        (self.folder / _NOTE).write_bytes(msgspec.json.encode(note))
+        write_private(self.folder / _NOTE, msgspec.json.encode(note))
 
     def temp_dir(self, sensitive: bool = False) -> Path:
         """A new directory for a job, removed with the place at the latest."""
@@ -203,7 +205,8 @@ def _reap_one(folder: Path, lock: int) -> Reaped:
     # In another namespace its processes cannot be seen from here, and may be alive.
     is_certain = note is not None and note.namespace == _namespace() and not swept.left
     worker = note.worker if note is not None and is_certain else None
-    return Reaped(folder.name, folder, swept, _clear_folder(folder, lock), worker)
+    database = None if note is None else note.database
+    return Reaped(folder.name, folder, swept, _clear_folder(folder, lock), worker, database)
 
 
 def _note_in(folder: Path) -> _Note | None:

@@ -13,6 +13,8 @@ from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.domain.look import Stack
 
+ANNOUNCE = "announce"  # to a runner, which then says all that its app can run
+
 Executor = Literal["async", "process", "thread", "command"]
 Kind = Literal["async", "process", "thread"]  # of a runner; commands run in processes
 
@@ -174,6 +176,7 @@ class Said(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
     artifacts: tuple[tuple[str, str, int], ...] = ()
     give: tuple[str, ...] = ()
     forget_artifacts: bool = False
+    cleaning: bool = False  # its code was stopped, and its hooks and resources are next
 
 
 class Sayings(Message, frozen=True):

@@ -42,12 +42,12 @@ def _sendable(item: T, replacement: Callable[[T, str], T]) -> Any:
 
 
 def unsent(said: Said, why: str) -> Said:
-    """What is sent in place of something that a job said."""
+    """Return the message that replaces one of a job that cannot be sent."""
     return _lost_words(said.run, why)
 
 
 def unsent_ending(ended: Ended, why: str) -> Ended:
-    """What is sent in place of how a run ended."""
+    """Return the message that replaces an ending that cannot be sent."""
     left = ended.left if isinstance(ended.left, str) else ""
     return _lost_ending(ended.run, why, left)
 

@@ -1,7 +1,7 @@
 """A worker beside your program: ``async with app.worker():`` in a web service, a script, a test.
 
-The keeper is a process of its own, so whatever the program does, the lease is kept; and no signal
-handler of the program is touched.
+The keeper is a process of its own, so whatever the program does, the lease is kept. Signal handlers
+of the program stay as they are; while it drains, a signal that they hear also hurries the worker.
 """
 
 import asyncio
@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any, Self
 from tenure.domain.duration import duration
 from tenure.errors import SettingInvalid, TenureError
 from tenure.runtime.exit_code import ExitCode
+from tenure.runtime.serving import also_on_signals, is_reloaded
 
 if TYPE_CHECKING:
     from tenure.control.client import Client
+
+
+_RELOADED = 2.0  # seconds for jobs to finish when a server reloads its program; then it hurries
 
 
 class Worker:
@@ -44,6 +48,7 @@ class Worker:
             "processes": processes,
         }
         self._process: asyncio.subprocess.Process | None = None
+        self._is_reloaded = False
         self.id: str | None = None  # of the worker, once it is at work
         self.exit: ExitCode | None = None  # how it ended
 
@@ -66,17 +71,19 @@ class Worker:
                 "a worker was started while a worker imported this module; put it under "
                 "`if __name__ == '__main__':` or into a function"
             )
+        self._is_reloaded = is_reloaded()
         told = {**self._told, "app": where_is(self._app), "url": self._app.known_url}
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "tenure.runtime.keeper.program",
-            json.dumps(told),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(told).encode() + b"\n")
         line = await self._process.stdout.readline()
         answer = json.loads(line) if line else {"problem": "the worker ended before it began"}
         if "problem" in answer:
@@ -90,17 +97,33 @@ class Worker:
         return self._process.pid if self._process is not None else None
 
     async def drain(self, grace: timedelta | str | float | None = None) -> ExitCode | None:
-        """Finish what runs, hand over the rest, and end; in this time, else in ``drain_grace``."""
+        """Finish what runs, hand over the rest, and end; in this time, else in ``drain_grace``.
+
+        SIGINT or SIGTERM to this program hurries it. Under a server that reloads the program it
+        hurries by itself after 2 s, unless a grace is given.
+        """
         process = self._process
         if process is None or process.stdin is None:
             return self.exit
-        if process.returncode is None and not process.stdin.is_closing():
-            seconds = None if grace is None else duration(grace).total_seconds()
-            process.stdin.write(json.dumps({"drain": seconds}).encode() + b"\n")
-        code = await process.wait()
+        self._ask(None if grace is None else duration(grace).total_seconds())
+        hurry = None
+        if self._is_reloaded and grace is None:
+            hurry = asyncio.get_running_loop().call_later(_RELOADED, self._ask)
+        with also_on_signals(self._ask):
+            code = await process.wait()
+        if hurry is not None:
+            hurry.cancel()
         process.stdin.close()
         self.exit = ExitCode(code) if code in list(ExitCode) else ExitCode.ERROR
         return self.exit
+
+    def _ask(self, seconds: float | None = None) -> None:
+        """Ask the keeper to leave; asked again, it hurries."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        if process.returncode is None and not process.stdin.is_closing():
+            process.stdin.write(json.dumps({"drain": seconds}).encode() + b"\n")
 
 
 def where_is(app: "Client") -> str:

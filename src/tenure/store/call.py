@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
-
-import msgspec
 
 from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
@@ -34,12 +32,22 @@ class Call(Generic[T]):
     safe: bool = False  # may be sent again when nobody knows whether it was carried out
     control: bool = False  # lives in the control schema, whoever the tenant is
     tenant: Tenant = DEFAULT
+    timeout: timedelta | None = None  # after which the database gives it up; none: its own, if any
 
     def of(self, tenant: Tenant) -> "Call[T]":
         return replace(self, tenant=tenant)
 
+    def within(self, timeout: timedelta | None) -> "Call[T]":
+        return replace(self, timeout=timeout)
+
     def asked_by(self, principal: Principal) -> "Call[T]":
-        """This call as a principal asks it: in its tenant, with its name and role on it."""
+        """This call as a principal asks it: in its tenant, with its name and role on it.
+
+        Of what all tenants share it is shown what concerns its own, unless it controls them all.
+        """
+        if self.control and "of_tenant" in self.arguments and not principal.controls_tenants:
+            own = {"of_tenant": Argument(principal.tenant.name, "text")}
+            return replace(self, arguments={**self.arguments, **own}, tenant=principal.tenant)
         if "by" not in self.arguments:
             return self.of(principal.tenant)
         who = {
@@ -63,9 +71,3 @@ class Call(Generic[T]):
     @property
     def values(self) -> tuple[Any, ...]:
         return tuple(argument.value for argument in self.arguments.values())
-
-
-@cache
-def answer(kind: type[T]) -> Callable[[bytes | str], T]:
-    """Read an answer of this kind."""
-    return msgspec.json.Decoder(kind).decode

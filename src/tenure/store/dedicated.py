@@ -11,13 +11,14 @@ import socket
 from contextlib import suppress
 from typing import Any, TypeVar
 
+import psycopg
 from psycopg import AsyncConnection, waiting
 from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Loader
-from psycopg.conninfo import conninfo_to_dict
 
 from tenure.config import Settings
-from tenure.store.sending import connect_timeout, options
+from tenure.store.connecting import checked_url, refusal
+from tenure.store.sending import connect_timeout, heeding_cancels, options
 
 R = TypeVar("R")
 
@@ -28,7 +29,8 @@ _WAKE_EVERY = 60.0  # seconds; nothing but input ends a wait
 class Dedicated(AsyncConnection[tuple[Any, ...]]):
     async def wait(self, gen: PQGen[R], *_: Any, **__: Any) -> R:
         try:
-            return await waiting.wait_async(gen, self.pgconn.socket, interval=_WAKE_EVERY)
+            with heeding_cancels():
+                return await waiting.wait_async(gen, self.pgconn.socket, interval=_WAKE_EVERY)
         except asyncio.CancelledError:
             # Not the driver's way, which asks the server to cancel and waits for its answer.
             self.pgconn.finish()
@@ -44,13 +46,22 @@ class Dedicated(AsyncConnection[tuple[Any, ...]]):
 async def dedicated(url: str, settings: Settings | None, name: str) -> Dedicated:
     """Connect in autocommit. What the URL says for itself is left as it is."""
     settings = settings or Settings()
-    said = conninfo_to_dict(url)
+    said = checked_url(url)
     ours: dict[str, Any] = {"application_name": name, **_alive(settings)}
-    connection = await Dedicated.connect(
-        url,
-        **options(connect_timeout(settings)),
-        **{option: value for option, value in ours.items() if option not in said},
-    )
+    connection: Dedicated | None = None
+    try:
+        with heeding_cancels():
+            connection = await Dedicated.connect(
+                url,
+                **options(connect_timeout(settings)),
+                **{option: value for option, value in ours.items() if option not in said},
+            )
+    except (psycopg.Error, ValueError) as error:
+        raise refusal(error) from error
+    except asyncio.CancelledError:
+        if connection is not None:
+            connection.pgconn.finish()
+        raise
     connection.adapters.register_loader("text", _Bytes)
     return connection
 

@@ -43,6 +43,16 @@ class Unserved(msgspec.Struct, frozen=True):
     oldest_seconds: float
 
 
+class Unrunnable(msgspec.Struct, frozen=True):
+    """A task with jobs that nobody can run."""
+
+    task: str
+    jobs: int
+    announced: bool
+    oldest_seconds: float
+    nearest: tuple[str, ...]  # the known task whose name is most like it, if nobody announced it
+
+
 class Ended(msgspec.Struct, frozen=True):
     jobs: int
     oldest_seconds: float
@@ -60,6 +70,7 @@ class Ailments(msgspec.Struct, frozen=True):
 
     lost: Some
     unserved: tuple[Unserved, ...]
+    unrunnable: tuple[Unrunnable, ...]
     unclean: Some
     ended: Mapping[State, Ended]
     tables: tuple[Size, ...]
@@ -82,4 +93,4 @@ class OpenStop(msgspec.Struct, frozen=True):
     tasks_open: int
     rung: Rung | None  # the highest that what still runs has reached
     graces: tuple[str | None, ...]  # of what still runs; none: as its worker's settings say
-    last_rungs: tuple[Rung, ...]  # likewise, where they are not the last
+    last_rungs: tuple[Rung | None, ...]  # likewise

@@ -9,9 +9,11 @@ from tenure.errors import (
     KeyTaken,
     NotAllowed,
     NotFound,
+    QueryTimeout,
     SchemaMismatch,
     StoreUnavailable,
     TenureError,
+    WriteRefused,
 )
 
 _RAISED: dict[str, type[TenureError]] = {  # by the verbs themselves
@@ -20,9 +22,13 @@ _RAISED: dict[str, type[TenureError]] = {  # by the verbs themselves
     "TN003": IllegalTransition,
     "TN004": KeyTaken,
     "TN006": NotFound,
+    "TN007": SchemaMismatch,
 }
 _MISSING = {"3F000", "42883", "42P01", "42704"}  # schema, function, table, type
+_CANCELLED = "57014"  # by a timeout, or by somebody's pg_cancel_backend
 # Serialization, deadlock, lock not available; memory, disk or connections used up.
+_LONGEST = 1000  # characters of a message
+_REFUSED = ("23", "27", "44", "P0")  # by constraints, triggers, checks of views, and RAISE
 _CONTENDED = ("40001", "40P01", "55P03", "53")
 
 
@@ -38,10 +44,15 @@ def is_outage(error: psycopg.Error) -> bool:
     return lost or state.startswith(("08", "57P"))
 
 
+def is_cancelled(error: psycopg.Error) -> bool:
+    """Return whether the statement was cancelled, by a timeout or by somebody."""
+    return error.sqlstate == _CANCELLED
+
+
 def fault(error: psycopg.Error) -> TenureError:
     """The sentence a user gets for an error of the driver."""
     message = error.diag.message_primary or str(error).strip() or type(error).__name__
-    if isinstance(error, psycopg.DataError) and not error.sqlstate:
+    if isinstance(error, psycopg.DataError | psycopg.ProgrammingError) and not error.sqlstate:
         return InputRefused(message)  # the driver refused it before the database saw it
     return _sentence(error.sqlstate or "", message)
 
@@ -66,6 +77,8 @@ def fault_of(error: Exception) -> TenureError | None:
 
 
 def _sentence(state: str, message: str) -> TenureError:
+    if len(message) > _LONGEST:  # it quotes what was handed in
+        message = f"{message[:_LONGEST]}..."
     if state in _RAISED:
         return _RAISED[state](message)
     if state in _MISSING:
@@ -77,7 +90,10 @@ def _sentence(state: str, message: str) -> TenureError:
         return NotAllowed(f"the database role may not do this: {message}")
     if state.startswith("22"):
         return InputRefused(message)
+    if state == _CANCELLED:
+        return QueryTimeout(f"the database gave this up, and nothing was changed: {message}")
     why = " ".join(message.split())  # of libpq, over several lines
     if not state:
         return StoreUnavailable(f"the database cannot be reached: {why}")
-    return StoreUnavailable(f"the database did not carry this out: {why}")
+    kind = WriteRefused if state.startswith(_REFUSED) else StoreUnavailable
+    return kind(f"the database did not carry this out: {why}")

@@ -10,6 +10,7 @@ import psycopg
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store import schema
+from tenure.store.connecting import connect
 from tenure.store.faults import fault, is_contention
 from tenure.store.schema import Plan
 from tenure.store.sending import pauses
@@ -60,7 +61,7 @@ class Migrator:
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection]:
-        with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
+        with connect(self.url, None) as connection:
             version = connection.info.server_version
             if version < 140000:
                 raise StoreUnavailable(

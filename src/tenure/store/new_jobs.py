@@ -2,19 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from graphlib import CycleError, TopologicalSorter
-from math import isfinite
 from typing import Any
 
 import msgspec
 
-from tenure.config import MOST_ARGS_BYTES
+from tenure.domain import bounds
+from tenure.domain.bounds import MOST_ARGS_BYTES
 from tenure.domain.job import After, NewJob
-from tenure.domain.values import message_text
+from tenure.domain.values import message_text, shown
 from tenure.errors import InputRefused
 
-_MOST_LEVELS = 200  # of lists and objects inside one another
+_BOUNDED = (
+    *("task", "queue", "key", "owner", "unique", "idempotency", "target", "run_at", "delay"),
+    *("priority", "max_attempts", "tags", "pools", "after", "budget"),
+)
 _MOST_WHY = 500  # characters of why a value was refused
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -60,17 +62,12 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
             msgspec.convert(msgspec.structs.asdict(job), NewJob, from_attributes=True)
         except msgspec.ValidationError as error:
             raise InputRefused(f"{_name(job)} is not what a job is made of: {error}") from None
-        if job.run_at is not None and job.run_at.tzinfo is None:
-            raise InputRefused(f"run_at of {_name(job)} has no time zone; give it one")
-        if job.delay is not None and job.delay < timedelta(0):
-            raise InputRefused(
-                f"the delay of {_name(job)} is negative; it starts now at the soonest"
-            )
-        if not -(1 << 15) <= job.priority < 1 << 15:
-            raise InputRefused(f"the priority of {_name(job)} lies beyond -32768 to 32767")
-        if not 1 <= job.max_attempts < 1 << 15:
-            raise InputRefused(f"max_attempts of {_name(job)} lies beyond 1 to 32767")
-        refuse_not_json([job.args, job.options, job.budget])
+        for name in _BOUNDED:
+            value = getattr(job, name)
+            if value is not None and (wrong := bounds.complaint(name, value)) is not None:
+                raise InputRefused(f"{name} of {_name(job)}: {wrong}")
+        for value in (job.args, job.options, job.budget):
+            refuse_not_json(value)
         if len(_encode_args(job)) > MOST_ARGS_BYTES:
             raise InputRefused(
                 f"the arguments of {_name(job)} are larger than {MOST_ARGS_BYTES} bytes; store "
@@ -79,30 +76,10 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
     return _in_order(jobs)
 
 
-def refuse_not_json(value: Any, level: int = 0) -> None:
-    """Refuse what would not come back as it was written: NaN and infinity, which JSON lacks, and
-    what is nested more deeply than readers can follow."""
-    if level > _MOST_LEVELS:
-        raise InputRefused(f"it is nested more than {_MOST_LEVELS} levels deep")
-    # The methods of the plain types, because those of subclasses may do anything.
-    match value:
-        case float() if not isfinite(value):
-            raise InputRefused(f"{float.__repr__(value)} is not a JSON number")
-        case dict():
-            for inner in dict.values(value):
-                refuse_not_json(inner, level + 1)
-        case list():
-            for inner in list.__iter__(value):
-                refuse_not_json(inner, level + 1)
-        case tuple():
-            for inner in tuple.__iter__(value):
-                refuse_not_json(inner, level + 1)
-        case set():
-            for inner in set.__iter__(value):
-                refuse_not_json(inner, level + 1)
-        case frozenset():
-            for inner in frozenset.__iter__(value):
-                refuse_not_json(inner, level + 1)
+def refuse_not_json(value: Any) -> None:
+    """Refuse what would not come back as it was written; see ``bounds.json_complaint``."""
+    if (wrong := bounds.json_complaint(value)) is not None:
+        raise InputRefused(wrong)
 
 
 def _in_order(jobs: Sequence[NewJob]) -> list[int]:
@@ -141,7 +118,7 @@ def _named(job: NewJob) -> list[str]:
 
 
 def _name(job: NewJob) -> str:
-    return f"job {job.key!r}" if job.key is not None else f"a job of task {job.task!r}"
+    return f"job {shown(job.key)}" if job.key is not None else f"a job of task {shown(job.task)}"
 
 
 def _encode_args(job: NewJob) -> bytes:

@@ -29,6 +29,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     processes: int | None = None  # how many there were
     suspect: bool = False  # released because what ran it died, and nobody knows whose fault it was
     displaced: bool = False  # released because its runner had to end for another job
+    reached: Mapping[str, str] | None = None  # moments of its stop, by name
     unstarted: bool = False  # released before its code began: whatever it is suspected of remains
 
 

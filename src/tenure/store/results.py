@@ -19,6 +19,12 @@ class Enqueued(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
+class Found(msgspec.Struct, frozen=True):
+    """A job that was looked for by its key."""
+
+    id: int
+
+
 class Claimed(msgspec.Struct, frozen=True):
     """A job that is this worker's now, with the token that proves it."""
 
@@ -56,10 +62,19 @@ class Claimed(msgspec.Struct, frozen=True):
         return checkpoint
 
 
+class Unreadable(msgspec.Struct, frozen=True):
+    """A job that is this worker's now, and whose row it cannot read."""
+
+    id: int
+    token: int
+    why: str
+
+
 class Claim(msgspec.Struct, frozen=True):
     jobs: tuple[Claimed, ...]
     floors: str  # hand it to the next claim; see claim.sql
     alive: bool
+    unreadable: tuple[Unreadable, ...] = ()
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -80,10 +95,43 @@ class Holding(msgspec.Struct, frozen=True):
     token: int
 
 
+class RunnerOrder(msgspec.Struct, frozen=True):
+    """How a runner is to end."""
+
+    by: str
+    force: bool
+    reason: str | None = None
+    grace: float | None = None  # seconds; none: as each of its jobs says
+
+
+class JobRunner(msgspec.Struct, frozen=True):
+    """A process that runs jobs, as its worker told at its last beat."""
+
+    runner: str | None  # its id; none: these jobs began after that beat
+    worker_id: UUID
+    host: str
+    as_of: datetime
+    kind: str | None  # async, process or thread
+    pid: int | None
+    ending: bool  # somebody has asked for its end
+    jobs: tuple[int, ...]  # those that were asked about
+    others: int  # further jobs that share it
+
+
+class RunnerEnding(msgspec.Struct, frozen=True):
+    """A runner that was asked to end, and the jobs in it, which are given back."""
+
+    runner: str
+    worker_id: UUID
+    jobs: tuple[int, ...]
+    asked_at: datetime
+
+
 class Heard(msgspec.Struct, frozen=True):
     alive: bool  # false: declared dead; kill what still runs and start anew
     signals: tuple[Signal, ...]
     draining: bool = False
+    ending: Mapping[str, RunnerOrder] = {}  # runners, by id, that somebody wants to end
 
 
 class Renewal(Heard, frozen=True):
@@ -292,6 +340,29 @@ class Strategy(msgspec.Struct, frozen=True):
     options: Mapping[str, JSON]
     created_at: datetime
     created_by: str
+
+
+class Serving(msgspec.Struct, frozen=True):
+    digest: str
+    workers: int
+
+
+class KnownTask(msgspec.Struct, frozen=True):
+    """A task as the newest announcement of it says."""
+
+    name: str
+    digest: str
+    executor: str
+    doc: str | None
+    schema: Mapping[str, JSON] | None  # of its arguments; none: they are not described
+    options: Mapping[str, JSON]  # the fields of its jobs, as it declares them
+    target: str | None
+    unique: str | None
+    compensate: str | None
+    everywhere: bool  # announced for all tenants
+    first_announced_at: datetime
+    announced_at: datetime
+    serving: tuple[Serving, ...]  # what living workers have of it, by digest
 
 
 class Token(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What the verbs answer about policies and bulk stops, as frozen values."""
+"""What the verbs answer about policies and bulk operations, as frozen values."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from tenure.domain.job import JSON
-from tenure.domain.lifecycle import Intent
+from tenure.domain.lifecycle import BulkIntent
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -32,27 +32,28 @@ class Enforced(msgspec.Struct, frozen=True):
 
 
 class BulkPreview(msgspec.Struct, frozen=True):
-    """What a bulk stop would reach."""
+    """What a bulk operation would reach."""
 
     total: int
     by_status: Mapping[str, int]
-    stops: int  # it would stop these
+    reaches: int  # it would change these
+    running: int  # of these, those whose code runs now
     untouched: int  # their state does not allow it
     others: int  # they belong to somebody else
 
 
 class Bulk(msgspec.Struct, frozen=True):
-    """A stop of many jobs; it is over when every one was asked to stop, not when all have."""
+    """One operation on many jobs; a stop is over when all were asked to stop, not when all have."""
 
     id: int
     filter: Mapping[str, JSON]
-    intent: Intent
+    intent: BulkIntent
     options: Mapping[str, JSON]
     reason: str | None
     initiated_by: str
     via: str
     created_at: datetime
-    total: int  # to be stopped, when it was asked for
+    total: int  # that it would change, when it was asked for
     done: int
     refused: int  # they belong to somebody else
     failed: int

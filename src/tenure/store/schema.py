@@ -4,6 +4,7 @@ Tables change by migrations, which run once and in order. Functions are code: th
 whole whenever their text has changed; one that takes other arguments than before, or is gone, is
 dropped by a migration. In both, ``tenant.`` stands for the tenant's own schema and ``{tenant}`` for
 its name; the control schema is always ``tenure`` and holds the default tenant's jobs too.
+``{reason.most}`` stands for a bound that ``tenure.domain.bounds`` declares.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from importlib import resources
 
 import psycopg
 
+from tenure.domain import bounds
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import IllegalTransition, NotFound, SchemaMismatch
 
@@ -183,6 +185,7 @@ DELETE FROM tenure.verbs WHERE scope = '{tenant.name}';
 DELETE FROM tenure.tenant WHERE name = '{tenant.name}';
 DELETE FROM tenure.signal WHERE tenant = '{tenant.name}';
 DELETE FROM tenure.hold WHERE tenant = '{tenant.name}';
+DELETE FROM tenure.task WHERE tenant = '{tenant.name}';
 DELETE FROM tenure.bearer WHERE tenant = '{tenant.name}';
 """)
 
@@ -260,7 +263,8 @@ def _steps(kind: str, tenant: Tenant) -> str:
     steps = [
         f"""
 IF EXISTS (SELECT FROM tenure.migration WHERE scope = {scope} AND number > {known[-1].number}) THEN
-    RAISE EXCEPTION 'the database is newer than this version of Tenure; upgrade Tenure first';
+    RAISE EXCEPTION USING ERRCODE = 'TN007',
+        MESSAGE = 'the database is newer than this version of Tenure; upgrade Tenure first';
 END IF;
 CREATE SCHEMA IF NOT EXISTS "{schema}";
 """
@@ -305,4 +309,4 @@ def _files(folder: str, kind: str) -> Iterator[tuple[str, str]]:
     place = resources.files("tenure.store") / folder / kind
     for file in sorted(place.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".sql"):
-            yield file.name.removesuffix(".sql"), file.read_text("utf-8")
+            yield file.name.removesuffix(".sql"), bounds.render(file.read_text("utf-8"))

@@ -5,6 +5,7 @@ import random
 import select
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -12,18 +13,32 @@ import msgspec
 import psycopg
 
 from tenure.config import Settings
-from tenure.errors import NotAllowed, StoreUnavailable, TenureError
+from tenure.domain.duration import in_words
+from tenure.errors import NotAllowed, QueryTimeout, StoreUnavailable, TenureError
 from tenure.store.call import Call
-from tenure.store.faults import fault, is_outage
+from tenure.store.faults import fault, is_cancelled, is_outage
 
 T = TypeVar("T")
 
 _TRIES = 5
+_LIMIT = b"""SELECT pg_catalog.set_config('statement_timeout', CAST(CAST(1000 *
+    pg_catalog.date_part('epoch', least(CAST('%d ms' AS interval),
+        nullif(CAST(pg_catalog.current_setting('statement_timeout') AS interval), '0')))
+    AS int4) AS text), true)"""
 _FORBIDDEN = '{"forbidden"'  # how a verb begins its answer to somebody who may not do this
 
 
 def statement(call: Call[Any]) -> bytes:
     return call.sql(_PLACEHOLDERS).encode()
+
+
+def limit(timeout: timedelta) -> bytes:
+    """Return what bounds the next statement of the same transaction.
+
+    Sent in one go with that statement, and gone with the transaction: whoever is given the backend
+    next by a pooler has none of it. A shorter limit of the database role stays as it is.
+    """
+    return _LIMIT % round(timeout.total_seconds() * 1000)
 
 
 def read(call: Call[T], row: tuple[Any, ...] | None) -> T:
@@ -47,6 +62,11 @@ def explained(call: Call[Any], error: psycopg.Error) -> TenureError:
         return StoreUnavailable(
             f"the connection was lost during {call.verb}, and nobody knows whether it was carried "
             f"out{hint if call.verb == 'enqueue' else ''}"
+        )
+    if is_cancelled(error) and call.timeout is not None:
+        return QueryTimeout(
+            f"{call.verb.replace('_', ' ')} took longer than {in_words(call.timeout)} and was "
+            f"given up, and nothing was changed; ask for less, such as a shorter time or one queue"
         )
     return fault(error)
 

@@ -8,16 +8,16 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from copy import copy
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import psycopg
-from psycopg_pool import PoolTimeout
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, StoreUnavailable
+from tenure.errors import InputRefused
 from tenure.store.call import Call
 from tenure.store.calls import (
+    cataloguing,
     controlling,
     enqueueing,
     examining,
@@ -27,7 +27,7 @@ from tenure.store.calls import (
     working,
 )
 from tenure.store.faults import is_contention, is_outage
-from tenure.store.sending import explained, heeding_cancels, pauses, read, statement
+from tenure.store.sending import explained, heeding_cancels, limit, pauses, read, statement
 from tenure.store.sharing import AsyncShared, Shared
 
 P = ParamSpec("P")
@@ -96,21 +96,25 @@ class Store(_OfTenant):
         for pause in pauses():
             try:
                 with self._shared.connection(self.tenant) as connection:
-                    row = connection.execute(statement(call), call.values).fetchone()
+                    row = _row(connection, call)
                 return read(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
-            except (psycopg.Error, PoolTimeout) as error:
+            except RecursionError:
+                raise InputRefused("what was handed in is nested too deep") from None
+            except psycopg.Error as error:
                 _raise_unless_worth_another_try(call, error, pause)
             time.sleep(pause or 0)
         raise AssertionError
 
     enqueue = _sent(enqueueing.enqueue)
     enqueue_many = _sent(enqueueing.enqueue_many)
+    enqueue_reserved = _sent(enqueueing.enqueue_reserved)
     queue = _sent(enqueueing.queue)
     promote = _sent(enqueueing.promote)
 
     register = _sent(working.register)
+    announce = _sent(working.announce)
     renew = _sent(working.renew)
     hear = _sent(working.hear)
     stirs = _sent(working.stirs)
@@ -130,12 +134,15 @@ class Store(_OfTenant):
 
     stop = _sent(controlling.stop)
     step = _sent(controlling.step)
+    note_reached = _sent(controlling.note_reached)
     close_record = _sent(controlling.close_record)
+    fail_records = _sent(controlling.fail_records)
     rollback = _sent(controlling.rollback)
     resume = _sent(controlling.resume)
     clear = _sent(controlling.clear)
     rerun = _sent(controlling.rerun)
     look_into = _sent(controlling.look_into)
+    end_runner = _sent(controlling.end_runner)
     pause = _sent(controlling.pause)
     unpause = _sent(controlling.unpause)
     create_pool = _sent(controlling.create_pool)
@@ -145,6 +152,10 @@ class Store(_OfTenant):
     drop_strategy = _sent(controlling.drop_strategy)
     create_token = _sent(controlling.create_token)
     revoke_token = _sent(controlling.revoke_token)
+    log_in = _sent(controlling.log_in)
+    log_in_by_code = _sent(controlling.log_in_by_code)
+    create_login_code = _sent(controlling.create_login_code)
+    log_out = _sent(controlling.log_out)
     admit = _sent(controlling.admit)
     refuse = _sent(controlling.refuse)
 
@@ -161,9 +172,12 @@ class Store(_OfTenant):
     set_policy = _sent(ruling.set_policy)
     drop_policy = _sent(ruling.drop_policy)
     bulk_stop = _sent(ruling.bulk_stop)
+    bulk_resume = _sent(ruling.bulk_resume)
+    bulk_rerun = _sent(ruling.bulk_rerun)
 
     show = _sent(looking.show)
     list_jobs = _sent(looking.list_jobs)
+    job_with_key = _sent(looking.job_with_key)
     explain = _sent(looking.explain)
     statistics = _sent(looking.statistics)
     totals = _sent(looking.totals)
@@ -174,6 +188,7 @@ class Store(_OfTenant):
     trail = _sent(looking.trail)
     kept = _sent(looking.kept)
     looked = _sent(looking.looked)
+    runners = _sent(looking.runners)
     pools = _sent(looking.pools)
     workers = _sent(looking.workers)
     policies = _sent(looking.policies)
@@ -182,8 +197,11 @@ class Store(_OfTenant):
     bulks = _sent(looking.bulks)
     targets = _sent(looking.targets)
     strategies = _sent(looking.strategies)
+    tasks = _sent(cataloguing.tasks)
+    announce_tasks = _sent(cataloguing.announce_tasks)
     tokens = _sent(looking.tokens)
     principal = _sent(looking.principal)
+    session_principal = _sent(looking.session_principal)
     whoami = _sent(looking.whoami)
     tenants = _sent(looking.tenants)
 
@@ -224,22 +242,25 @@ class AsyncStore(_OfTenant):
             try:
                 with heeding_cancels():
                     async with self._shared.connection(self.tenant) as connection:
-                        cursor = await connection.execute(statement(call), call.values)
-                        row = await cursor.fetchone()
+                        row = await _arow(connection, call)
                 return read(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
-            except (psycopg.Error, PoolTimeout) as error:
+            except RecursionError:
+                raise InputRefused("what was handed in is nested too deep") from None
+            except psycopg.Error as error:
                 _raise_unless_worth_another_try(call, error, pause)
             await asyncio.sleep(pause or 0)
         raise AssertionError
 
     enqueue = _awaited(enqueueing.enqueue)
     enqueue_many = _awaited(enqueueing.enqueue_many)
+    enqueue_reserved = _awaited(enqueueing.enqueue_reserved)
     queue = _awaited(enqueueing.queue)
     promote = _awaited(enqueueing.promote)
 
     register = _awaited(working.register)
+    announce = _awaited(working.announce)
     renew = _awaited(working.renew)
     hear = _awaited(working.hear)
     stirs = _awaited(working.stirs)
@@ -259,12 +280,15 @@ class AsyncStore(_OfTenant):
 
     stop = _awaited(controlling.stop)
     step = _awaited(controlling.step)
+    note_reached = _awaited(controlling.note_reached)
     close_record = _awaited(controlling.close_record)
+    fail_records = _awaited(controlling.fail_records)
     rollback = _awaited(controlling.rollback)
     resume = _awaited(controlling.resume)
     clear = _awaited(controlling.clear)
     rerun = _awaited(controlling.rerun)
     look_into = _awaited(controlling.look_into)
+    end_runner = _awaited(controlling.end_runner)
     pause = _awaited(controlling.pause)
     unpause = _awaited(controlling.unpause)
     create_pool = _awaited(controlling.create_pool)
@@ -274,6 +298,10 @@ class AsyncStore(_OfTenant):
     drop_strategy = _awaited(controlling.drop_strategy)
     create_token = _awaited(controlling.create_token)
     revoke_token = _awaited(controlling.revoke_token)
+    log_in = _awaited(controlling.log_in)
+    log_in_by_code = _awaited(controlling.log_in_by_code)
+    create_login_code = _awaited(controlling.create_login_code)
+    log_out = _awaited(controlling.log_out)
     admit = _awaited(controlling.admit)
     refuse = _awaited(controlling.refuse)
 
@@ -290,9 +318,12 @@ class AsyncStore(_OfTenant):
     set_policy = _awaited(ruling.set_policy)
     drop_policy = _awaited(ruling.drop_policy)
     bulk_stop = _awaited(ruling.bulk_stop)
+    bulk_resume = _awaited(ruling.bulk_resume)
+    bulk_rerun = _awaited(ruling.bulk_rerun)
 
     show = _awaited(looking.show)
     list_jobs = _awaited(looking.list_jobs)
+    job_with_key = _awaited(looking.job_with_key)
     explain = _awaited(looking.explain)
     statistics = _awaited(looking.statistics)
     totals = _awaited(looking.totals)
@@ -303,6 +334,7 @@ class AsyncStore(_OfTenant):
     trail = _awaited(looking.trail)
     kept = _awaited(looking.kept)
     looked = _awaited(looking.looked)
+    runners = _awaited(looking.runners)
     pools = _awaited(looking.pools)
     workers = _awaited(looking.workers)
     policies = _awaited(looking.policies)
@@ -311,8 +343,11 @@ class AsyncStore(_OfTenant):
     bulks = _awaited(looking.bulks)
     targets = _awaited(looking.targets)
     strategies = _awaited(looking.strategies)
+    tasks = _awaited(cataloguing.tasks)
+    announce_tasks = _awaited(cataloguing.announce_tasks)
     tokens = _awaited(looking.tokens)
     principal = _awaited(looking.principal)
+    session_principal = _awaited(looking.session_principal)
     whoami = _awaited(looking.whoami)
     tenants = _awaited(looking.tenants)
 
@@ -321,11 +356,27 @@ class AsyncStore(_OfTenant):
     stops = _awaited(examining.stops)
 
 
+def _row(connection: psycopg.Connection[Any], call: Call[Any]) -> tuple[Any, ...] | None:
+    if call.timeout is None:
+        return connection.execute(statement(call), call.values).fetchone()
+    with connection.pipeline():  # both in one round trip and one transaction
+        connection.execute(limit(call.timeout))
+        return connection.execute(statement(call), call.values).fetchone()
+
+
+async def _arow(
+    connection: psycopg.AsyncConnection[Any], call: Call[Any]
+) -> tuple[Any, ...] | None:
+    if call.timeout is None:
+        return await (await connection.execute(statement(call), call.values)).fetchone()
+    async with connection.pipeline():
+        await connection.execute(limit(call.timeout))
+        return await (await connection.execute(statement(call), call.values)).fetchone()
+
+
 def _raise_unless_worth_another_try(
-    call: Call[T], error: psycopg.Error | PoolTimeout, pause: float | None
+    call: Call[T], error: psycopg.Error, pause: float | None
 ) -> None:
-    if isinstance(error, PoolTimeout):
-        raise StoreUnavailable(f"the database cannot be reached: {error}") from error
     again = is_contention(error) or (call.safe and is_outage(error))
     if pause is None or not again:
         raise explained(call, error) from error

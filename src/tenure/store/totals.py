@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tenure.store.examined import Unrunnable
+
 
 class Alive(msgspec.Struct, frozen=True):
     """The jobs of a queue that have one status and have not ended."""
@@ -27,6 +29,7 @@ class Tally(msgspec.Struct, frozen=True):
 
 class Totals(msgspec.Struct, frozen=True):
     jobs: tuple[Alive, ...]
+    unrunnable: tuple[Unrunnable, ...]
     zombies: int  # running, and the lease of their worker is over
     paused: tuple[str, ...]  # queues; with an empty name the tenant itself
     workers: Mapping[str, int]  # by status; the dead and those that left are not counted

@@ -27,12 +27,13 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import LeaseLost, StoreUnavailable, TenureError
 from tenure.store.call import Call
 from tenure.store.calls.working import finish, report
+from tenure.store.connecting import aconnect, connect
 from tenure.store.connections import asend_on, send_on
 from tenure.store.faults import fault, is_outage
 from tenure.store.new_jobs import written
 from tenure.store.outcomes import Ending, Report
 from tenure.store.results import Finished, Reported
-from tenure.store.sending import connect_timeout, options, pauses
+from tenure.store.sending import pauses
 
 _CHECK_CLIENT_EVERY = timedelta(seconds=2)
 
@@ -86,8 +87,7 @@ class _Work:
 
     @property
     def _options(self) -> dict[str, Any]:
-        name = self._fence.session_name
-        return {**options(connect_timeout(self._settings)), "application_name": name}
+        return {"application_name": self._fence.session_name}
 
     @property
     def _limits(self) -> dict[str, str]:
@@ -160,10 +160,7 @@ class Transaction(_Work):
 
     @contextmanager
     def _carry_out(self) -> Iterator[Self]:
-        try:
-            connection = psycopg.connect(self._url, **self._options)
-        except psycopg.Error as error:
-            raise fault(error) from error
+        connection = connect(self._url, self._settings, **self._options)
         with closing(connection) as self.connection:
             try:
                 with connection.transaction():
@@ -208,10 +205,7 @@ class AsyncTransaction(_Work):
 
     @asynccontextmanager
     async def _carry_out(self) -> AsyncIterator[Self]:
-        try:
-            connection = await psycopg.AsyncConnection.connect(self._url, **self._options)
-        except psycopg.Error as error:
-            raise fault(error) from error
+        connection = await aconnect(self._url, self._settings, **self._options)
         self.connection = connection
         try:
             async with connection.transaction():

@@ -1,6 +1,6 @@
 """The web app: the REST API and the page, to be served or mounted in an app of your own."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -11,10 +11,12 @@ from tenure.web import api
 from tenure.web.asking import Shared
 from tenure.web.entrance import Entrance
 from tenure.web.errors import handle
+from tenure.web.front import Front
 from tenure.web.limits import Limits
 from tenure.web.openapi import describe
 from tenure.web.page import Page, Sessions
 from tenure.web.principals import Authenticate, Recognizer
+from tenure.web.sites import Hosts
 
 
 def create_app(
@@ -23,6 +25,7 @@ def create_app(
     authenticate: Authenticate | None = None,
     open_to: Role | None = None,
     limits: Limits | None = None,
+    hosts: Iterable[str] = (),
 ) -> FastAPI:
     """The REST API and the page, for the jobs of this client.
 
@@ -30,10 +33,15 @@ def create_app(
     given the request and gives a Principal or None. With ``open_to`` requests without a token are
     carried out as "anonymous", in this role of the default tenant.
 
+    Whoever is recognized without a token must have asked for a host that is known: localhost, an
+    address, one of the setting ``hosts``, or one of ``hosts`` here.
+
     Mounted in another app it opens what it needs at the first use; who wants it closed there closes
     the client.
     """
-    recognizer = Recognizer(client, authenticate, open_to)
+    named = [name for name in (client.settings.hosts or "").split(",") if name]
+    known = Hosts([*named, *hosts], is_strict=bool(named))
+    recognizer = Recognizer(client, authenticate, open_to, known)
     shared = Shared(client, recognizer, limits or Limits())
 
     @asynccontextmanager
@@ -55,6 +63,8 @@ def create_app(
         app.router.routes.extend(routes.routes)
     handle(app)
     describe(app)
-    app.add_middleware(Entrance, recognizer=recognizer)
-    app.add_middleware(Page, sessions=Sessions(client, authenticate, open_to))
+    app.add_middleware(Entrance, recognizer=recognizer, under_way=shared.under_way)
+    sessions = Sessions(client, authenticate, open_to, known)
+    app.add_middleware(Page, sessions=sessions, under_way=shared.under_way)
+    app.add_middleware(Front)
     return app

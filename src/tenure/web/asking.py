@@ -40,7 +40,8 @@ class Shared:
         self.limits = limits
         self.readiness = Readiness(client)
         self.metrics = DatabaseMetrics(client.settings)
-        self.places = Places(limits.streams)
+        self.places = Places(limits.streams, "streams of events open")
+        self.under_way = Places(limits.requests, "requests under way")
         self._of_loops: MutableMapping[AbstractEventLoop, Watching] = WeakKeyDictionary()
 
     async def watching(self) -> Watching:

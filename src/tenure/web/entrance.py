@@ -1,12 +1,14 @@
 """The way in: nobody comes further who is not recognized, and nothing goes out but answers."""
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.control.behalf import Behalf
 from tenure.errors import TenureError
-from tenure.web.errors import refusal, unexpected
+from tenure.web.errors import Refused, refusal, refused, unexpected
+from tenure.web.limits import Places, require_json
 from tenure.web.principals import Recognizer
+from tenure.web.sites import SAFE
 
 OPEN = frozenset({"/healthz", "/readyz"})  # they say only yes or no
 BEHALF = "tenure.behalf"
@@ -15,9 +17,10 @@ BEHALF = "tenure.behalf"
 class Entrance:
     """Around the whole app, so that a route that is added tomorrow is closed as well."""
 
-    def __init__(self, app: ASGIApp, recognizer: Recognizer) -> None:
+    def __init__(self, app: ASGIApp, recognizer: Recognizer, under_way: Places) -> None:
         self._app = app
         self._recognizer = recognizer
+        self._under_way = under_way
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -33,16 +36,30 @@ class Entrance:
         try:
             if path_of(scope) not in OPEN:
                 request = Request(scope, receive)
-                scope[BEHALF] = await self._recognizer.recognized(request)
-            await self._app(scope, receive, sent)
+                behalf = scope[BEHALF] = await self._recognizer.recognized(request)
+                self._require_json(request)
+                # One who waits a thousand times leaves connections to the others.
+                with self._under_way.place(behalf.principal):
+                    await self._app(scope, receive, sent)
+            else:
+                await self._app(scope, receive, sent)
         except TenureError as error:
             if started:
                 raise
             await refusal(error)(scope, receive, send)
+        except Refused as error:
+            await refused(error)(scope, receive, send)
+        except ClientDisconnect:
+            return  # in the middle of its body; there is nobody to tell
         except Exception as error:
             if started:
                 raise
             await unexpected(error)(scope, receive, send)
+
+    def _require_json(self, request: Request) -> None:
+        """Refuse a change that a form of another site can send: forms have no JSON."""
+        if request.method not in SAFE and self._recognizer.is_sent_by_browser(request):
+            require_json(request)
 
 
 def behalf_of(request: Request) -> Behalf:

@@ -23,6 +23,7 @@ _TYPES = {
     404: "NotFound",
     405: "MethodNotAllowed",
     413: "TooLarge",
+    414: "TooLong",
     415: "NotJSON",
     429: "TooMany",
 }
@@ -59,6 +60,12 @@ def unexpected(error: Exception) -> Answer:
     return _answer(_INTERNAL, "InternalError", why, {})
 
 
+def refused(error: HTTPException) -> Answer:
+    status = error.status_code
+    kind = _TYPES.get(status, HTTPStatus(status).phrase.title().replace(" ", ""))
+    return _answer(status, kind, _words(error), error.headers or {})
+
+
 def handle(app: FastAPI) -> None:
     """Give all errors of this app the one shape."""
 
@@ -66,18 +73,16 @@ def handle(app: FastAPI) -> None:
         assert isinstance(error, TenureError)
         return refusal(error)
 
-    async def refused(_: Request, error: Exception) -> Answer:
+    async def not_taken(_: Request, error: Exception) -> Answer:
         assert isinstance(error, HTTPException)
-        status = error.status_code
-        kind = _TYPES.get(status, HTTPStatus(status).phrase.title().replace(" ", ""))
-        return _answer(status, kind, _words(error), error.headers or {})
+        return refused(error)
 
     async def not_valid(_: Request, error: Exception) -> Answer:
         assert isinstance(error, RequestValidationError)
         return refusal(InputRefused("; ".join(_complaint(each) for each in error.errors())))
 
     app.add_exception_handler(TenureError, told)
-    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(HTTPException, not_taken)
     app.add_exception_handler(RequestValidationError, not_valid)
 
 

@@ -69,11 +69,14 @@ RESULT: dict[str, Any] = {
     "success": True,
     "cancellation_id": "cancel-000001",
     "job_id": 42,
-    "tasks_cancelled": [42, 43],
+    "job_became": "cancelled",
+    "tasks_cancelled": [43],
     "tasks_completed": [44],
-    "runners_terminated": ["host-1:4711"],
+    "attempts_ended": {"asked": 0, "interrupted": 1, "terminated": 0, "killed": 0, "expired": 0},
+    "runners_terminated": ["runner-0b5f3d6e-1"],
     "slots_released": ["trees/oak"],
     "artifacts_preserved": ["42/report.csv"],
+    "partials_preserved": 3,
     "errors": [],
     "duration_seconds": 1.25,
     "status": "completed",
@@ -84,12 +87,13 @@ RESULT: dict[str, Any] = {
             "became": "cancelled",
             "rung": "interrupted",
             "worker_id": "0b5f3d6e-8f0f-4d5e-9d3e-2f7c1a9b4c11",
-            "runner": "host-1:4711",
+            "runner": "runner-0b5f3d6e-1",
             "ended_at": WHEN,
             "error": None,
             "cleanup": None,
             "pids": [4711, 4712],
             "processes": 2,
+            "reached": {"delivered": WHEN, "asked": WHEN, "interrupted": WHEN},
         }
     ],
 }
@@ -152,7 +156,8 @@ RECORD: dict[str, Any] = {
     "error": None,
     "again": False,
     "progress": [STEP],
-    "tasks_open": [42],
+    "job_became": None,
+    "tasks_open": [43],
     "success": False,
     "members": [],
 }
@@ -206,6 +211,23 @@ WORKER: dict[str, Any] = {
     "jobs": [{"tenant": "default", "job_id": 42, "task": "jobs.crawl", "since": WHEN}],
 }
 DRAIN: dict[str, Any] = {"worker_id": WORKER["id"], "draining_at": WHEN}
+RUNNER: dict[str, Any] = {
+    "runner": "runner-0b5f3d6e-4",
+    "worker_id": WORKER["id"],
+    "host": "host-1",
+    "as_of": WHEN,
+    "kind": "process",
+    "pid": 4715,
+    "ending": False,
+    "jobs": [42],
+    "others": 0,
+}
+RUNNER_ENDING: dict[str, Any] = {
+    "runner": "runner-0b5f3d6e-4",
+    "worker_id": WORKER["id"],
+    "jobs": [42],
+    "asked_at": WHEN,
+}
 STATISTICS: dict[str, Any] = {
     "total": 5,
     "by_status": {"queued": 3, "running": 2},
@@ -269,7 +291,8 @@ TENANT: dict[str, Any] = {
 PREVIEW: dict[str, Any] = {
     "total": 12,
     "by_status": {"queued": 9, "running": 2, "completed": 1},
-    "stops": 11,
+    "reaches": 11,
+    "running": 2,
     "untouched": 1,
     "others": 0,
 }
@@ -299,4 +322,24 @@ POLICY: dict[str, Any] = {
     "checked_at": None,
     "last_error": None,
     "stopped": 0,
+}
+KNOWN_TASK: dict[str, Any] = {
+    "name": "shop.crawl",
+    "digest": "5f3a9c",
+    "executor": "async",
+    "doc": "Crawl a site.",
+    "schema": {
+        "type": "object",
+        "properties": {"site": {"type": "string"}},
+        "required": ["site"],
+        "additionalProperties": False,
+    },
+    "options": {"queue": "crawl", "priority": 0, "max_attempts": 4},
+    "target": "site:{site}",
+    "unique": None,
+    "compensate": None,
+    "everywhere": True,
+    "first_announced_at": WHEN,
+    "announced_at": WHEN,
+    "serving": [{"digest": "5f3a9c", "workers": 2}],
 }

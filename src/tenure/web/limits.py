@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request
 
-from tenure.config import MOST_ARGS_BYTES
+from tenure.domain.bounds import LARGEST_ID, MOST_ARGS_BYTES, MOST_LEVELS
 from tenure.domain.principal import Principal
 from tenure.errors import InputRefused
 from tenure.web.errors import Refused
@@ -18,7 +18,7 @@ from tenure.web.errors import Refused
 T = TypeVar("T")
 
 MOST_ON_A_PAGE = 1000
-MOST_ID = (1 << 63) - 1
+MOST_ID = LARGEST_ID
 _TEXTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACES = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
@@ -27,8 +27,9 @@ _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 @dataclass(frozen=True)
 class Limits:
     body: int = MOST_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and room for the rest
-    depth: int = 64  # of lists and objects within one another
+    depth: int = MOST_LEVELS + 2  # a body, a job of it, and its arguments within one another
     streams: int = 20  # of events that one principal may have open
+    requests: int = 100  # of one principal that are under way at once, streams and waits included
 
 
 async def read(request: Request, kind: type[T], limits: Limits) -> T:
@@ -36,8 +37,8 @@ async def read(request: Request, kind: type[T], limits: Limits) -> T:
     text = await _body(request, limits.body)
     if not text:
         text = b"{}"
-    elif not _is_json(request):
-        raise Refused(415, "the body is not application/json, and nothing else is read")
+    else:
+        require_json(request)
     try:
         taken = msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -52,7 +53,7 @@ async def read(request: Request, kind: type[T], limits: Limits) -> T:
 async def _body(request: Request, most: int) -> bytes:
     too_large = Refused(413, f"the body is larger than the {most} bytes that are taken")
     length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > most:
+    if length.isascii() and length.isdigit() and (len(length) > 19 or int(length) > most):
         raise too_large
     parts, size = [], 0
     async for part in request.stream():
@@ -61,6 +62,11 @@ async def _body(request: Request, most: int) -> bytes:
             raise too_large
         parts.append(part)
     return b"".join(parts)
+
+
+def require_json(request: Request) -> None:
+    if not _is_json(request):
+        raise Refused(415, "the body is not application/json, and nothing else is read")
 
 
 def _is_json(request: Request) -> bool:
@@ -83,10 +89,11 @@ def _depth_exceeds(text: bytes, most: int) -> bool:
 
 
 class Places:
-    """How many streams each principal has open."""
+    """How many of something each principal has open: streams, or requests."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, what: str) -> None:
         self._most = most
+        self._what = what
         self._taken: Counter[Principal] = Counter()
 
     @property
@@ -96,9 +103,7 @@ class Places:
     @contextmanager
     def place(self, principal: Principal) -> Iterator[None]:
         if self._taken[principal] >= self._most:
-            raise Refused(
-                429, f"{principal.name} has {self._most} streams of events open; close one first"
-            )
+            raise Refused(429, f"{principal.name} has {self._most} {self._what}; close one first")
         self._taken[principal] += 1
         try:
             yield

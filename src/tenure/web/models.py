@@ -9,9 +9,10 @@ import msgspec
 
 from tenure.control.looking_into import PATIENCE
 from tenure.domain.cancellation import CancellationStatus, CancellationStep
+from tenure.domain.duration import in_words
 from tenure.domain.job import JSON, After
-from tenure.domain.lifecycle import Intent
-from tenure.domain.principal import Role
+from tenure.domain.lifecycle import BulkIntent, Intent
+from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.store.results import Token
 
 Length = str | int | float  # "20s", or seconds
@@ -33,6 +34,7 @@ class NewJobBody(Body, frozen=True, kw_only=True):
 
     task: str | None = None  # none: it has no code of its own and ends as its tasks end
     args: Mapping[str, JSON] = {}
+    unannounced: bool = False  # it may wait until somebody announces its task
     secret: tuple[str, ...] | Unset = UNSET  # names of arguments that nobody is shown
     # Where it goes.
     run_at: datetime | Unset | None = UNSET
@@ -44,6 +46,7 @@ class NewJobBody(Body, frozen=True, kw_only=True):
     unique: str | Unset | None = UNSET
     when_taken: Literal["return", "replace", "refuse"] | Unset = UNSET
     idempotency: str | Unset | None = UNSET  # or the header Idempotency-Key
+    key_scope: Literal["owner", "tenant"] | Unset = UNSET  # an admin may share its keys
     key: str | Unset | None = UNSET
     # How it runs.
     queue: str | Unset = UNSET
@@ -67,7 +70,7 @@ class NewJobBody(Body, frozen=True, kw_only=True):
 
     def said(self) -> dict[str, Any]:
         """What is said of it, beside its task and its arguments."""
-        said = {name: getattr(self, name) for name in self.__struct_fields__[2:]}
+        said = {name: getattr(self, name) for name in self.__struct_fields__[3:]}
         return {name: value for name, value in said.items() if value is not UNSET}
 
 
@@ -104,6 +107,7 @@ class LookBody(Body, frozen=True):
 class ResumeBody(Body, frozen=True):
     reason: str | None = None
     fresh: bool = False  # without its checkpoint
+    budget: dict[str, float] | None = None  # limits that replace those it had
 
 
 class QueueBody(Body, frozen=True):
@@ -194,14 +198,20 @@ class Draining(msgspec.Struct, frozen=True):
     draining_at: datetime
 
 
+class EndRunnerBody(Body, frozen=True):
+    reason: str | None = None
+    force: bool = False
+    grace: Length | None = None
+
+
 class TenantBody(Body, frozen=True):
     name: str
 
 
 class TokenBody(Body, frozen=True):
     name: str  # whose it is
-    role: Role
-    lifetime: Length | None = "90d"  # none: until it is revoked
+    role: Role = Role.VIEWER
+    lifetime: Length | None = in_words(TOKEN_LIFETIME)  # none: until it is revoked
     tenant: str | None = None  # one's own; an admin of the default tenant may name another
 
 
@@ -225,18 +235,19 @@ class StrategyBody(Body, frozen=True):
 
 
 class BulkPreviewBody(Body, frozen=True, kw_only=True):
-    """Which jobs would be stopped."""
+    """Which jobs would be reached."""
 
     filter: dict[str, JSON]  # as in the list of jobs; {}: all
-    intent: Intent = Intent.CANCEL
+    intent: BulkIntent = BulkIntent.CANCEL
     force: bool = False
 
 
 class BulkBody(Manner, frozen=True, kw_only=True):
-    """Which jobs are stopped, and how."""
+    """Which jobs are stopped, resumed or run again, and how."""
 
     filter: dict[str, JSON]  # as in the list of jobs; {}: all
-    intent: Intent = Intent.CANCEL
+    intent: BulkIntent = BulkIntent.CANCEL
+    fresh: bool = False  # of a resume: without their checkpoints
 
 
 class PolicyBody(Body, frozen=True, kw_only=True):

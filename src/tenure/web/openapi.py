@@ -35,13 +35,14 @@ _WRONG: Mapping[int, tuple[str, str]] = {
     404: (JobNotFound.__name__, "there is no job 7"),
     409: (IllegalTransition.__name__, "cannot cancel a job that is completed"),
     413: ("TooLarge", "the body is larger than the 1114112 bytes that are taken"),
+    414: ("TooLong", "the URL is longer than the 8192 bytes that are taken"),
     415: ("NotJSON", "the body is not application/json, and nothing else is read"),
     422: (InputRefused.__name__, "limit: input should be less than or equal to 1000"),
     429: ("TooMany", "ada has 20 streams of events open; close one first"),
     503: (StoreUnavailable.__name__, "the database cannot be reached, or went away"),
     504: (NotAnswered.__name__, "the worker of job 7 has not answered within 5 s"),
 }
-_ALWAYS = (401, 403, 404, 422, 503)
+_ALWAYS = (401, 403, 404, 414, 422, 503, 504)
 _WITH_BODY = (413, 415)
 
 _kinds: list[Any] = []  # all that is taken or given; named together, so that no name means two

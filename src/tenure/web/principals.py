@@ -12,6 +12,7 @@ from tenure.control.client import Client
 from tenure.control.tokens import arecognize, digest
 from tenure.domain.principal import Principal, Role
 from tenure.errors import NotRecognized
+from tenure.web.sites import Hosts, refuse_foreign
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
 
@@ -27,9 +28,14 @@ class Recognizer:
     via = VIA
 
     def __init__(
-        self, client: Client, authenticate: Authenticate | None, open_to: Role | None
+        self,
+        client: Client,
+        authenticate: Authenticate | None,
+        open_to: Role | None,
+        hosts: Hosts,
     ) -> None:
         self._client = client
+        self.hosts = hosts
         self._authenticate = authenticate
         self._anybody = None if open_to is None else self._behalf(Principal(ANONYMOUS, open_to))
         self._seen: OrderedDict[bytes, tuple[float, Behalf]] = OrderedDict()
@@ -42,15 +48,28 @@ class Recognizer:
             self.refused += 1
             raise
 
+    def is_sent_by_browser(self, request: Request) -> bool:
+        """Return whether a browser may have sent it for another site: it brings no bearer token."""
+        return not request.headers.get("authorization", "").lower().startswith("bearer ")
+
+    def refuse_foreign(self, request: Request) -> None:
+        if self.is_sent_by_browser(request):
+            refuse_foreign(request)
+            if self.hosts.is_strict:
+                self.hosts.require(request)
+
     async def _recognized(self, request: Request) -> Behalf:
+        self.refuse_foreign(request)
         if self._authenticate is not None:
             principal = await self._authenticate(request)
             if principal is not None:
+                self.hosts.require(request)
                 return self._behalf(principal)
         secret = self._secret(request)
         if secret is not None:
             return await self._of_token(secret)
         if self._anybody is not None:
+            self.hosts.require(request)
             return self._anybody
         raise NotRecognized("nobody knows who asks; send a token: Authorization: Bearer ...")
 
@@ -64,11 +83,17 @@ class Recognizer:
         until, behalf = self._seen.get(known_by, (0.0, None))
         if behalf is None or until <= now:
             self._seen.pop(known_by, None)
-            behalf = self._behalf(await arecognize(self._client, secret))
+            behalf = self._behalf(await self._look_up(secret))
             self._seen[known_by] = now + TRUSTED_FOR, behalf
             while len(self._seen) > _MOST:
                 self._seen.popitem(last=False)
         return behalf
+
+    async def _look_up(self, secret: str) -> Principal:
+        return await arecognize(self._client, secret)
+
+    def _forget(self, secret: str) -> None:
+        self._seen.pop(digest(secret), None)
 
     def _behalf(self, principal: Principal) -> Behalf:
         if not isinstance(principal, Principal):

@@ -7,12 +7,13 @@ from datetime import timedelta
 from starlette.requests import Request
 
 from tenure.control.behalf import Behalf
+from tenure.control.cancellation_log import CancellationLog
 from tenure.control.following import stop
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import in_words
-from tenure.domain.lifecycle import Intent, State
+from tenure.domain.lifecycle import Intent
 from tenure.domain.task import read_length
-from tenure.errors import IllegalTransition, InputRefused, NotFound, SettingInvalid
+from tenure.errors import InputRefused, SettingInvalid
 from tenure.store.calls import looking
 from tenure.web.answers import Answer, place
 from tenure.web.asking import shared
@@ -28,12 +29,15 @@ async def stopped(
     """200 with the result if all has stopped in time, else 202 with the record."""
     wait = bound(asked.wait)
     record = await _asked(behalf, job, intent, asked)
+    log = CancellationLog(behalf.principal.tenant, job)
+    log.begin(record)
     if record.completed_at is None:
         record = await _end(request, behalf, record, wait)
     else:
         # Asked once more: the answer to a stop does not name its members.
         record = await behalf.asend(looking.cancellation(record.cancellation_id))
     if record.completed_at is not None:
+        log.end(record)
         return Answer(record.result())
     where = place(request, f"/api/cancellations/{record.cancellation_id}")
     return Answer(record, 202, {"location": where})
@@ -57,25 +61,7 @@ def length(name: str, value: Length | None) -> timedelta | None:
 async def _asked(behalf: Behalf, job: int, intent: Intent, asked: StopBody) -> CancellationRecord:
     manner = {name: getattr(asked, name) for name in asked.__struct_fields__}
     manner.pop("wait")
-    try:
-        return await behalf.atake(stop(job, intent, **manner))
-    except IllegalTransition:
-        # Whoever asks again because an answer was lost is told what came of the first time.
-        record = await _earlier(behalf, job) if intent is Intent.CANCEL else None
-        if record is None:
-            raise
-        return record
-
-
-async def _earlier(behalf: Behalf, job: int) -> CancellationRecord | None:
-    """The record of how a cancelled job was cancelled."""
-    if (await behalf.asend(looking.show(job))).state is not State.CANCELLED:
-        return None
-    try:
-        record = await behalf.asend(looking.cancellation(job=job))
-    except NotFound:
-        return None
-    return record if record.intent is Intent.CANCEL else None
+    return await behalf.atake(stop(job, intent, **manner))
 
 
 async def _end(

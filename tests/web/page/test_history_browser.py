@@ -1,7 +1,6 @@
 """The history in a real browser: it moves by itself, and nothing else does."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
@@ -29,8 +28,7 @@ def overview(client: Client, store: Store, monkeypatch: pytest.MonkeyPatch) -> I
     with sync_playwright() as playwright, served(create_app(client)) as address:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         context = browser.new_context(base_url=address)
-        cookie: Any = {"name": "tenure_session", "value": secret, "url": address}
-        context.add_cookies([cookie])
+        context.request.post("/login", form={"token": secret})
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.goto("/?span=1h")

@@ -1,14 +1,16 @@
 """In by a token and out again; closed to everybody else."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import FastAPI
 
 from tenure.control.client import Client
-from tenure.control.tokens import make_token
+from tenure.control.tokens import digest, make_login_code, make_token
 from tenure.domain.principal import Role
 from tenure.store.store import Store
 from tenure.web import create_app
@@ -16,12 +18,12 @@ from tenure.web.principals import TRUSTED_FOR
 from tests.factories import make_job
 from tests.web.asking import Http, asking
 from tests.web.page.conftest import Visits
-from tests.web.page.visiting import Visitor, actions, said
+from tests.web.page.visiting import Visitor, actions, said, session_of
 from tests.workers import eventually
 
 
 @contextmanager
-def page(client: Client, base_url: str = "http://tenure", **options: Any) -> Iterator[Http]:
+def page(client: Client, base_url: str = "http://localhost", **options: Any) -> Iterator[Http]:
     with asking(create_app(client, **options), base_url) as http:
         yield http
 
@@ -50,7 +52,8 @@ def test_a_token_lets_one_in(http: Http, client: Client) -> None:
     answer = log_in(http, secret, next="/jobs?status=failed")
     assert (answer.status_code, answer.headers["location"]) == (303, "/jobs?status=failed")
     cookie = answer.headers["set-cookie"].lower()
-    assert f"tenure_session={secret}".lower() in cookie
+    assert "tenure_session=" in cookie
+    assert secret.lower() not in cookie
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert "path=/" in cookie
@@ -66,12 +69,50 @@ def test_the_cookie_is_for_https_alone_where_that_is_spoken(client: Client, data
         assert "; secure" in log_in(http, secret).headers["set-cookie"].lower()
 
 
+def test_the_cookie_is_for_https_alone_where_a_proxy_speaks_it(http: Http, client: Client) -> None:
+    """A browser says in the header Origin what it speaks; no header of a proxy is needed."""
+    secret, _ = make_token(client, "ada", Role.VIEWER)
+    proxied = {"origin": "https://localhost", "sec-fetch-site": "same-origin"}
+    answer = http.as_(proxied).send("POST", "/login", data={"token": secret})
+    assert answer.status_code == 303
+    assert "; secure" in answer.headers["set-cookie"].lower()
+
+
 @pytest.mark.parametrize("secret", ["", "x", "tenure_", f"tenure_{'x' * 43}", "tenure_\u00fc"])
 def test_a_wrong_token_is_told_as_a_sentence(http: Http, secret: str) -> None:
     answer = log_in(http, secret)
     assert answer.status_code == 401
     assert "set-cookie" not in answer.headers
     assert "This token is not valid" in said(answer.text)
+
+
+def test_a_link_logs_in_once_and_from_this_machine_alone(http: Http, client: Client) -> None:
+    secret, _ = make_token(client, "ada", Role.VIEWER)
+    code = make_login_code(client, secret)
+    assert code not in http.get("/login").text
+    form = {"data": {"code": code}}
+    elsewhere = asyncio.run(_from("203.0.113.7", client, code))
+    assert elsewhere == 401
+    answer = http.as_({}).send("POST", "/login", **form)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert "tenure_session=" in answer.headers["set-cookie"]
+    again = http.as_({}).send("POST", "/login", **form)
+    assert again.status_code == 401
+    assert "each works once, within an hour" in said(again.text)
+
+
+async def _from(address: str, client: Client, code: str) -> int:
+    transport = httpx.ASGITransport(create_app(client), client=(address, 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as browser:
+        answer = await browser.post("/login", data={"code": code})
+        await client.aclose()
+        return answer.status_code
+
+
+def test_the_login_page_says_where_a_token_is(http: Http) -> None:
+    text = said(http.get("/login").text)
+    assert "cat .tenure/token" in text
+    assert "tenure token create NAME --role operator" in text
 
 
 @pytest.mark.parametrize(
@@ -99,10 +140,27 @@ def test_another_site_cannot_log_somebody_in(http: Http, client: Client) -> None
         assert answer.status_code == 403, header
 
 
-def test_whoever_logs_out_is_out(vic: Visitor) -> None:
-    answer = vic.does("/logout")
+def test_whoever_logs_out_is_out_and_nobody_else(http: Http, client: Client) -> None:
+    secret, _ = make_token(client, "vic", Role.VIEWER)
+    here, there = Visitor(http, secret), Visitor(http, secret)
+    answer = here.does("/logout")
     assert answer.status_code == 303
     assert 'tenure_session=""' in answer.headers["set-cookie"]
+    assert here.see("/jobs").status_code == 303, "also for whoever has kept a copy of the cookie"
+    assert there.see("/jobs").status_code == 200, "another browser stays logged in"
+    bearer = {"authorization": f"Bearer {secret}"}
+    assert http.get("/api/jobs", headers=bearer).status_code == 200, "and the token is as good"
+
+
+def test_a_session_that_was_ended_elsewhere_is_soon_worth_nothing(
+    http: Http, client: Client
+) -> None:
+    secret, _ = make_token(client, "vic", Role.VIEWER)
+    vic = Visitor(http, secret)
+    vic.sees("/jobs")
+    session = vic.headers["cookie"].partition("=")[2]
+    assert client.store.log_out(digest(session)) == {"ended": True}
+    eventually(lambda: vic.see("/jobs").status_code == 303, within=TRUSTED_FOR + 5)
 
 
 def test_a_session_ends_when_its_token_is_revoked(http: Http, client: Client) -> None:
@@ -115,8 +173,12 @@ def test_a_session_ends_when_its_token_is_revoked(http: Http, client: Client) ->
 
 def test_the_api_takes_no_cookie_and_the_page_no_header(http: Http, client: Client) -> None:
     secret, _ = make_token(client, "ada", Role.ADMIN)
-    cookie = {"cookie": f"tenure_session={secret}"}
+    session = session_of(http, secret)
+    cookie = {"cookie": f"tenure_session={session}"}
     bearer = {"authorization": f"Bearer {secret}"}
+    as_bearer = {"authorization": f"Bearer {session}"}
+    assert http.get("/api/jobs", headers=as_bearer).status_code == 401
+    assert http.get("/jobs", headers={"cookie": f"tenure_session={secret}"}).status_code == 303
     assert http.get("/api/jobs", headers=cookie).status_code == 401
     assert http.post("/api/queues/q/pause", headers=cookie).status_code == 401
     assert http.get("/jobs", headers=bearer).status_code == 303
@@ -152,7 +214,7 @@ def test_it_can_be_mounted_under_any_path(client: Client, store: Store) -> None:
         answer = http.as_({}).send("POST", "/ops/tenure/login", data=sent)
         assert answer.headers["location"] == "/ops/tenure/jobs"
         assert "Path=/ops/tenure/;" in answer.headers["set-cookie"]
-        cookie = {"cookie": f"tenure_session={secret}"}
+        cookie = {"cookie": f"tenure_session={answer.cookies['tenure_session']}"}
         text = http.get(f"/ops/tenure/jobs/{job}", headers=cookie).text
         assert f"/ops/tenure/jobs/{job}/cancel" in actions(text)
         assert f'data-live="/ops/tenure/jobs/{job}/live"' in text

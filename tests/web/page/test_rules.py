@@ -145,8 +145,10 @@ def test_the_secret_of_a_new_token_is_shown_once(
     [row] = [row for row in store.trail("token", str(token.id)) if row.verb == "revoke"]
     assert (row.actor, row.via, row.reason) == ("root", "page", "left us")
     root.does("/tokens", name="eve", role="viewer")
-    [lasting] = [one for one in store.tokens() if one.name == "eve"]
-    assert lasting.expires_at is None
+    root.does("/tokens", name="ann", role="viewer", lifetime="never")
+    [eve, ann] = [one for one in store.tokens() if one.name in ("eve", "ann")]
+    assert eve.expires_at == eve.created_at + timedelta(days=90)
+    assert ann.expires_at is None
     for wrong in ({"role": "king"}, {"lifetime": "x"}, {"tenant": "nobody"}, {"name": "db:x"}):
         assert root.does("/tokens", **{"name": "odd", **wrong}).status_code in (404, 422), wrong
     for path in ("/tokens/x/revoke", "/tokens/999999/revoke", f"/tokens/{'9' * 30}/revoke"):
@@ -233,11 +235,11 @@ def test_a_stop_whose_job_went_on_is_told_as_one_of_then(root: Visitor, store: S
     store.stop(make_job(store), intent=Intent.PAUSE)
     [paused] = [one.id for one in store.list_jobs({"status": "paused"})]
     text = said(root.sees(f"/jobs/{paused}"))
-    assert "Pause cancel-" in text
+    assert "Pause pause-" in text
     assert "That was then" not in text
     root.does(f"/jobs/{paused}/resume", reason="lunch is over")
     text = said(root.sees(f"/jobs/{paused}"))
-    assert "Earlier pause cancel-" in text
+    assert "Earlier pause pause-" in text
     assert "the job was resumed by root" in text
     assert "lunch is over" in text
     assert "That was then" not in said(root.sees(f"/jobs/{job}"))
@@ -251,7 +253,7 @@ def test_what_went_on_with_a_job_above_it_says_so(root: Visitor, store: Store) -
     assert store.show(child).state is State.PAUSED
     store.send(controlling.resume(parent))
     text = said(root.sees(f"/jobs/{child}"))
-    assert "Earlier pause cancel-" in text
+    assert "Earlier pause pause-" in text
     assert "the job was resumed with a job above it" in text
 
 

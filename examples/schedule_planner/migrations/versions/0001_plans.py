@@ -1,4 +1,4 @@
-"""The planner's own table."""
+"""The planner's own table: finished plans."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,8 @@ def upgrade() -> None:
     op.create_table(
         "plan",
         sa.Column("id", sa.BigInteger, primary_key=True),
-        sa.Column("job_id", sa.BigInteger, nullable=False),
+        sa.Column("job_id", sa.BigInteger, nullable=False, unique=True),
+        sa.Column("unfairness", sa.Integer, nullable=False),
         sa.Column("shifts", sa.JSON, nullable=False),
     )
 

@@ -2,13 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tenure.domain.job import After
+from tenure.domain.job import ROLLBACK, After
 from tenure.runtime.context import Context
 
 if TYPE_CHECKING:
     from tenure.runtime.runner.loading import App
-
-ROLLBACK = "tenure.rollback"  # as stop.sql has it
 
 
 def bring_along(app: "App") -> None:
@@ -33,8 +31,10 @@ def bring_along(app: "App") -> None:
             known = {**job["args"], "result": job["result"]}
             args = {name: known[name] for name in undo.signature.types if name in known}
             after = [After(children[-1].id, "run")] if children else []
-            child = undo.using(after=after, idempotency=f"tenure.undo {job['id']}")
-            children.append(await ctx.aspawn(child, **undo.read_arguments(args)))
+            child = undo.using(after=after)
+            # What nobody was shown of the job is not shown of the one that undoes it either.
+            draft = ctx._draft(child, (), undo.read_arguments(args), job["secret"] or ())
+            children.append(ctx._handle(child, await ctx._aask("undo", (job["id"], draft))))
         await ctx.await_for(children)
         return len(children)
 

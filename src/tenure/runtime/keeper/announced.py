@@ -16,6 +16,7 @@ _KINDS: Mapping[str, Kind] = {
 class Announced:
     def __init__(self, announcement: Mapping[str, Any]) -> None:
         self.schedules: list[Mapping[str, Any]] = list(announcement["schedules"])
+        self.catalogue: list[Mapping[str, Any]] = list(announcement["tasks"])
         self.tasks: dict[Kind, list[str]] = {}
         for task in announcement["tasks"]:
             self.tasks.setdefault(_KINDS[task["executor"]], []).append(task["name"])

@@ -1,4 +1,4 @@
-"""What becomes of the runs in a runner that died."""
+"""Decide what becomes of the runs in a runner that died."""
 
 import logging
 from collections.abc import Sequence

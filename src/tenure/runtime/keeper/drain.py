@@ -27,7 +27,11 @@ class Drained(Exception):
 
 
 class Drain:
-    """``drain_grace`` is the total: the ladder of what does not finish by itself is part of it."""
+    """Let jobs finish for ``drain_grace``, and then stop the rest.
+
+    A ``drain_limit`` is the time until a platform kills the worker. Jobs then have as much of the
+    grace as leaves room for the stops.
+    """
 
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
@@ -45,17 +49,26 @@ class Drain:
     async def serve(self) -> None:
         keeper, loop = self._keeper, asyncio.get_running_loop()
         await keeper.asked_to_drain.wait()
-        until = loop.time() + self.grace
+        began = loop.time()
         keeper.start(self._say_so())
-        ladder = min(keeper.settings.stop_grace.total_seconds(), self.grace / 4)
-        afterwards = min(_AFTERWARDS, self.grace / 4)
-        if not await self._finishes(until - ladder - afterwards):
+        grace, ladder, afterwards = self._times()
+        if not await self._finishes(began + grace):
             hurried = self._hurry.is_set()
             ladder = min(ladder, _HURRIED) if hurried else ladder
             stopped = self._stop_all(ladder)
             await self._finishes(loop.time() + ladder + afterwards, patient=not hurried)
             raise Drained(stopped, hurried)
         raise Drained(0, hurried=False)
+
+    def _times(self) -> tuple[float, float, float]:
+        """Return the seconds for jobs to finish, for the ladder, and to record what it killed."""
+        settings = self._keeper.settings
+        ladder = settings.stop_grace.total_seconds()
+        if settings.drain_limit is None:
+            return self.grace, ladder, _AFTERWARDS
+        limit = settings.drain_limit.total_seconds()
+        ladder, afterwards = min(ladder, limit / 4), min(_AFTERWARDS, limit / 4)
+        return min(self.grace, limit - ladder - afterwards), ladder, afterwards
 
     async def _finishes(self, until: float, *, patient: bool = True) -> bool:
         """Tell whether all is done by then; a second request ends the patience, if there is any."""
@@ -73,9 +86,10 @@ class Drain:
 
     def _stop_all(self, grace: float) -> int:
         runs = list(self._keeper.runs)
-        _log.warning("draining: %d jobs are stopped and given back", len(runs))
+        becomes = "paused" if self._keeper.settings.on_drain == "pause" else "given back"
+        _log.warning("draining: %d jobs are stopped and %s", len(runs), becomes)
         for run in runs:
-            _log.info("%s is stopped and given back", run, extra=run.about)
+            _log.info("%s is stopped and %s", run, becomes, extra=run.about)
             self._keeper.stops.for_drain(run, grace)
         return len(runs)
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from tenure.domain.tenant import Tenant
-from tenure.errors import InputRefused, TenureError
+from tenure.errors import InputRefused, TenureError, WriteRefused
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.crew import Crew
 from tenure.runtime.keeper.desks import Customer
+from tenure.runtime.keeper.starting import set_aside
+from tenure.runtime.keeper.unwritten import Unwritten
 from tenure.runtime.messages import Kind
 from tenure.store.call import Call
 from tenure.store.calls import working
@@ -71,6 +73,7 @@ class Exchange(Customer):
         self._in_flight = 0
         self._uncertain = False  # a call was lost; what it claimed is unknown
         self._backoff = Backoff()
+        self._unwritten = Unwritten(keeper, tenant)
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None  # to look even if nothing was heard
         self._look_at = 0.0  # when it is set
@@ -236,6 +239,8 @@ class Exchange(Customer):
         except InputRefused as problem:
             await self._one_by_one(line, endings, problem)
             self.look()  # what it asked for besides was not answered
+        except WriteRefused as problem:
+            await self._apart(line, endings, asks, problem)
         except TenureError as problem:
             self._outbox.extendleft(reversed(endings))
             self._uncertain = self._uncertain or bool(asks)
@@ -245,6 +250,7 @@ class Exchange(Customer):
             self._backoff.reset()
             self._keeper.back()
             self._keeper.counts.exchanged(self._loop.time() - asked_at)
+            self._unwritten.forget(endings)
             self._heard(answer, endings, asks, asked_at)
         finally:
             self._in_flight -= 1
@@ -271,6 +277,20 @@ class Exchange(Customer):
             )
         if not endings:
             self._away(problem)
+
+    async def _apart(
+        self, line: Line, endings: list[Ending], asks: list[Asking], problem: WriteRefused
+    ) -> None:
+        """Write each end by itself, so that one that cannot be written holds up no other."""
+        if not endings:
+            self._away(problem)
+        elif len(endings) > 1 or asks:
+            for ending in endings:
+                await self._exchange(line, [ending], [], promote=False)
+            self.look()  # what it asked for besides was not answered
+        else:
+            pause = self._unwritten.pause(endings[0], problem)
+            self._say_later(endings, pause, awaited=not self._unwritten.is_given_up(endings[0]))
 
     def _away(self, problem: TenureError) -> None:
         """The database could not be asked."""
@@ -315,10 +335,8 @@ class Exchange(Customer):
         for job in finished.late:
             self._keeper.refused(self._tenant.name, job, "its end")
         if finished.busy:
-            self._in_flight += 1
             again = [ending for ending in endings if ending.job in finished.busy]
-            self._unheard.append(again)
-            self._loop.call_later(_BUSY_PAUSE, self._say_again, again)
+            self._say_later(again, _BUSY_PAUSE)
         for asking, claim in zip(asks, answer.claims, strict=True):
             self._answered(asking, claim, asked_at)
         if answer.idled:
@@ -332,17 +350,25 @@ class Exchange(Customer):
         for chore in promoted.chores:
             self._keeper.chores[chore].add(self._tenant.name)
 
-    def _say_again(self, endings: list[Ending]) -> None:
-        self._in_flight -= 1
+    def _say_later(self, endings: list[Ending], pause: float, *, awaited: bool = True) -> None:
+        """Say these again; a worker that leaves waits for them if they are awaited."""
+        self._in_flight += awaited
+        self._unheard.append(endings)
+        self._loop.call_later(pause, self._say_again, endings, awaited)
+
+    def _say_again(self, endings: list[Ending], awaited: bool) -> None:
+        self._in_flight -= awaited
         self._unheard.remove(endings)
         self.finish(endings)
 
     def _answered(self, asking: Asking, claim: Claim, asked_at: float) -> None:
         appetite, since = asking.appetite, asking.want.floors
         appetite.floors.reached(claim.floors, since, asked_at, self._loop.time())
-        appetite.plenty = len(claim.jobs) >= asking.want.n
+        appetite.plenty = len(claim.jobs) + len(claim.unreadable) >= asking.want.n
         if not appetite.plenty and since is not None:
             self._look_by(appetite.floors.until)
+        if claim.unreadable:
+            self.finish([set_aside(self._tenant.name, job) for job in claim.unreadable])
         if claim.jobs:
             self._keeper.runs.claimed(self._tenant.name, appetite.crew, claim.jobs)
 
@@ -358,7 +384,7 @@ class Exchange(Customer):
                 Ending(job=one.job, token=one.token, unstarted=True)
                 for one in held
                 if not self._keeper.runs.of(self._tenant.name, one.job, one.token)
-                and not any(end.job == one.job and end.token == one.token for end in self._outbox)
+                and not any(end.job == one.job and end.token == one.token for end in self.unsaid)
             ]
             if unknown:
                 released = await self._ask(line, working.release(self._keeper.id, unknown))

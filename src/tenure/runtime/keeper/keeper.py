@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from hashlib import sha256
 from itertools import count
 from typing import Any, TypeVar
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent
@@ -58,7 +58,7 @@ class Keeper:
         guard: Guard,
         staff: Staff,
     ) -> None:
-        self.id: UUID = uuid4()
+        self.id: UUID = staff.worker
         self.database = sha256(url.encode()).hexdigest()  # to know it from others, and no more
         self.settings = settings
         self.queues = queues

@@ -6,6 +6,7 @@ ends, the guard freezes the jobs. Whether they go on is decided by the next answ
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ class Lease:
         self._keeper = keeper
         self._line = line
         self._length = keeper.settings.lease.total_seconds()
+        self._told: Mapping[str, object] | None = None  # the runners, at the last beat
         self._margin = min(max(0.25, self._length / 10), 2.0)  # to freeze a tree in
         self._patience = max(1.0, self._length / 3)  # so that another try fits into the lease
         self._wake = asyncio.Event()
@@ -69,8 +71,15 @@ class Lease:
         asked_at = boottime()
         # When some time was lost, ask what is left; to a beat in time it makes no difference.
         holding = self._holding() if late else []
-        call = working.renew(self._keeper.id, holding, trouble=self._keeper.staff.trouble)
+        runners = self._keeper.staff.described()
+        call = working.renew(
+            self._keeper.id,
+            holding,
+            trouble=self._keeper.staff.trouble,
+            runners=None if runners == self._told else runners,
+        )
         answer = await asked(self._line, call, self._patience)
+        self._told = runners
         if answer.expires_at is not None:
             self._keeper.clock.learn(answer.expires_at - self._keeper.settings.lease, asked_at)
             self._backoff.reset()
@@ -112,6 +121,8 @@ class Lease:
             raise LeaseLost(f"worker {self._keeper.id} was declared dead")
         for signal in answer.signals:
             self._keeper.hear(signal)
+        for name, order in answer.ending.items():
+            self._keeper.stops.end_runner(name, order)
         if answer.draining:
             self._keeper.drain("somebody asked this worker to drain")
 

@@ -16,9 +16,16 @@ from uuid import uuid4
 
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
-from tenure.errors import LeaseLost, SettingInvalid, StoreUnavailable, TenureError
+from tenure.errors import (
+    InputRefused,
+    LeaseLost,
+    SettingInvalid,
+    StoreUnavailable,
+    TenureError,
+)
 from tenure.observe import logs
 from tenure.observe.counting import Counting, counting
+from tenure.runtime.artifact_store import check_artifacts
 from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.guarding import Guard
@@ -89,7 +96,6 @@ class Life:
 
     async def run(self) -> ExitCode:
         self._reaped = await asyncio.to_thread(reap)
-        say_reaped(self._reaped)
         try:
             return await self._live_on()
         finally:
@@ -162,14 +168,19 @@ class Life:
         announced = Announced(hello.announcement)
         settings = Settings(**{**hello.settings, **dict(plan.changes)})
         logs.change_format(settings.log_format)
+        check_artifacts(settings.artifacts)
         url = plan.url or hello.url or plan.embedded(settings)
         keeper = Keeper(url, settings, plan.tenants, plan.queues, guard, staff)
         keeper.counts = self._counting(settings)
         place.belongs_to(keeper.id, keeper.database)
+        # What workers of other projects left is cleared away too, but concerns nobody here.
+        self._reaped = [found for found in self._reaped if found.database == keeper.database]
+        say_reaped(self._reaped)
         logs.every_line_is_about(worker=str(keeper.id))
         await stack.enter_async_context(keeper.shared)
         stack.push_async_callback(keeper.close)
         await _register(keeper)
+        await _until_answered(lambda: _announce(keeper, announced))
         if keeper.tenants is None:
             await _until_answered(keeper.stirs.run_once)
         return Begun(keeper, announced, url)
@@ -207,14 +218,26 @@ async def _register(keeper: Keeper) -> None:
     await _until_answered(register)
 
 
+async def _announce(keeper: Keeper, announced: Announced) -> None:
+    try:
+        await keeper.shared.announce(keeper.id, announced.catalogue)
+    except InputRefused as problem:
+        # Its own clients know its tasks: only jobs from SQL and by name need the catalogue.
+        _log.error("the tasks of this worker were not announced: %s", problem)
+
+
 async def _until_answered(ask: Callable[[], Awaitable[None]]) -> None:
-    """However long the database is away."""
-    backoff = Backoff()
+    """Ask until the database answers, however long it is away; not where waiting does not help."""
+    backoff, told = Backoff(), ""
     while True:
         try:
             await ask()
         except StoreUnavailable as problem:
-            _log.warning("%s", problem)
+            if not problem.may_pass:
+                raise
+            if str(problem) != told:
+                told = str(problem)
+                _log.warning("%s; waiting until it can", told)
             await asyncio.sleep(backoff.next())
         else:
             return

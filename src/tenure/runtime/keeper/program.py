@@ -2,7 +2,8 @@
 
 ``tenure worker`` is this program in a terminal. A worker inside another program is this program
 beside it, at the other end of two pipes: it says on its output when it is at work, and leaves when
-its input says so or ends, because the program is gone.
+its input says so or ends, because the program is gone. The first line of its input says what to do:
+its arguments are for everybody on this host to see, and a database URL is not.
 """
 
 import asyncio
@@ -102,8 +103,16 @@ async def _listen(life: Life) -> None:
     life.ask_to_drain("its program is gone")
 
 
+def _first_line(descriptor: int) -> bytes:
+    """Read one line and nothing that follows it, which the event loop reads later."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(descriptor, 1)):
+        line += byte
+    return line
+
+
 def main() -> int:
-    told = json.loads(sys.argv[1])
+    told = json.loads(_first_line(sys.stdin.fileno()))
     logs.configure("text")
     with ExitStack() as stack:
         try:

@@ -4,12 +4,13 @@ Jobs have no password: the keeper asks, and only for what belongs to the job tha
 """
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tenure.domain.job import JSON, NewJob
+from tenure.domain.job import JSON, ROLLBACK, NewJob
 from tenure.domain.lifecycle import State
 from tenure.errors import InputRefused, NotFound, StoreUnavailable, TenureError
 from tenure.runtime.guard.page import boottime
@@ -33,6 +34,7 @@ class Questions:
         self._about: dict[str, Callable[[Run, Any], Awaitable[Any]]] = {
             "flush": self._flush,
             "spawn": self._spawn,
+            "undo": self._undo,
             "children": self._children,
             "slot": self._slot,
             "transaction": self._transaction,
@@ -73,12 +75,27 @@ class Questions:
     async def _flush(self, run: Run, _told: None) -> None:
         await self._keeper.reports[run.tenant].flushed(run)
 
-    async def _spawn(self, run: Run, told: Any) -> int:
-        draft = msgspec.convert(
-            {**msgspec.json.decode(told), "parent": run.job.id}, NewJob, strict=False
+    async def _spawn(self, run: Run, told: tuple[str, bytes]) -> int:
+        """A child; asked for in the same place by a later attempt, it is the same one."""
+        turn, draft = told
+        return await self._enqueue_child(run, draft, f"spawn:{run.job.id}:{turn}")
+
+    async def _undo(self, run: Run, told: tuple[int, bytes]) -> int:
+        """Return what undoes a job, once, whichever rollback asks."""
+        if run.job.task != ROLLBACK:
+            raise InputRefused("only a rollback undoes other jobs")
+        undone, draft = told
+        return await self._enqueue_child(run, draft, f"undo:{int(undone)}")
+
+    async def _enqueue_child(self, run: Run, draft: bytes, key: str) -> int:
+        child = msgspec.convert(
+            {**msgspec.json.decode(draft), "parent": run.job.id}, NewJob, strict=False
         )
-        [enqueued] = await self._keeper.store(run.tenant).enqueue(
-            draft, by=f"job:{run.job.id}", via="worker"
+        [enqueued] = await self._keeper.store(run.tenant).enqueue_reserved(
+            child,
+            idempotency=None if child.idempotency else key,
+            by=f"job:{run.job.id}",
+            via="worker",
         )
         self._keeper.exchanges[run.tenant].promote_soon()
         return enqueued.id
@@ -91,13 +108,14 @@ class Questions:
             args=args,
             queue=run.job.queue,
             owner=run.job.owner,
-            idempotency=f"cleanup:{run.job.id}:{run.job.token}:{task}:{hash(msgspec.json.encode(args))}",
             max_attempts=20,
         )
+        about = hashlib.sha256(msgspec.json.encode(args, order="sorted")).hexdigest()
+        key = f"cleanup:{run.job.id}:{run.job.token}:{task}:{about}"
         while True:
             try:
-                await self._keeper.store(run.tenant).enqueue(
-                    job, by=f"job:{run.job.id}", via="worker"
+                await self._keeper.store(run.tenant).enqueue_reserved(
+                    job, idempotency=key, by=f"job:{run.job.id}", via="worker"
                 )
             except StoreUnavailable as problem:
                 await self._keeper.database_is_away(problem, backoff)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from tenure.domain.bounds import LOG_LEVEL, LOG_LINE
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, TenureError
 from tenure.runtime.keeper.asking import asked
@@ -54,7 +55,10 @@ class Pending:
         self.partials += said.partials
         for unit, amount in (said.spent or {}).items():
             self.spent[unit] = self.spent.get(unit, 0) + amount
-        self.logs += [LogLine(storable(line), storable(level)) for level, line in said.logs]
+        self.logs += [
+            LogLine(storable(line)[: LOG_LINE.most], storable(level)[: LOG_LEVEL.most])
+            for level, line in said.logs
+        ]
         self.artifacts += [Artifact(*artifact) for artifact in said.artifacts]
         self.give += said.give
         self.forget_artifacts = self.forget_artifacts or said.forget_artifacts

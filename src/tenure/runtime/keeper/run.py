@@ -20,7 +20,7 @@ from tenure.store.results import Claimed
 if TYPE_CHECKING:
     from tenure.runtime.keeper.runners import Runner
 
-Cause = Literal["stop", "timeout", "memory", "drain", "preemption"]
+Cause = Literal["stop", "timeout", "memory", "drain", "preemption", "runner"]
 
 _GONE = asyncio.Event()  # of all for whose end nobody waits; it is set at the first, for good
 
@@ -35,7 +35,7 @@ class Limits:
         self.grace = _read(options, "grace", duration, settings.stop_grace)
         self.ask_for = min(_read(options, "ask_for", duration, settings.ask_for), self.grace)
         self.close_timeout = _read(options, "close_timeout", duration, settings.close_timeout)
-        self.last_rung = _read(options, "last_rung", Rung, Rung.KILLED)
+        self.last_rung = _read(options, "last_rung", Rung, Rung(settings.last_rung))
         self.timeout: timedelta | None = _read(options, "timeout", duration, None)
         self.deadline: datetime | None = _read(options, "deadline", _moment, None)
         self.memory: int | None = _read(options, "memory", _of(int), None)
@@ -85,8 +85,8 @@ class Run:
         "number",
         "orders",
         "overspent",
+        "reached",
         "rung",
-        "rungs",
         "runner",
         "span",
         "started_at",
@@ -111,7 +111,7 @@ class Run:
         self.ending: Ending | None = None  # known, but waits for what it said to be recorded
         self.unrecorded = 0  # sayings on their way into the database
         self.timers: list[asyncio.TimerHandle] | None = None
-        self.rungs: dict[str, str] = {}  # when each was reached
+        self.reached: dict[str, str] = {}  # moments of its stop: delivered, a rung, cleaning
         self.killed = False  # by its own ladder
         self.lost = False  # another worker has it by now
         self.end_waits = False  # it ended, but its runner must end too

@@ -1,13 +1,13 @@
-"""Which rungs were reached, and when, on their way to the records of the stops.
+"""How far stops have come, on its way to their records while their jobs still run.
 
-One call at a time for each record, so that a tree of a thousand jobs does not make a thousand. The
-ending of a job waits for it: it may close the record, and a closed one takes nothing more.
+The ending of a job brings all of its moments along. So only what lasts is written before: a stop
+that takes milliseconds costs no call, and a tree of a thousand jobs costs one now and then.
 """
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from tenure.domain.lifecycle import Rung
 from tenure.errors import TenureError
 from tenure.runtime.keeper.run import Run
 from tenure.store.calls import controlling
@@ -17,37 +17,34 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tenure.worker")
 
+_PAUSE = 0.2  # seconds from a moment to the call that records it
+
 
 class Rungs:
+    """Records the moments at which stops were delivered and rungs reached."""
+
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
-        self._waiting: dict[tuple[str, str], list[Run]] = {}  # by tenant and record
+        self._unwritten: dict[tuple[str, str], set[Run]] = {}  # by tenant and record
 
-    def note(self, run: Run, rung: Rung, record: str) -> None:
-        run.rungs[rung.value] = self._keeper.clock.now().isoformat(timespec="milliseconds")
-        run.unrecorded += 1
+    def note(self, run: Run, name: str, record: str) -> None:
+        """Keep this moment of a run, and record it soon if the run goes on."""
+        run.reached[name] = self._keeper.clock.now().isoformat(timespec="milliseconds")
         place = (run.tenant, record)
-        if place in self._waiting:
-            self._waiting[place].append(run)
-        else:
-            self._waiting[place] = [run]
-            self._keeper.start(self._write(*place))
+        if place not in self._unwritten:
+            self._unwritten[place] = set()
+            self._keeper.start(self._write_soon(*place))
+        self._unwritten[place].add(run)
 
-    async def _write(self, tenant: str, record: str) -> None:
-        place = (tenant, record)
-        while runs := self._waiting[place]:
-            self._waiting[place] = []
-            await self._write_once(tenant, record, runs)
-            for run in runs:
-                run.unrecorded -= 1
-                if run.has_ended:
-                    self._keeper.runs.recorded(run)
-        del self._waiting[place]
-
-    async def _write_once(self, tenant: str, record: str, runs: list[Run]) -> None:
-        details = {str(run): dict(run.rungs) for run in runs}
-        step = controlling.step(record, "terminate_runners", "in_progress", details=details)
+    async def _write_soon(self, tenant: str, record: str) -> None:
+        await asyncio.sleep(_PAUSE)
+        runs = self._unwritten.pop((tenant, record))
+        reached = {run.job.id: run.reached for run in runs if not run.has_ended}
+        if not reached:
+            return
         try:
-            await self._keeper.store(tenant).send(step)
+            await self._keeper.store(tenant).send(
+                controlling.note_reached(self._keeper.id, record, reached)
+            )
         except TenureError as problem:
-            _log.debug("%s: %s", step.verb, problem)
+            _log.debug("the moments of %s are not recorded yet: %s", record, problem)

@@ -6,14 +6,16 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tenure.runtime.guard.processes import catches
 from tenure.runtime.guarding import Exit, Guard
 from tenure.runtime.keeper.output import Output
 from tenure.runtime.keeper.run import Run
+from tenure.runtime.keeper.said import say_began
 from tenure.runtime.messages import (
+    ANNOUNCE,
     Begin,
     Broken,
     FromRunner,
@@ -64,13 +66,15 @@ class Runner:
         self._wire_is_lost = self._is_gone = False
         self._waiting: list[Message] = []  # until it is ready; what stops a run follows its start
 
-    async def spawn(self, guard: Guard, app: str, env: Mapping[str, str]) -> None:
+    async def spawn(
+        self, guard: Guard, app: str, env: Mapping[str, str], *, announces: bool = False
+    ) -> None:
         ours, theirs = socket.socketpair()
         page, self._stack = Page.create("tenure-page"), os.memfd_create("tenure-stack")
         out, err = self.output.pipes()
         try:
             self.pid = await guard.spawn(
-                [sys.executable, "-m", "tenure.runtime.runner", app],
+                [sys.executable, "-m", "tenure.runtime.runner", app, *[ANNOUNCE] * announces],
                 env=env,
                 fds=[theirs.fileno(), page, self._stack],
                 stdout=out,
@@ -104,11 +108,12 @@ class Runner:
         for some in _in_parts(works):
             self.send(Start(some))
 
-    def _note_start(self, runs: Iterable[Run]) -> None:
+    def _note_start(self, runs: Sequence[Run]) -> None:
         if self.ready.is_set():
             now = asyncio.get_running_loop().time()
             for run in runs:
                 run.started_at = now
+            say_began(runs, now)
 
     def send(self, message: Message) -> None:
         if self.ready.is_set():
@@ -174,7 +179,7 @@ class Runner:
                     self.hello.set_result(message)
             case Ready():
                 self.ready.set()
-                self._note_start(self.runs.values())
+                self._note_start(list(self.runs.values()))
                 waiting, self._waiting = self._waiting, []
                 for one in waiting:
                     self.send(one)

@@ -122,7 +122,7 @@ class Runs:
             case Sayings(said):
                 for one in said:
                     if run := runner.runs.get(one.run):
-                        self._keeper.reports[run.tenant].add(run, one)
+                        self._said(run, one)
             case Interrupting(number):
                 if number in runner.runs:
                     runner.passed_on.add(number)
@@ -130,6 +130,12 @@ class Runs:
                 self._keeper.looks.seen(message)
             case Question():
                 self._keeper.questions.hear(runner, message)
+
+    def _said(self, run: Run, said: Said) -> None:
+        if said.cleaning:
+            self._keeper.stops.note_cleanup(run)
+        else:
+            self._keeper.reports[run.tenant].add(run, said)
 
     def printed(self, runner: Runner, stream: str, line: str) -> None:
         """A line on the standard output of a runner."""
@@ -184,12 +190,12 @@ class Runs:
     def _conclude(self, runner: Runner, done: Sequence[tuple[Run, Ending | None]]) -> None:
         """Their code is gone: hand their endings over, when all they said is recorded."""
         endings = []
-        self._keeper.counts.ended(done, asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        self._keeper.counts.ended(done, now)
+        say_ended(done, now)
         for run, told in done:
             self._end(runner, run)
             run.ending = told
-            if told is not None and told.outcome != "completed":
-                say_ended(run, told)
             if told is None:
                 self._forget(run)
                 self._keeper.exchanges[run.tenant].promote_soon()

@@ -63,9 +63,12 @@ class Schedules:
     async def _fire(self, schedule: "Schedule", due: datetime) -> None:
         if schedule.tenant not in self._keeper.exchanges:
             return
-        job = schedule.due(due)
-        [made] = await self._keeper.store(schedule.tenant).enqueue(
-            job, by=f"schedule:{schedule.name}", via="worker"
+        [made] = await self._keeper.store(schedule.tenant).enqueue_reserved(
+            schedule.due(due),
+            idempotency=schedule.key_of(due),
+            unique=schedule.unique_key,
+            by=f"schedule:{schedule.name}",
+            via="worker",
         )
         if made.created:
             about = {"tenant": schedule.tenant, "job": made.id}

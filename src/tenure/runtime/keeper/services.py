@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("tenure.worker")
 
-_ROUND = 12  # looks for the dead in which each tenant is visited, if there are no more than that
+_VISITS = 25  # tenants, at most, in which one sweep looks for jobs whose worker never beat
 
 
 async def every(pause: timedelta, run_once: Callable[[], Awaitable[object]]) -> None:
@@ -59,7 +59,6 @@ class Recovery:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
         self._turns = Turns(keeper.exchanges)
-        self._in_turn = 0.0  # how many tenants are to be visited though nobody died there
 
     async def run_once(self) -> None:
         if boottime() >= self._keeper.lease.trusted_until:
@@ -79,12 +78,11 @@ class Recovery:
         )
 
     def _due(self) -> int:
-        """How many are visited in any case: for jobs that no worker ever beat for."""
-        n = len(self._keeper.exchanges)
+        """Return how many tenants to visit in any case, for jobs whose worker never beat."""
+        tenants = len(self._keeper.exchanges)
         if self._keeper.settings.pending_orphan_after is not None:
-            return n
-        self._in_turn = self._in_turn % 1 + min(n / _ROUND, 1)
-        return int(self._in_turn)
+            return tenants
+        return min(tenants, _VISITS)
 
     async def _recover(self, tenant: str) -> None:
         settings = self._keeper.settings

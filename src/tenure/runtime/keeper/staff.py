@@ -5,9 +5,10 @@ import logging
 import os
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from tenure.errors import GuardUnavailable, TenureError
 from tenure.runtime.guard.processes import ATTEMPT, ROOM_FOR_ATTEMPT
@@ -29,6 +30,7 @@ _TRUST_EVERY = 0.2  # seconds between two tries while trust has run out
 _DISMISSED = 2.0  # seconds, at most, for idle runners to end by themselves
 _LOOK_EVERY = 0.01
 _MOST_TROUBLE = 1000  # characters
+_MOST_JOBS = 1000  # of one runner in its description
 _IDLE = 6  # runners, beside a process for each function that may run at once
 
 
@@ -45,6 +47,7 @@ class Staff:
         self, guard: Guard, app: str, url: str | None, folder: str, import_timeout: timedelta
     ) -> None:
         self.keeper: Keeper  # comes when the app has said what it can run
+        self.worker = uuid4()  # the id by which the database will know this worker
         self._guard = guard
         self._app = app
         # What the worker was told about the database holds for the code of its jobs too.
@@ -65,7 +68,7 @@ class Staff:
 
     async def announce(self) -> Hello:
         """What the first runner says that its app can run."""
-        runner = await self._spawn()
+        runner = await self._spawn(announces=True)
         self._spare = asyncio.create_task(_at_once(runner))
         hello = runner.hello.result()
         assert isinstance(hello, Hello)
@@ -93,6 +96,21 @@ class Staff:
     @property
     def runners(self) -> list[Runner]:
         return list(self._runners.values())
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Describe the runners that serve a tenant, by id, for those who want to end one."""
+        return {
+            runner.name: {
+                "tenant": runner.tenant,
+                "kind": runner.kind,
+                "pid": runner.pid,
+                "jobs": {
+                    run.job.id: run.job.token for run in islice(runner.runs.values(), _MOST_JOBS)
+                },
+            }
+            for runner in self.runners
+            if runner.tenant is not None
+        }
 
     def retire(self, runner: Runner) -> None:
         """It takes nothing new, and ends when it has nothing left."""
@@ -182,14 +200,18 @@ class Staff:
             if runner.pid in self._runners:
                 return runner
 
-    async def _spawn(self) -> Runner:
+    async def _spawn(self, *, announces: bool = False) -> Runner:
         async with self._turns:
-            return await self._spawn_one()
+            return await self._spawn_one(announces)
 
-    async def _spawn_one(self) -> Runner:
-        runner = Runner(f"runner-{next(self._numbers)}", self._heard, self._lost)
+    def _runner_id(self) -> str:
+        """Return a name that no other runner of the fleet has."""
+        return f"runner-{str(self.worker)[:8]}-{next(self._numbers)}"
+
+    async def _spawn_one(self, announces: bool) -> Runner:
+        runner = Runner(self._runner_id(), self._heard, self._lost)
         runner.output.on_line = self._printed
-        await runner.spawn(self._guard, self._app, self._env)
+        await runner.spawn(self._guard, self._app, self._env, announces=announces)
         self._runners[runner.pid] = runner
         if exit_early := self._gone_early.pop(runner.pid, None):
             self._exited(runner.pid, exit_early)

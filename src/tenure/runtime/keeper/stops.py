@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tenure.domain.bounds import LONGEST
 from tenure.domain.lifecycle import Intent, Rung
 from tenure.runtime.guarding import Killed
 from tenure.runtime.keeper.run import Cause, Run
@@ -13,7 +14,7 @@ from tenure.runtime.keeper.rungs import Rungs
 from tenure.runtime.keeper.verdicts import timeout_reason
 from tenure.runtime.messages import Orders
 from tenure.store.calls import controlling
-from tenure.store.results import Signal
+from tenure.store.results import RunnerOrder, Signal
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -26,6 +27,7 @@ class Stops:
         self._keeper = keeper
         self._rungs = Rungs(keeper)
         self._heard: dict[int, Mapping[str, Any]] = {}  # by run: the orders it climbs for
+        self._ending: dict[str, RunnerOrder] = {}  # by runner
 
     def hear(self, signal: Signal, run: Run) -> None:
         """Somebody asked for it. The database repeats this until the attempt has ended."""
@@ -33,14 +35,17 @@ class Stops:
         if self._heard.get(run.number) == orders:
             return
         self._heard[run.number] = orders
+        if "delivered" not in run.reached:
+            self._rungs.note(run, "delivered", str(orders["cancellation_id"]))
         limits = run.limits
         force = bool(orders.get("force"))
         grace, ask_for = orders.get("grace"), orders.get("ask_for")
+        grace = limits.grace.total_seconds() if grace is None else grace
         told = Orders(
             intent=Intent(orders["intent"]),
             reason=str(orders["reason"]),
             by=str(orders["by"]),
-            grace=0.0 if force else float(limits.grace.total_seconds() if grace is None else grace),
+            grace=0.0 if force else _seconds(grace),
             cancellation_id=str(orders["cancellation_id"]),
             preserve=orders.get("preserve"),
         )
@@ -53,7 +58,7 @@ class Stops:
             " (forced)" if force else "",
             extra={**run.about, "cancellation": told.cancellation_id},
         )
-        self._climb(run, "stop", told, last, None if ask_for is None else float(ask_for))
+        self._climb(run, "stop", told, last, None if ask_for is None else _seconds(ask_for))
 
     def for_limit(self, run: Run, cause: Cause, reason: str) -> None:
         """A limit of this attempt was passed. It fails; its job may be tried again."""
@@ -68,6 +73,25 @@ class Stops:
         reason = f"a job of priority {priority} needs its slot"
         _log.info("job %d is released: %s", run.job.id, reason, extra=run.about)
         self._climb(run, "preemption", self._own(run, reason, "policy:preemption"), Rung.KILLED)
+
+    def end_runner(self, name: str, order: RunnerOrder) -> None:
+        """End a runner, and give back its jobs. The database repeats this until it is gone."""
+        runner = next((it for it in self._keeper.staff.runners if it.name == name), None)
+        if runner is None or self._ending.get(name) == order:
+            return
+        self._ending[name] = order
+        runs = list(runner.runs.values())
+        reason = order.reason or f"{order.by} ends its runner"
+        _log.warning(
+            "ending %s (pid %d), asked by %s: %s; %d jobs are given back",
+            *(name, runner.pid, order.by, reason, len(runs)),
+        )
+        self._keeper.staff.retire(runner)
+        for run in runs:
+            own = run.limits.grace.total_seconds() if order.grace is None else order.grace
+            grace = 0.0 if order.force else _seconds(own)
+            orders = Orders(Intent.PAUSE, reason, order.by, grace)
+            self._climb(run, "runner", orders, Rung.KILLED)
 
     def by_policy(self, run: Run, policy: str, intent: Intent, reason: str) -> None:
         """The whole job is to end; on record like any other stop."""
@@ -119,13 +143,18 @@ class Stops:
         if result.left:
             self._cannot_be_killed(run, result)
 
+    def note_cleanup(self, run: Run) -> None:
+        """Put on record that the code of a stopped run has ended and its cleanup has begun."""
+        if run.orders is not None and run.orders.cancellation_id is not None:
+            self._rungs.note(run, "cleaning", run.orders.cancellation_id)
+
     def note_rung(self, run: Run, rung: Rung) -> None:
         """On the record, with its moment."""
         _log.info("job %d is %s", run.job.id, rung.value, extra=run.about)
         self._keeper.counts.reached(rung.value, run.cause or "stop")
         record = run.orders.cancellation_id if run.orders else None
-        if record is not None and rung is not Rung.ASKED:
-            self._rungs.note(run, rung, record)
+        if record is not None:
+            self._rungs.note(run, rung.value, record)
 
     def _climb(
         self, run: Run, cause: Cause, orders: Orders, last: Rung, ask_for: float | None = None
@@ -160,3 +189,8 @@ class Stops:
             error = f"what could not be confirmed: {named}"
             close = controlling.close_record(run.orders.cancellation_id, "partial", error=error)
             self._keeper.insist(close, run.tenant)
+
+
+def _seconds(told: Any) -> float:
+    """Return a length of time in a stop, at most the longest that a timer can take."""
+    return min(float(told), LONGEST.total_seconds())

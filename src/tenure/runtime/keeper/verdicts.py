@@ -24,7 +24,7 @@ def ending(run: Run, ended: Ended, now: datetime, on_drain: str) -> Ending | Non
         return None
     if run.cause in ("timeout", "memory") and ended.how != "completed":
         return _failed(run, _over_limit(run), False, now, told)
-    if run.cause in ("drain", "preemption") and ended.how == "stopped":
+    if run.cause in ("drain", "preemption", "runner") and ended.how == "stopped":
         return given_back(run, on_drain if run.cause == "drain" else "release", now, told)
     match ended.how:
         case "completed":
@@ -51,7 +51,7 @@ def killed(run: Run, now: datetime, on_drain: str) -> Ending:
             return _failed(run, _over_limit(run), False, now, {"heard": True})
         case "drain":
             return given_back(run, on_drain, now, {})
-        case "preemption":
+        case "preemption" | "runner":
             return given_back(run, "release", now, {})
         case _:
             return _end(run, "stopped", now, heard=True)
@@ -101,5 +101,6 @@ def _end(run: Run, outcome: Any, now: datetime, **told: Any) -> Ending:
         outcome=outcome,
         rung=run.rung or (Rung.ASKED if run.cause and outcome == "stopped" else None),
         runner=run.runner.name if run.runner else None,
+        reached=run.reached or None,
         **told,
     )

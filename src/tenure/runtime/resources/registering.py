@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tenure.config import MOST_ARGS_BYTES
+from tenure.domain.bounds import MOST_ARGS_BYTES
 from tenure.domain.duration import duration
 from tenure.domain.job import JSON
 from tenure.domain.values import name_text, shown, storable_text

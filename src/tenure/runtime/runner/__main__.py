@@ -13,10 +13,10 @@ import traceback
 
 from tenure.errors import TenureError
 from tenure.runtime.executors.rollback import bring_along
-from tenure.runtime.messages import Begin, Broken, Hello, Quit
+from tenure.runtime.messages import ANNOUNCE, Begin, Broken, Hello, Quit
 from tenure.runtime.page import Page
 from tenure.runtime.runner import forks
-from tenure.runtime.runner.loading import load
+from tenure.runtime.runner.loading import AppNotFound, load
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.wire import PlainChannel, from_keeper
 
@@ -25,7 +25,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    path = sys.argv[1]
+    _, path, *asked = sys.argv
+    del sys.argv[2:]  # what the app finds there is the same in every runner
     # What daemons of a job leave behind becomes ours, not init's, and so ends with us.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     faulthandler.register(signal.SIGUSR2, file=STACK, all_threads=False)
@@ -40,12 +41,13 @@ def main() -> int:
     try:
         app = forks.leaving(load, path)
         bring_along(app)
-        announcement = app.announcement()
+        announcement = app.announcement() if ANNOUNCE in asked else {}
     except BaseException as error:  # noqa: BLE001 - whatever a module does at import, it is told
         sentence = (
             str(error) if isinstance(error, TenureError) else f"{type(error).__name__}: {error}"
         )
-        channel.send(Broken(sentence, traceback.format_exc()))
+        found = not isinstance(error, AppNotFound)  # else nothing of the app has run
+        channel.send(Broken(sentence, traceback.format_exc() if found else ""))
         return 1
     channel.send(Hello(announcement, app.known_url, app.settings.told()))
     match channel.receive():

@@ -243,7 +243,7 @@ class LoopRunner:
             self._give_up(attempt.work.run)
 
     def _give_up(self, run: int) -> NoReturn:
-        """End this process, and let the keeper know whose fault it was; 0 if nobody knows."""
+        """End this process, and let the keeper know whose fault it was; 0 if that is unknown."""
         self._words[0] = run
         os._exit(CANNOT_SERVE)
 

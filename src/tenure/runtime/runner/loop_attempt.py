@@ -18,10 +18,11 @@ class LoopAttempt(Attempt):
         super().__init__(work, link)
         self.began = began  # seconds of CLOCK_BOOTTIME
         self.tasks: set[asyncio.Task[Any]] = set()  # those it created
+        self.writes: set[asyncio.Future[Any]] = set()  # artifacts that are being written
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing has to be wrapped up."""
+        """Return True if nothing has to be wrapped up."""
         return not (
             self.context
             or self.tasks

@@ -22,7 +22,7 @@ from tenure.runtime.messages import (
 )
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.answers import refusal_of
-from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.attempt import Attempt, current
 from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import runner_context
@@ -124,6 +124,9 @@ class LoopLink:
             work()
             return None
         doing = self._loop.run_in_executor(None, contextvars.copy_context().run, work)
+        if isinstance(attempt := current.get(), LoopAttempt):
+            attempt.writes.add(doing)
+            doing.add_done_callback(attempt.writes.discard)
 
         async def done() -> None:
             await doing

@@ -16,6 +16,7 @@ from tenure.runtime.runner.threads import names_of
 _TERMINATE_FOR = 1.0  # seconds between SIGTERM and SIGKILL for processes of a job
 _POLL = 0.01
 _QUICK_LOOKS = 5  # turns of the loop before the first pause
+_WRITING = 0.25  # seconds between two looks whether a stop is asked for while artifacts are written
 _LAST_STEPS = 50  # milliseconds for threads that are about to end
 
 
@@ -59,8 +60,12 @@ class Remainder:
     async def release(self, attempt: LoopAttempt) -> list[str]:
         """End the processes of an attempt that was not stopped; return what else goes on.
 
-        Its tasks, threads and calls may serve others, and nobody waits for them.
+        Its tasks, threads and calls may serve others, and nobody waits for them. Artifacts that are
+        being written are waited for, until somebody asks for a stop.
         """
+        while attempt.writes and not attempt.asked:
+            await asyncio.wait(attempt.writes, timeout=_WRITING)
+            attempt.over_since = time.monotonic()  # its end is not stuck, however long this takes
         if attempt.pids:
             await self.end_processes(attempt, attempt.close_timeout)
         for _ in range(_LAST_STEPS):

@@ -1,4 +1,4 @@
-"""What every function in a process runner finds as the first one did.
+"""Restore the settings of a process runner, so that each function finds them as the first one did.
 
 The process is used again, so what one job sets for the whole process would reach the next. What
 cannot be set back costs the process: it takes no further job.
@@ -208,7 +208,7 @@ _PUT_IN_PYTHON: tuple[Callable[[Any], Any], ...] = (
 
 
 def _of_kernel() -> tuple[Any, ...]:
-    """What the kernel keeps for this process, or for its main thread."""
+    """Return the settings that the kernel keeps for this process, or for its main thread."""
     return (
         os.getpriority(os.PRIO_PROCESS, 0),
         os.sched_getscheduler(0),

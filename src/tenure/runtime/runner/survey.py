@@ -1,4 +1,4 @@
-"""What is left of an attempt in an event loop whose code has ended.
+"""Find what is left of an attempt in an event loop after its code has ended.
 
 A stopped attempt has ended when nothing is left that could be its own: no task, callback, thread,
 call in a pool or process that it owns, and none of unknown origin that began while it ran.

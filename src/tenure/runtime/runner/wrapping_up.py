@@ -43,6 +43,7 @@ def coordinator(attempt: Attempt) -> "CleanupCoordinator":
 async def awrap_up(
     attempt: Attempt, how: Mapping[str, Any], error: BaseException | None
 ) -> Mapping[str, JSON] | None:
+    _say_cleaning(attempt)
     if (hook := _hook(attempt, how, error)) is not None:
         try:
             async with asyncio.timeout(attempt.hook_timeout):
@@ -61,6 +62,7 @@ async def awrap_up(
 def wrap_up(
     attempt: Attempt, how: Mapping[str, Any], error: BaseException | None
 ) -> Mapping[str, JSON] | None:
+    _say_cleaning(attempt)
     if (hook := _hook(attempt, how, error)) is not None:
         try:
             if inspect.iscoroutine(result := hook()):
@@ -72,6 +74,12 @@ def wrap_up(
         report = resources.close(*_stop_of(attempt), error)
     _remove_files(attempt, how)
     return report
+
+
+def _say_cleaning(attempt: Attempt) -> None:
+    """Tell the keeper that the code of a stopped attempt has ended, so that its record says so."""
+    if attempt.orders is not None and attempt.orders.cancellation_id is not None:
+        attempt.say(cleaning=True)
 
 
 def _hook(

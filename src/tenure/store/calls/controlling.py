@@ -3,17 +3,19 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, Unpack
+from uuid import UUID
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent
 from tenure.domain.look import Look
-from tenure.domain.principal import Role
+from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.domain.tenant import Tenant
-from tenure.store.call import Argument, Call, answer
-from tenure.store.calls.arguments import Manner, actor, as_list, of_job, of_stop
+from tenure.store.call import Argument, Call
+from tenure.store.calls.arguments import Manner, actor, as_list, of_job, of_stop, of_worker
 from tenure.store.new_jobs import as_json
-from tenure.store.results import Pool, Strategy, Token
+from tenure.store.reading import answer
+from tenure.store.results import Pool, RunnerEnding, Strategy, Token
 
 
 def stop(
@@ -61,6 +63,21 @@ def step(
     )
 
 
+def note_reached(
+    worker: UUID, cancellation: str, reached: Mapping[int, Mapping[str, str]]
+) -> Call[int]:
+    return Call(
+        "note_reached",
+        {
+            **of_worker(worker),
+            "cancellation": Argument(cancellation, "text"),
+            "reached": Argument(as_json({str(job): at for job, at in reached.items()}), "jsonb"),
+        },
+        answer(int),
+        safe=True,
+    )
+
+
 def close_record(
     cancellation: str,
     status: Literal["completed", "partial", "failed"],
@@ -75,6 +92,21 @@ def close_record(
             "error": Argument(error, "text"),
         },
         answer(CancellationRecord),
+    )
+
+
+def fail_records(worker: UUID, job: int, token: int, error: str) -> Call[list[str]]:
+    """Close the records of a job whose end cannot be written; return their names."""
+    return Call(
+        "fail_records",
+        {
+            **of_worker(worker),
+            "job": Argument(job, "int8"),
+            "token": Argument(token, "int8"),
+            "error": Argument(error, "text"),
+        },
+        answer(list[str]),
+        safe=True,
     )
 
 
@@ -104,6 +136,7 @@ def resume(
     *,
     fresh: bool = False,
     reason: str | None = None,
+    budget: Mapping[str, float] | None = None,
     by: str | None = None,
     via: str = "python",
 ) -> Call[Job]:
@@ -113,6 +146,7 @@ def resume(
             **of_job(job),
             "fresh": Argument(fresh, "bool"),
             "reason": Argument(reason, "text"),
+            "budget": Argument(None if budget is None else as_json(budget), "jsonb"),
             **actor(by, via),
         },
         answer(Job),
@@ -150,6 +184,30 @@ def rerun(
 def look_into(job: int, *, by: str | None = None, via: str = "python") -> Call[Look]:
     """Ask what a running job does; see control/looking_into.py, which waits for the answer."""
     return Call("look_into", {**of_job(job), **actor(by, via)}, answer(Look), safe=True)
+
+
+def end_runner(
+    runner: str,
+    *,
+    reason: str | None = None,
+    force: bool = False,
+    grace: timedelta | None = None,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[RunnerEnding]:
+    """End a runner; all jobs in it are given back, unspent."""
+    return Call(
+        "end_runner",
+        {
+            "runner": Argument(runner, "text"),
+            "reason": Argument(reason, "text"),
+            "force": Argument(force, "bool"),
+            "grace": Argument(grace, "interval"),
+            **actor(by, via),
+        },
+        answer(RunnerEnding),
+        safe=True,
+    )
 
 
 def pause(
@@ -254,7 +312,7 @@ def create_token(
     role: Role,
     tenant: Tenant,
     digest: bytes,
-    lifetime: timedelta | None = None,
+    lifetime: timedelta | None = TOKEN_LIFETIME,
     *,
     by: str | None = None,
     via: str = "python",
@@ -271,6 +329,46 @@ def create_token(
             **actor(by, via),
         },
         answer(Token),
+    )
+
+
+def log_in(token: bytes, session: bytes) -> Call[dict[str, str] | None]:
+    """Begin a session by a token, both as digests; whose it is, or none: the token is of no use."""
+    return Call(
+        "log_in",
+        {"token": Argument(token, "bytea"), "session": Argument(session, "bytea")},
+        answer(dict[str, str] | None),
+        control=True,
+    )
+
+
+def create_login_code(token: bytes, code: bytes) -> Call[dict[str, str] | None]:
+    """Write down a code that logs in once, for a token; both as digests."""
+    return Call(
+        "create_login_code",
+        {"token": Argument(token, "bytea"), "code": Argument(code, "bytea")},
+        answer(dict[str, str] | None),
+        control=True,
+    )
+
+
+def log_in_by_code(code: bytes, session: bytes) -> Call[dict[str, str] | None]:
+    """Begin a session by a code, both as digests; none: the code is of no use."""
+    return Call(
+        "log_in_by_code",
+        {"code": Argument(code, "bytea"), "session": Argument(session, "bytea")},
+        answer(dict[str, str] | None),
+        control=True,
+    )
+
+
+def log_out(session: bytes) -> Call[dict[str, bool]]:
+    return Call(
+        "log_out",
+        {"session": Argument(session, "bytea")},
+        answer(dict[str, bool]),
+        safe=True,
+        control=True,
     )
 
 

@@ -1,7 +1,8 @@
 """Looking after a database and its jobs."""
 
-from tenure.store.call import Argument, Call, answer
+from tenure.store.call import Argument, Call
 from tenure.store.examined import Ailments, OpenStop, Server
+from tenure.store.reading import answer
 
 
 def server() -> Call[Server]:

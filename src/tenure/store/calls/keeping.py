@@ -5,9 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from tenure.domain.lifecycle import State
-from tenure.store.call import Argument, Call, answer
+from tenure.store.call import Argument, Call
 from tenure.store.calls.arguments import actor, as_list, of_job
 from tenure.store.new_jobs import as_json
+from tenure.store.reading import answer
 from tenure.store.results import Pruned, PrunedRecords, Recovery, Sweep
 from tenure.store.rollups import RolledUp
 from tenure.store.ruled import Bulk, Discard, Enforced

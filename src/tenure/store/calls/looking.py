@@ -6,16 +6,19 @@ from typing import Any, Literal
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import JSON, Job
-from tenure.domain.lifecycle import Intent
+from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.look import Look
 from tenure.domain.policy import read_filter
 from tenure.domain.tenant import Tenant
-from tenure.store.call import Argument, Call, answer
+from tenure.store.call import Argument, Call
 from tenure.store.calls.arguments import actor, of_job
 from tenure.store.new_jobs import as_json
+from tenure.store.reading import answer
 from tenure.store.results import (
     AuditRow,
     Explanation,
+    Found,
+    JobRunner,
     Movements,
     Pool,
     Queue,
@@ -47,6 +50,12 @@ def list_jobs(
         },
         answer(tuple[Job, ...]),
         safe=True,
+    )
+
+
+def job_with_key(key: str, *, by: str | None = None, via: str = "python") -> Call[Found]:
+    return Call(
+        "job_with_key", {"key": Argument(key, "text"), **actor(by, via)}, answer(Found), safe=True
     )
 
 
@@ -144,15 +153,25 @@ def kept(
     )
 
 
+def runners(job: int) -> Call[tuple[JobRunner, ...]]:
+    """Runners in which a job or anything below it runs."""
+    return Call("runners", of_job(job), answer(tuple[JobRunner, ...]), safe=True)
+
+
 def looked(job: int, *, by: str | None = None, via: str = "python") -> Call[Look | None]:
     """The latest look into a job that runs; ``by`` because only who may stop it sees that."""
     return Call("looked", {**of_job(job), **actor(by, via)}, answer(Look | None), safe=True)
 
 
-def workers(*, all: bool = False) -> Call[tuple[Worker, ...]]:  # noqa: A002
+def workers(
+    *,
+    all: bool = False,  # noqa: A002
+    of_tenant: str | None = None,
+) -> Call[tuple[Worker, ...]]:
+    """Look at the workers that may run jobs of this tenant, or at those of all tenants."""
     return Call(
         "workers",
-        {"all": Argument(all, "bool")},
+        {"all": Argument(all, "bool"), "of_tenant": Argument(of_tenant, "text")},
         answer(tuple[Worker, ...]),
         safe=True,
         control=True,
@@ -206,6 +225,17 @@ def principal(digest: bytes) -> Call[dict[str, str] | None]:
     )
 
 
+def session_principal(session: bytes) -> Call[dict[str, str] | None]:
+    """Whose session of the page has this digest; none when it has ended."""
+    return Call(
+        "session_principal",
+        {"session": Argument(session, "bytea")},
+        answer(dict[str, str] | None),
+        safe=True,
+        control=True,
+    )
+
+
 def whoami() -> Call[dict[str, str]]:
     """Who is connected, for whoever brings no token: name, role and tenant."""
     return Call("whoami", {}, answer(dict[str, str]), safe=True)
@@ -221,13 +251,13 @@ def policies() -> Call[tuple[Policy, ...]]:
 
 def bulk_preview(
     filters: Mapping[str, JSON],
-    intent: Intent = Intent.CANCEL,
+    intent: BulkIntent | Intent = BulkIntent.CANCEL,
     *,
     force: bool = False,
     by: str | None = None,
     via: str = "python",
 ) -> Call[BulkPreview]:
-    """What a bulk stop would reach; ``by`` because others' jobs are not an operator's to stop."""
+    """Count what a bulk operation would reach; an operator reaches its own jobs."""
     return Call(
         "bulk_preview",
         {

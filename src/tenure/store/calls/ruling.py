@@ -1,4 +1,4 @@
-"""Stopping jobs by what they have in common: policies and bulk stops."""
+"""Change jobs by what they have in common: policies and bulk operations."""
 
 from collections.abc import Mapping
 from typing import Any, Unpack
@@ -6,9 +6,10 @@ from typing import Any, Unpack
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.domain.policy import read_filter, read_policy
-from tenure.store.call import Argument, Call, answer
+from tenure.store.call import Argument, Call
 from tenure.store.calls.arguments import Manner, actor, of_stop
 from tenure.store.new_jobs import as_json
+from tenure.store.reading import answer
 from tenure.store.ruled import Bulk, Policy
 
 
@@ -53,6 +54,44 @@ def bulk_stop(
         {
             "filter": Argument(as_json(read_filter(filters)), "jsonb"),
             **of_stop(intent, reason, **manner),
+            **actor(by, via),
+        },
+        answer(Bulk),
+    )
+
+
+def bulk_resume(
+    filters: Mapping[str, JSON],
+    reason: str | None = None,
+    *,
+    fresh: bool = False,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Bulk]:
+    return Call(
+        "bulk_resume",
+        {
+            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
+            "fresh": Argument(fresh, "bool"),
+            "reason": Argument(reason, "text"),
+            **actor(by, via),
+        },
+        answer(Bulk),
+    )
+
+
+def bulk_rerun(
+    filters: Mapping[str, JSON],
+    reason: str | None = None,
+    *,
+    by: str | None = None,
+    via: str = "python",
+) -> Call[Bulk]:
+    return Call(
+        "bulk_rerun",
+        {
+            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
+            "reason": Argument(reason, "text"),
             **actor(by, via),
         },
         answer(Bulk),

@@ -1,22 +1,22 @@
 """What workers say."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from itertools import repeat, starmap
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from tenure.domain.lifecycle import State
 from tenure.domain.look import Sight
-from tenure.store.call import Argument, Call, answer
+from tenure.store.call import Argument, Call
 from tenure.store.calls.arguments import actor, as_list, of_job, of_worker
+from tenure.store.claims import ClaimColumns, claim_of, read_claim
 from tenure.store.new_jobs import as_json, refuse_not_json
 from tenure.store.outcomes import Ending, Report
+from tenure.store.reading import answer, flattened
 from tenure.store.results import (
     Claim,
-    Claimed,
     Completed,
     Exchanged,
     Finished,
@@ -28,6 +28,8 @@ from tenure.store.results import (
     Reported,
     Stirring,
 )
+
+C = TypeVar("C")
 
 
 def register(
@@ -53,16 +55,35 @@ def register(
     )
 
 
+def announce(worker: UUID, tasks: Sequence[Mapping[str, Any]]) -> Call[dict[str, Any]]:
+    return Call(
+        "announce",
+        {**of_worker(worker), "tasks": Argument(as_json(tasks), "jsonb")},
+        answer(dict[str, Any]),
+        safe=True,
+        control=True,
+    )
+
+
 def renew(
-    worker: UUID, holding: Sequence[Holding] = (), *, trouble: str | None = None
+    worker: UUID,
+    holding: Sequence[Holding] = (),
+    *,
+    trouble: str | None = None,
+    runners: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Call[Renewal]:
-    """Renew the lease of a worker; with trouble, also say why it can start no runner."""
+    """Renew the lease of a worker; with trouble, also say why it can start no runner.
+
+    ``runners`` are its runners by id, with tenant, kind, pid and the tokens of its jobs; none: as
+    told before.
+    """
     return Call(
         "renew",
         {
             **of_worker(worker),
             "holding": Argument(as_json(holding), "jsonb"),
             "trouble": Argument(trouble, "text"),
+            "runners": Argument(None if runners is None else as_json(runners), "jsonb"),
         },
         answer(Renewal),
         safe=True,
@@ -123,7 +144,7 @@ def claim(
             "tasks": Argument(as_list(tasks), "text[]"),
             "floors": Argument(floors, "jsonb"),
         },
-        _read_claim,
+        read_claim,
     )
 
 
@@ -247,7 +268,8 @@ def release(worker: UUID, jobs: Sequence[Ending]) -> Call[Finished]:
 
 def report(worker: UUID, reports: Sequence[Report], *, number: int | None = None) -> Call[Reported]:
     for said in reports:
-        refuse_not_json([said.progress, said.checkpoint, *said.partials])
+        for value in (said.progress, said.checkpoint, *said.partials):
+            refuse_not_json(value)
     return Call(
         "report",
         {
@@ -258,82 +280,6 @@ def report(worker: UUID, reports: Sequence[Report], *, number: int | None = None
         answer(Reported),
         safe=number is not None,
     )
-
-
-class _JobColumns(msgspec.Struct):
-    """A column is left out where nothing stands in it."""
-
-    id: list[int] = []
-    lane: list[int] = []
-    args: list[msgspec.Raw] = []
-    attempt: list[int] = []
-    max_attempts: list[int] = []
-    crashes: list[int] = []
-    priority: list[int] = []
-    owner: list[str] = []
-    root_id: list[int] = []
-    parent_id: list[int | None] | None = None
-    key: list[str | None] | None = None
-    target: list[str | None] | None = None
-    options: list[dict[str, Any] | None] | None = None
-    budget: list[dict[str, float] | None] | None = None
-    checkpoint: list[msgspec.Raw] | None = None
-    slots: list[dict[str, str] | None] | None = None
-    alone: list[bool] | None = None
-    waited_ms: list[int | None] = []
-
-
-class _ClaimColumns(msgspec.Struct):
-    alive: bool
-    floors: msgspec.Raw
-    token: int = 0
-    jobs: _JobColumns = msgspec.field(default_factory=_JobColumns)
-    lanes: dict[str, tuple[str, str]] = {}
-
-
-_claim_columns = answer(_ClaimColumns)
-
-
-def _read_claim(text: bytes | str) -> Claim:
-    return _claim(_claim_columns(text))
-
-
-def _claim(claim: _ClaimColumns) -> Claim:
-    columns = claim.jobs
-    nothing = [None] * len(columns.id)
-    lanes = {int(lane): names for lane, names in claim.lanes.items()}
-    names = [lanes[lane] for lane in columns.lane]
-    rows = zip(
-        columns.id,
-        repeat(claim.token, len(names)),
-        (task for task, _ in names),
-        (queue for _, queue in names),
-        # Copies: a part of the answer would keep all of it in memory, as long as the job runs.
-        map(bytes, columns.args),
-        columns.attempt,
-        columns.max_attempts,
-        columns.crashes,
-        columns.priority,
-        columns.owner,
-        columns.root_id,
-        columns.parent_id or nothing,
-        columns.key or nothing,
-        columns.target or nothing,
-        columns.options or nothing,
-        columns.budget or nothing,
-        map(_unless_null, columns.checkpoint) if columns.checkpoint else nothing,
-        columns.slots or nothing,
-        columns.alone or [False] * len(columns.id),
-        columns.waited_ms,
-        strict=True,
-    )
-    jobs = tuple(starmap(Claimed, rows))
-    return Claim(jobs, bytes(claim.floors).decode(), claim.alive)
-
-
-def _unless_null(raw: msgspec.Raw) -> bytes | None:
-    text = bytes(raw)
-    return None if text == b"null" else text
 
 
 class _FinishedByState(msgspec.Struct):
@@ -356,25 +302,34 @@ def _finished(told: _FinishedByState) -> Finished:
     return Finished(accepted, told.refused, told.busy, told.wakes, told.repeated)
 
 
-class _ExchangedColumns(msgspec.Struct):
+class _Exchange(msgspec.Struct, Generic[C]):
     alive: bool
     finished: _FinishedByState
-    claims: list[_ClaimColumns]
+    claims: list[C]
     promoted: Promoted | None
     promote_error: str | None
     next_due: float | None
     idled: bool
 
 
-_exchanged_columns = answer(_ExchangedColumns)
+_exchange = msgspec.json.Decoder(_Exchange[ClaimColumns]).decode
+_loose_exchange = msgspec.json.Decoder(_Exchange[msgspec.Raw]).decode
 
 
 def _read_exchanged(text: bytes | str) -> Exchanged:
-    told = _exchanged_columns(text)
+    try:
+        told = _exchange(text)
+        return _exchanged(told, map(claim_of, told.claims))
+    except (msgspec.DecodeError, RecursionError):
+        loose = _loose_exchange(flattened(text))
+        return _exchanged(loose, (read_claim(bytes(claim)) for claim in loose.claims))
+
+
+def _exchanged(told: _Exchange[Any], claims: Iterable[Claim]) -> Exchanged:
     return Exchanged(
         told.alive,
         _finished(told.finished),
-        tuple(map(_claim, told.claims)),
+        tuple(claims),
         told.promoted,
         told.promote_error,
         told.next_due,

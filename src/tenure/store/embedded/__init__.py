@@ -33,13 +33,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tenure.errors import EmbeddedUnavailable
+from tenure.errors import EmbeddedUnavailable, StoreUnavailable
 from tenure.store.embedded import server, watcher
+from tenure.store.embedded.account import ROOT
 from tenure.store.embedded.binaries import Binaries, find_binaries
 from tenure.store.embedded.cluster import Cluster
 from tenure.store.embedded.watcher import Lock, is_held, turn
+from tenure.store.private_files import make_private_folder, write_private
 
-__all__ = ["Binaries", "Embedded", "find_binaries"]
+__all__ = ["Binaries", "Embedded", "find_binaries", "require_database"]
 
 TURN_PATIENCE = server.START_PATIENCE + 60.0
 
@@ -112,10 +114,28 @@ class Embedded:
         self.close()
 
 
+def is_running(folder: Path) -> bool:
+    """Return whether a database runs in this folder; nothing is started for it."""
+    return watcher.postmaster(folder) is not None
+
+
+def require_database(folder: Path) -> None:
+    """Refuse a folder without a database, where somebody only wants to read one."""
+    if not Cluster.is_in(folder):
+        raise StoreUnavailable(
+            f"there is no database in {folder.absolute()}; start one with tenure up, go to the "
+            f"folder where it was started, or name yours with --url or TENURE_DATABASE_URL",
+            may_pass=False,
+        )
+
+
 def _prepare(folder: Path) -> None:
     if not folder.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / ".gitignore").write_text("*\n")
+        # Root runs PostgreSQL as somebody else, who must come through to the data.
+        mode = 0o711 if os.geteuid() == ROOT else 0o700
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder, mode)
+        write_private(folder / ".gitignore", b"*\n")
     owner = folder.stat().st_uid
     if owner != os.geteuid():
         raise EmbeddedUnavailable(

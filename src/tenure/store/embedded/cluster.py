@@ -13,6 +13,7 @@ from tenure.errors import EmbeddedUnavailable
 from tenure.store.embedded.account import Account, account_for
 from tenure.store.embedded.binaries import Binaries, all_binaries, find_binaries
 from tenure.store.embedded.watcher import Lock
+from tenure.store.private_files import open_private
 
 ALMOST_FULL = 1_000_000  # bytes
 SAYS_FULL = re.compile(r"No space left on device|Check free disk space|Disk quota exceeded")
@@ -39,6 +40,11 @@ class Cluster:
     def at(cls, folder: Path, binaries: Binaries | None) -> Self:
         fitting = _fitting(folder, binaries)
         return cls(folder, fitting, account_for(folder, fitting))
+
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        """Tell whether the data of a server is in this folder."""
+        return (folder / "data").exists()
 
     @property
     def data(self) -> Path:
@@ -79,8 +85,8 @@ class Cluster:
         program = self.binaries.folder / command[0]
         done = self.account.run([program, *command[1:]], given=given, keep=[turn.fd])
         if done.returncode != 0:
-            with suppress(OSError), self.log.open("a") as log:
-                log.write(done.stdout)
+            with suppress(OSError), open_private(self.log, "ab") as log:
+                log.write(done.stdout.encode())
             raise self.refusal("set up", done.stdout)
 
     def refusal(self, verb: str, output: str) -> EmbeddedUnavailable:

@@ -3,6 +3,7 @@
 from tenure.web.api import (
     bulk,
     cancellations,
+    catalogue,
     events,
     health,
     jobs,
@@ -27,6 +28,7 @@ ROUTES = tuple(
         kept,
         events,
         cancellations,
+        catalogue,
         queues,
         pools,
         workers,

@@ -1,13 +1,15 @@
-"""Stopping many jobs in one operation: counted first, then asked for, then followed."""
+"""Stop, resume or rerun many jobs in one operation: counted, then asked for, then followed."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path
 from starlette.requests import Request
 
 from tenure.control.behalf import Behalf
-from tenure.domain.lifecycle import Rung
+from tenure.domain.lifecycle import BulkIntent, Intent, Rung
+from tenure.errors import InputRefused
+from tenure.store.call import Call
 from tenure.store.calls import keeping, looking, ruling
 from tenure.store.ruled import Bulk, BulkPreview
 from tenure.web import examples
@@ -19,7 +21,7 @@ from tenure.web.models import BulkBody, BulkPreviewBody
 from tenure.web.openapi import router, says
 from tenure.web.stops import bound, length
 
-routes = router("bulk stops", "/api/bulk")
+routes = router("bulk operations", "/api/bulk")
 
 PAUSE = 0.1  # seconds between two looks while somebody else carries it on
 
@@ -34,7 +36,7 @@ PAUSE = 0.1  # seconds between two looks while somebody else carries it on
     ),
 )
 async def preview_bulk(request: Request) -> Answer:
-    """How many jobs a bulk stop would reach, by status; nothing is stopped."""
+    """How many jobs a bulk operation would reach, by status; nothing is done."""
     asked = await body(request, BulkPreviewBody)
     return Answer(
         await behalf_of(request).asend(
@@ -54,25 +56,15 @@ async def preview_bulk(request: Request) -> Answer:
     ),
 )
 async def start_bulk(request: Request) -> Answer:
-    """Stop all jobs that match a filter; what is not done within `wait` the workers carry on."""
+    """Cancel, pause, resume or rerun all jobs that match a filter.
+
+    What is not done within `wait` the workers carry on. A resume takes `reason` and `fresh`, a
+    rerun `reason`; the other options are those of a stop.
+    """
     asked = await body(request, BulkBody)
     wait = bound(asked.wait)
     behalf = behalf_of(request)
-    started = await behalf.asend(
-        ruling.bulk_stop(
-            asked.filter,
-            asked.intent,
-            asked.reason,
-            strategy=asked.strategy,
-            force=asked.force,
-            cascade=asked.cascade,
-            grace=length("grace", asked.grace),
-            ask_for=length("ask_for", asked.ask_for),
-            last_rung=None if asked.last_rung is None else Rung(asked.last_rung),
-            rollback=asked.rollback,
-            preserve=asked.preserve,
-        )
-    )
+    started = await behalf.asend(_begin(asked))
     bulk = await _carried_on(behalf, started, wait.total_seconds())
     where = {"location": place(request, f"/api/bulk/{bulk.id}")}
     return Answer(bulk, 202 if bulk.ended_at is None else 200, where)
@@ -80,14 +72,39 @@ async def start_bulk(request: Request) -> Answer:
 
 @routes.get("", **says(tuple[Bulk, ...], example=[examples.BULK]))
 async def list_bulks(request: Request, limit: Limit = 10) -> Answer:
-    """Bulk stops, newest first."""
+    """Bulk operations, newest first."""
     return Answer(await behalf_of(request).asend(looking.bulks(limit)))
 
 
 @routes.get("/{bulk_id}", **says(Bulk, example=examples.BULK))
 async def show_bulk(request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST_ID)]) -> Answer:
-    """How far a bulk stop has come."""
+    """How far a bulk operation has come."""
     return Answer(await behalf_of(request).asend(looking.bulk(bulk_id)))
+
+
+def _begin(asked: BulkBody) -> Call[Bulk]:
+    manner: dict[str, Any] = {
+        "strategy": asked.strategy,
+        "force": asked.force,
+        "cascade": asked.cascade,
+        "grace": length("grace", asked.grace),
+        "ask_for": length("ask_for", asked.ask_for),
+        "last_rung": None if asked.last_rung is None else Rung(asked.last_rung),
+        "rollback": asked.rollback,
+        "preserve": asked.preserve,
+    }
+    said = [name for name, value in manner.items() if value]
+    if asked.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and said:
+        raise InputRefused(f"{', '.join(said)}: for a stop; a {asked.intent} does not take it")
+    if asked.fresh and asked.intent is not BulkIntent.RESUME:
+        raise InputRefused("fresh: for a resume; no other intent takes it")
+    match asked.intent:
+        case BulkIntent.RESUME:
+            return ruling.bulk_resume(asked.filter, asked.reason, fresh=asked.fresh)
+        case BulkIntent.RERUN:
+            return ruling.bulk_rerun(asked.filter, asked.reason)
+        case _:
+            return ruling.bulk_stop(asked.filter, Intent(asked.intent), asked.reason, **manner)
 
 
 async def _carried_on(behalf: Behalf, bulk: Bulk, seconds: float) -> Bulk:

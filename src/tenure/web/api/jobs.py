@@ -7,14 +7,14 @@ from uuid import UUID
 from fastapi import Header, Query
 from starlette.requests import Request
 
-from tenure.control.by_name import enqueued, job_of
+from tenure.control.by_name import JobRequest, enqueued_by_name
 from tenure.control.looking_into import look
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State, Status
 from tenure.domain.look import Look
 from tenure.errors import InputRefused
 from tenure.store.calls import looking
-from tenure.store.results import Enqueued, Explanation
+from tenure.store.results import Enqueued, Explanation, JobRunner
 from tenure.web import examples
 from tenure.web.answers import Answer, page, place
 from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
@@ -62,10 +62,12 @@ async def enqueue(
     if idempotency_key is not None and len(several) != 1:
         raise InputRefused("an Idempotency-Key stands for one job; give each its `idempotency`")
     again = {"idempotency": idempotency_key} if idempotency_key else {}
+    await behalf.arequire("enqueue")  # before anything is looked up
     client = shared(request).client
-    made = await behalf.atake(
-        enqueued([job_of(client, one.task, one.args, {**one.said(), **again}) for one in several])
-    )
+    wanted = [
+        JobRequest(job.task, job.args, {**job.said(), **again}, job.unannounced) for job in several
+    ]
+    made = await behalf.atake(enqueued_by_name(client, wanted))
     if isinstance(asked, NewJobBody):
         [job] = made
         where = {"location": place(request, f"/api/jobs/{job.id}")}
@@ -76,18 +78,23 @@ async def enqueue(
 @routes.get("", **says(tuple[Job, ...], example=[examples.JOB]))
 async def list_jobs(
     request: Request,
-    status: Status | None = None,
+    status: Annotated[
+        list[Status] | None, Query(description="Any of these; may be repeated.")
+    ] = None,
     state: State | None = None,
     queue: str | None = None,
     task: str | None = None,
     target: str | None = None,
     owner: str | None = None,
-    tag: str | None = None,
+    tag: Annotated[list[str] | None, Query(description="All of these; may be repeated.")] = None,
     key: str | None = None,
     parent: Annotated[int | None, Query(ge=0, le=(1 << 63) - 1)] = None,
     root: Annotated[int | None, Query(ge=0, le=(1 << 63) - 1)] = None,
     worker: UUID | None = None,
-    text: Annotated[str | None, Query(description="Something in the arguments.")] = None,
+    text: Annotated[
+        list[str] | None,
+        Query(description="Something in the arguments; all of these; may be repeated."),
+    ] = None,
     since: Annotated[datetime | None, Query(description="Created at or after this.")] = None,
     until: Annotated[datetime | None, Query(description="Created before this.")] = None,
     below: Below = None,
@@ -142,6 +149,13 @@ async def look_into_job(request: Request, job_id: JobId) -> Answer:
     behalf, job = await who_and_which(request, job_id)
     asked = await body(request, LookBody)
     return Answer(await behalf.atake(look(job, bound(asked.wait))))
+
+
+@routes.get("/{job_id}/runners", **says(tuple[JobRunner, ...], example=[examples.RUNNER]))
+async def list_runners(request: Request, job_id: JobId) -> Answer:
+    """The runners in which it or anything below it runs, as of the last beat of their worker."""
+    behalf, job = await who_and_which(request, job_id)
+    return Answer(await behalf.asend(looking.runners(job)))
 
 
 @routes.get("/{job_id}/tasks", **says(tuple[Job, ...], example=[examples.JOB]))

@@ -37,7 +37,7 @@ async def set_policy(request: Request, name: str) -> Answer:
     )
 
 
-@routes.delete("/{name:path}", **says(Dropped, example={"dropped": "stale"}))
+@routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "stale"}))
 async def drop_policy(request: Request, name: str) -> Answer:
     """Delete a policy; what it has stopped stays stopped."""
     return Answer(await behalf_of(request).asend(ruling.drop_policy(name)))

@@ -4,6 +4,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from tenure.control.following import resume
 from tenure.control.steps import Steps
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.job import Job
@@ -86,11 +87,14 @@ async def cancellation_status(request: Request, job_id: JobId) -> Answer:
     **says(Job, takes=ResumeBody, sent={"fresh": False}, wrong=(409,), example=examples.JOB),
 )
 async def resume_job(request: Request, job_id: JobId) -> Answer:
-    """Let a paused or failed job go on, from its checkpoint or `fresh`."""
+    """Let a paused or failed job go on, from its checkpoint or `fresh`.
+
+    A job that has spent its budget needs a larger `budget`.
+    """
     behalf, job = await who_and_which(request, job_id)
     asked = await body(request, ResumeBody)
     return Answer(
-        await behalf.asend(controlling.resume(job, fresh=asked.fresh, reason=asked.reason))
+        await behalf.atake(resume(job, asked.reason, fresh=asked.fresh, budget=asked.budget))
     )
 
 
@@ -107,8 +111,7 @@ async def resume_job_of_target(request: Request, target_id: str, job_id: JobId) 
         seen: Job = yield looking.show(job)
         if seen.target != target_id:
             raise NotFound(f"job {job} is not of the target {target_id!r}")
-        resumed: Job = yield controlling.resume(job, fresh=asked.fresh, reason=asked.reason)
-        return resumed
+        return (yield from resume(job, asked.reason, fresh=asked.fresh, budget=asked.budget))
 
     return Answer(await behalf_of(request).atake(steps()))
 

@@ -43,7 +43,7 @@ async def set_strategy(request: Request, name: str) -> Answer:
     return Answer(await behalf_of(request).asend(controlling.set_strategy(name, options)))
 
 
-@routes.delete("/{name:path}", **says(Dropped, example={"dropped": "gentle"}))
+@routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "gentle"}))
 async def drop_strategy(request: Request, name: str) -> Answer:
     """Delete a strategy; stops that were made by it stay as they are."""
     return Answer(await behalf_of(request).asend(controlling.drop_strategy(name)))

@@ -49,7 +49,7 @@ async def create_tenant(request: Request) -> Answer:
     return Answer(seen, 201 if created else 200, where)
 
 
-@routes.delete("/{name}", **says(Dropped, wrong=(409,), example={"dropped": "acme"}))
+@routes.delete("/{name}", **says(Dropped, wrong=(409, 415), example={"dropped": "acme"}))
 async def drop_tenant(request: Request, name: str, force: bool = False) -> Answer:
     """Delete a tenant with all its jobs; with `force` also while workers hold some."""
     behalf, tenant = behalf_of(request), Tenant(name)

@@ -5,14 +5,16 @@ from uuid import UUID
 from msgspec import structs
 from starlette.requests import Request
 
+from tenure.control.following import end_runner
 from tenure.store.calls import looking, working
-from tenure.store.results import Worker
+from tenure.store.results import RunnerEnding, Worker
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
 from tenure.web.entrance import behalf_of
-from tenure.web.models import Draining, Why
+from tenure.web.models import Draining, EndRunnerBody, Why
 from tenure.web.openapi import router, says
+from tenure.web.stops import length
 
 routes = router("workers", "/api/workers")
 
@@ -39,3 +41,23 @@ async def drain_worker(request: Request, worker_id: UUID) -> Answer:
     """Ask a worker to finish what runs, take nothing new, and leave."""
     asked = await body(request, Why)
     return Answer(await behalf_of(request).asend(working.drain(worker_id, reason=asked.reason)))
+
+
+@routes.post(
+    "/runners/{runner_id}/end",
+    **says(
+        RunnerEnding,
+        takes=EndRunnerBody,
+        sent={"reason": "it leaks", "grace": "20s"},
+        example=examples.RUNNER_ENDING,
+    ),
+)
+async def end_a_runner(request: Request, runner_id: str) -> Answer:
+    """End a runner, a process in which a worker runs jobs.
+
+    All jobs in it are stopped and given back, unspent, to go on elsewhere. An operator may end one
+    in which only jobs of its own run.
+    """
+    asked = await body(request, EndRunnerBody)
+    how = end_runner(runner_id, asked.reason, force=asked.force, grace=length("grace", asked.grace))
+    return Answer(await behalf_of(request).atake(how))

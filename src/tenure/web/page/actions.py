@@ -60,12 +60,25 @@ def _cancel(job: Job, below: int) -> Action:
         said = "This task is paused by a plain cancel and can be resumed"
     else:
         said = "It ends for good"
-    return Action("cancel", "Cancel", f"{said}{_also(job, below, 'cancelled')}.", True, True)
+    said = f"{said}{_also(job, below, 'cancelled')}.{_how_it_ends(job)}"
+    return Action("cancel", "Cancel", said, needs_reason=True, is_grave=True)
 
 
 def _pause(job: Job, below: int) -> Action:
     said = "It stops, and can go on later from its checkpoint"
-    return Action("pause", "Pause", f"{said}{_also(job, below, 'paused')}.", needs_reason=True)
+    said = f"{said}{_also(job, below, 'paused')}.{_how_it_ends(job)}"
+    return Action("pause", "Pause", said, needs_reason=True)
+
+
+def _how_it_ends(job: Job) -> str:
+    """Return the sentence that says what happens to code that runs now."""
+    if job.state is not State.RUNNING:
+        return ""
+    options = job.options if isinstance(job.options, dict) else {}
+    grace = options.get("grace", "the grace of its worker")
+    if options.get("last_rung", "killed") != "killed":
+        return f" Its code has {grace} to end, and is not killed: its task says so."
+    return f" Its code has {grace} to end, and is killed then."
 
 
 def _resume(job: Job) -> Action:

@@ -1,4 +1,4 @@
-"""Stopping many jobs at once: counted first, then asked for, then followed."""
+"""Stop, resume or rerun many jobs at once: counted first, then asked for, then followed."""
 
 import asyncio
 
@@ -6,13 +6,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.behalf import Behalf
-from tenure.domain.lifecycle import Intent
+from tenure.control.bulk import WORDS, consequence
+from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import keeping, looking, ruling
 from tenure.store.ruled import Bulk
 from tenure.web.entrance import behalf_of
 from tenure.web.page.forms import form_of
-from tenure.web.page.jobs import FILTERS, filters_of, read_filters
+from tenure.web.page.jobs import filters_of, read_filters
 from tenure.web.page.rendering import go_to, page
 
 ON_A_PAGE = 50
@@ -20,30 +21,34 @@ _SEEN_TO = 3.0  # seconds that a request carries it on; then the workers do
 
 
 async def preview(request: Request) -> Response:
-    """How many jobs would be stopped; nothing is."""
+    """Count the jobs that would be reached, and say what would be done to them."""
     behalf = behalf_of(request)
     given, intent = filters_of(request.query_params), _intent(request.query_params.get("intent"))
+    found = await behalf.asend(looking.bulk_preview(read_filters(given), intent))
     return page(
         request,
         "bulk_preview.html",
         given=given,
-        names=FILTERS,
         intent=intent,
-        preview=await behalf.asend(looking.bulk_preview(read_filters(given), intent)),
+        intents=WORDS,
+        consequence=consequence(found, intent),
+        preview=found,
         strategies=await behalf.asend(looking.strategies()),
     )
 
 
 async def start(request: Request) -> Response:
     behalf, form = behalf_of(request), form_of(request)
-    bulk = await behalf.asend(
-        ruling.bulk_stop(
-            read_filters(filters_of(form)),
-            _intent(form.get("intent")),
-            form.stated_reason,
-            strategy=form.get("strategy"),
-        )
-    )
+    wanted, intent = read_filters(filters_of(form)), _intent(form.get("intent"))
+    match intent:
+        case BulkIntent.RESUME:
+            begin = ruling.bulk_resume(wanted, form.stated_reason, fresh="fresh" in form)
+        case BulkIntent.RERUN:
+            begin = ruling.bulk_rerun(wanted, form.stated_reason)
+        case _:
+            strategy = form.get("strategy")
+            begin = ruling.bulk_stop(wanted, Intent(intent), form.stated_reason, strategy=strategy)
+    bulk = await behalf.asend(begin)
     await _carry_on(behalf, bulk)
     return go_to(request, f"/bulk/{bulk.id}")
 
@@ -57,7 +62,7 @@ async def list_bulks(request: Request) -> Response:
 async def show(request: Request) -> Response:
     bulk = await behalf_of(request).asend(looking.bulk(_number(request)))
     is_over = bulk.ended_at is not None
-    return page(request, "bulk.html", bulk=bulk, every=None if is_over else 1)
+    return page(request, "bulk.html", bulk=bulk, intents=WORDS, every=None if is_over else 1)
 
 
 async def carry_on(request: Request) -> Response:
@@ -78,15 +83,15 @@ async def _carry_on(behalf: Behalf, bulk: Bulk) -> None:
         bulk = moved
 
 
-def _intent(text: str | None) -> Intent:
+def _intent(text: str | None) -> BulkIntent:
     try:
-        return Intent(text or Intent.CANCEL)
+        return BulkIntent(text or BulkIntent.CANCEL)
     except ValueError:
-        raise InputRefused("a stop cancels or pauses") from None
+        raise InputRefused(f"many jobs take {', '.join(BulkIntent)}, and this is none") from None
 
 
 def _number(request: Request) -> int:
     text: str = request.path_params["bulk"]
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise NotFound(f"there is no bulk stop {text[:20]!r}")
+        raise NotFound(f"there is no bulk operation {text[:20]!r}")
     return int(text)

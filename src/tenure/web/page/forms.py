@@ -18,7 +18,8 @@ class Form(Mapping[str, str]):
     """Fields by name; one that was left empty is not there."""
 
     def __init__(self, fields: list[tuple[str, str]]) -> None:
-        self._fields = {name: value for name, value in fields if value}
+        self._all = [(name, value) for name, value in fields if value]
+        self._fields = dict(self._all)
 
     def __getitem__(self, name: str) -> str:
         return self._fields[name]
@@ -28,6 +29,10 @@ class Form(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._fields)
+
+    def getlist(self, name: str) -> list[str]:
+        """All values of a field that may be repeated."""
+        return [value for field, value in self._all if field == name]
 
     def required(self, name: str, what: str) -> str:
         value = self.get(name, "").strip()
@@ -53,7 +58,7 @@ def form_of(request: Request) -> Form:
 async def read_form(request: Request) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     text = await _body(request)
-    if text and kind != _KIND:
+    if kind != _KIND:
         raise Refused(415, f"a form comes as {_KIND}, and nothing else is read")
     try:
         fields = parse_qsl(

@@ -10,6 +10,7 @@ from tenure.control.behalf import Behalf
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, State
+from tenure.domain.values import nearest_float
 from tenure.errors import NotFound
 from tenure.store.calls import looking
 from tenure.web.artifacts import Download, opened
@@ -118,6 +119,6 @@ def _spent(job: Job) -> str:
     limits: Any = job.budget or {}
     units = {**dict.fromkeys(limits, 0.0), **job.spent}
     return ", ".join(
-        f"{amount:g} {unit}" + (f" of {limits[unit]:g}" if unit in limits else "")
+        f"{amount:g} {unit}" + (f" of {nearest_float(limits[unit]):g}" if unit in limits else "")
         for unit, amount in units.items()
     )

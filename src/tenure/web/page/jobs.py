@@ -1,5 +1,6 @@
 """The list of jobs."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,9 @@ from starlette.responses import Response
 
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, Status
+from tenure.domain.policy import SEVERAL
 from tenure.domain.principal import Role
+from tenure.domain.values import nearest_float
 from tenure.errors import InputRefused
 from tenure.store.calls import looking
 from tenure.web.entrance import behalf_of
@@ -31,7 +34,7 @@ async def list_jobs(request: Request) -> Response:
         "jobs.html",
         jobs=jobs,
         statuses=list(Status),
-        given={name: given.get(name, "") for name in FILTERS},
+        given={**dict.fromkeys(FILTERS, ""), **given, "status": _several(given.get("status"))},
         given_any=bool(given),
         may_stop_many=behalf_of(request).principal.role.includes(Role.OPERATOR),
         below=below,
@@ -41,16 +44,25 @@ async def list_jobs(request: Request) -> Response:
     )
 
 
-def filters_of(fields: Any) -> dict[str, str]:
-    """What somebody filters by, as it was written."""
-    return {name: value for name in FILTERS if (value := (fields.get(name) or "").strip())}
+def filters_of(fields: Any) -> dict[str, str | list[str]]:
+    """Return the filters as they were written: a list where several values were given."""
+    found: dict[str, str | list[str]] = {}
+    for name in FILTERS:
+        said = [value for one in fields.getlist(name) if (value := one.strip())]
+        if said:
+            found[name] = said if name in SEVERAL and len(said) > 1 else said[-1]
+    return found
 
 
-def read_filters(given: dict[str, str]) -> dict[str, Any]:
+def read_filters(given: Mapping[str, str | list[str]]) -> dict[str, Any]:
     return {
-        name: read_moment(name, value) if name in ("since", "until") else value
+        name: read_moment(name, str(value)) if name in ("since", "until") else value
         for name, value in given.items()
     }
+
+
+def _several(value: str | list[str] | None) -> list[str]:
+    return value if isinstance(value, list) else [value] if value else []
 
 
 def read_below(request: Request) -> int | None:
@@ -72,7 +84,7 @@ def how_far(job: Job) -> float | None:
         or not isinstance(total, int | float)
     ):
         return None
-    return min(max(done / total, 0), 1) if total > 0 else None
+    return min(max(nearest_float(done) / nearest_float(total), 0), 1) if total > 0 else None
 
 
 def read_moment(name: str, text: str) -> str:

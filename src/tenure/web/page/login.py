@@ -1,16 +1,22 @@
-"""In by a token, and out."""
+"""In by a token or by a link, and out.
+
+A link of `tenure up` has its code behind the #, which browsers keep to themselves: it is in no log
+of a server or proxy and in no Referer. The script of the login page posts it.
+"""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.tokens import arecognize
 from tenure.errors import NotRecognized
-from tenure.web.asking import shared
 from tenure.web.page.forms import read_form
 from tenure.web.page.rendering import go_to, page
-from tenure.web.page.sessions import begin, end, refuse_foreign
+from tenure.web.page.sessions import sessions_of
 
 _SENTENCE = "This token is not valid. Ask an admin for a new one, or make one: tenure token create"
+_USED = (
+    "This link cannot log you in: each works once, within an hour, on the machine where tenure up "
+    "printed it. Log in with a token instead, or start tenure up again for a new link."
+)
 
 
 async def login_form(request: Request) -> Response:
@@ -19,24 +25,28 @@ async def login_form(request: Request) -> Response:
 
 
 async def login(request: Request) -> Response:
-    refuse_foreign(request)
+    sessions_of(request).refuse_foreign(request)
     form = await read_form(request)
     wanted, secret = _local(form.get("next")), form.get("token", "").strip()
-    try:
-        await arecognize(shared(request).client, secret)
-    except NotRecognized:
-        return page(request, "login.html", 401, next=wanted, problem=_SENTENCE)
+    code = form.get("code")
     path, _, query = wanted.partition("?")
     response = go_to(request, path)
     if query:
         response.headers["location"] += f"?{query}"
-    begin(request, response, secret)
+    try:
+        if code is not None:
+            await sessions_of(request).begin_by_code(request, response, code)
+        else:
+            await sessions_of(request).begin(request, response, secret)
+    except NotRecognized:
+        problem = _SENTENCE if code is None else _USED
+        return page(request, "login.html", 401, next=wanted, problem=problem)
     return response
 
 
 async def logout(request: Request) -> Response:
     response = go_to(request, "/login")
-    end(request, response)
+    await sessions_of(request).end(request, response)
     return response
 
 

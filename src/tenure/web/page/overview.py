@@ -19,6 +19,7 @@ from tenure.web.page.history import history
 from tenure.web.page.rendering import page
 
 _MOST_STOPS = 200
+_MOST_QUEUES = 200
 
 
 @dataclass
@@ -54,7 +55,7 @@ async def overview(request: Request) -> Response:
     totals = await behalf.asend(looking.totals(settings.stop_grace))
     found = await behalf.asend(examining.stops(_MOST_STOPS))
     stops = underway(found, settings)
-    queues = queues_of(totals)
+    queues, left_out = foremost(queues_of(totals))
     alive: dict[str, int] = defaultdict(int)
     for jobs in totals.jobs:
         alive[jobs.status] += jobs.n
@@ -62,6 +63,7 @@ async def overview(request: Request) -> Response:
         request,
         "overview.html",
         queues=queues,
+        left_out=left_out,
         alive=alive,
         totals=totals,
         stops=stops,
@@ -77,7 +79,8 @@ async def overview(request: Request) -> Response:
 async def list_queues(request: Request) -> Response:
     behalf = behalf_of(request)
     totals = await behalf.asend(looking.totals(behalf.client.settings.stop_grace))
-    return page(request, "queues.html", queues=queues_of(totals), live="/live")
+    queues, left_out = foremost(queues_of(totals))
+    return page(request, "queues.html", queues=queues, left_out=left_out, live="/live")
 
 
 def queues_of(totals: Totals) -> list[QueueSeen]:
@@ -94,11 +97,21 @@ def queues_of(totals: Totals) -> list[QueueSeen]:
     return [queues[name] for name in sorted(queues)]
 
 
+def foremost(queues: Sequence[QueueSeen]) -> tuple[list[QueueSeen], int]:
+    """Those that are shown, by name, and how many are left out.
+
+    Paused queues and those with the most jobs are shown: whoever enqueues can make thousands.
+    """
+    ranked = sorted(queues, key=lambda queue: (not queue.is_paused, -sum(queue.by_status.values())))
+    shown = ranked[:_MOST_QUEUES]
+    return sorted(shown, key=lambda queue: queue.name), len(ranked) - len(shown)
+
+
 def underway(stops: Sequence[OpenStop], settings: Settings) -> list[Underway]:
     """The latest first."""
     found = []
     for stop in stops:
-        longest = longest_stop(stop, settings.stop_grace)
+        longest = longest_stop(stop, settings)
         late = (
             None if longest is None else stop.seconds - (longest + _heard(settings)).total_seconds()
         )

@@ -1,22 +1,25 @@
 """The way into the page: who is not recognized sees the login, and no form is taken unproven."""
 
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tenure.control.behalf import Behalf
 from tenure.errors import NotRecognized, TenureError
 from tenure.web.entrance import BEHALF, path_of
+from tenure.web.limits import Places
 from tenure.web.page import rendering, routes
 from tenure.web.page.forms import FORM, read_form
 from tenure.web.page.history import HISTORIES, Histories
 from tenure.web.page.rendering import go_to
-from tenure.web.page.sessions import SESSIONS, Sessions, end, refuse_forged
+from tenure.web.page.sessions import SESSIONS, Sessions, drop_cookie, refuse_forged
 
 log = logging.getLogger("tenure.web")
 
@@ -35,9 +38,10 @@ _WENT_WRONG = "something went wrong here; the log of the server says what"
 class Page:
     """In front of the API: what is no path of the page is the API's."""
 
-    def __init__(self, app: ASGIApp, sessions: Sessions) -> None:
+    def __init__(self, app: ASGIApp, sessions: Sessions, under_way: Places) -> None:
         self._app = app
         self._sessions = sessions
+        self._under_way = under_way
         self._histories = Histories()
         self._router = Router(routes.ROUTES, redirect_slashes=False)
 
@@ -59,11 +63,19 @@ class Page:
         scope[HISTORIES] = self._histories
         try:
             answer = await self._refused(request)
-            await (answer or self._router)(scope, receive, sent)
+            with self._place(scope):
+                await (answer or self._router)(scope, receive, sent)
+        except ClientDisconnect:
+            return  # in the middle of its form; there is nobody to tell
         except Exception as error:
             if started:
                 raise
             await told(request, error)(scope, receive, sent)
+
+    def _place(self, scope: Scope) -> AbstractContextManager[None]:
+        """One of the requests that whoever asks may have under way; the login needs none."""
+        behalf: Behalf | None = scope.get(BEHALF)
+        return nullcontext() if behalf is None else self._under_way.place(behalf.principal)
 
     def _is_of_the_page(self, scope: Scope) -> bool:
         if path_of(scope).startswith(API):  # said first: programs ask more often than people
@@ -90,7 +102,7 @@ def told(request: Request, error: Exception) -> Response:
     """What went wrong, as a page; what is the caller's affair is said as it is."""
     status, message = 500, _WENT_WRONG
     match error:
-        case TenureError() if error.http_status < 500:
+        case TenureError() if error.http_status not in (500, 503):
             status, message = error.http_status, str(error)
         case TenureError():
             log.warning("%s: %s", type(error).__name__, error)
@@ -112,7 +124,7 @@ def _login_first(request: Request, path: str, error: NotRecognized) -> Response:
         response = go_to(request, "/login", {"next": wanted if wanted != "/" else None})
     else:
         response = told(request, error)
-    end(request, response)
+    drop_cookie(request, response)
     return response
 
 

@@ -30,7 +30,7 @@ PLACES = (
     ("/pools", "Pools"),
     ("/policies", "Policies"),
     ("/strategies", "Strategies"),
-    ("/bulks", "Bulk stops"),
+    ("/bulks", "Bulk operations"),
     ("/schedules", "Schedules"),
     ("/audit", "Audit"),
     ("/system", "System"),
@@ -81,8 +81,10 @@ def part(request: Request, template: str, **values: Any) -> str:
 def url(request: Request, path: str, query: Mapping[str, Any] | None = None) -> str:
     """A path of the page as browsers see it, wherever the app is mounted."""
     root: str = request.scope.get("root_path", "").rstrip("/")
-    given = {name: value for name, value in (query or {}).items() if value not in (None, "")}
-    return quote(f"{root}{path}", safe="/:@") + (f"?{urlencode(given)}" if given else "")
+    given = {name: value for name, value in (query or {}).items() if value not in (None, "", [])}
+    return quote(f"{root}{path}", safe="/:@") + (
+        f"?{urlencode(given, doseq=True)}" if given else ""
+    )
 
 
 def go_to(request: Request, path: str, query: Mapping[str, Any] | None = None) -> Response:

@@ -1,19 +1,27 @@
 """Who looks at the page, and whether a form is one of ours.
 
-The session is the token itself, in a cookie that no script reads: it outlives a restart of the
-server, and ends when the token is revoked. Only the page takes the cookie; the API does not.
+A login draws a session of its own, which the browser keeps in a cookie that no script reads. It
+outlives a restart of the server, and ends when its user logs out, when its token is revoked or
+expires, and after 30 days. Only the page takes the cookie; the API does not.
 """
 
 import hashlib
 import hmac
 import secrets
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.errors import NotAllowed
+from tenure.control.tokens import (
+    alog_in,
+    alog_in_by_code,
+    alog_out,
+    arecognize_session,
+)
+from tenure.domain.principal import Principal
+from tenure.errors import NotAllowed, NotRecognized
 from tenure.web.principals import Recognizer
+from tenure.web.sites import is_https, is_loopback
 
 COOKIE = "tenure_session"
 SESSIONS = "tenure.sessions"
@@ -26,8 +34,31 @@ class Sessions(Recognizer):
 
     via = "page"
 
+    def is_sent_by_browser(self, request: Request) -> bool:  # noqa: ARG002 - whatever it brings
+        return True
+
+    async def begin(self, request: Request, response: Response, secret: str) -> None:
+        """Log somebody in by a token, until the browser is closed."""
+        _set_cookie(request, response, COOKIE, await alog_in(self._client, secret))
+
+    async def begin_by_code(self, request: Request, response: Response, code: str) -> None:
+        """Log in whoever follows a link of `tenure up`, from this machine alone."""
+        if request.client is None or not is_loopback(request.client.host):
+            raise NotRecognized("a link logs in only from the machine that it was made on")
+        _set_cookie(request, response, COOKIE, await alog_in_by_code(self._client, code))
+
+    async def end(self, request: Request, response: Response) -> None:
+        """Log this browser out, on the server too: whoever has copied its cookie has nothing."""
+        if (session := request.cookies.get(COOKIE)) is not None:
+            await alog_out(self._client, session)
+            self._forget(session)
+        drop_cookie(request, response)
+
     def _secret(self, request: Request) -> str | None:
         return request.cookies.get(COOKIE)
+
+    async def _look_up(self, secret: str) -> Principal:
+        return await arecognize_session(self._client, secret)
 
 
 def sessions_of(request: Request) -> Sessions:
@@ -35,12 +66,7 @@ def sessions_of(request: Request) -> Sessions:
     return sessions
 
 
-def begin(request: Request, response: Response, secret: str) -> None:
-    """Remember a token until the browser is closed."""
-    _set_cookie(request, response, COOKIE, secret)
-
-
-def end(request: Request, response: Response) -> None:
+def drop_cookie(request: Request, response: Response) -> None:
     response.delete_cookie(COOKIE, path=_place(request), httponly=True, samesite="strict")
 
 
@@ -57,24 +83,9 @@ def remember_form_key(request: Request, response: Response) -> None:
 
 def refuse_forged(request: Request, sent: str | None) -> None:
     """Refuse a form that is not one of ours, or was filled for somebody else."""
-    refuse_foreign(request)
     key = request.cookies.get(COOKIE) or request.cookies.get(_FORM_COOKIE)
     if key is None or not hmac.compare_digest(_token(key).encode(), (sent or "").encode()):
         raise NotAllowed("this form is not of your session; go back, reload the page and try again")
-
-
-def refuse_foreign(request: Request) -> None:
-    """Refuse what another site sends in somebody's name, as far as the browser says so."""
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is not None:
-        is_ours = site in ("same-origin", "none")
-    elif origin is not None:
-        hosts = (request.headers.get("host"), request.headers.get("x-forwarded-host"))
-        is_ours = urlsplit(origin).netloc in hosts
-    else:
-        is_ours = True
-    if not is_ours:
-        raise NotAllowed("this form was sent by another site")
 
 
 def _form_key(request: Request) -> str:
@@ -89,9 +100,13 @@ def _token(key: str) -> str:
 
 
 def _set_cookie(request: Request, response: Response, name: str, value: str) -> None:
-    is_secure = request.url.scheme == "https"
     response.set_cookie(
-        name, value, path=_place(request), httponly=True, samesite="strict", secure=is_secure
+        name,
+        value,
+        path=_place(request),
+        httponly=True,
+        samesite="strict",
+        secure=is_https(request),
     )
 
 

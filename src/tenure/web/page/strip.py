@@ -56,7 +56,7 @@ def next_of(record: CancellationRecord, job: Job, settings: Settings) -> Next | 
     member = member_of(record, job.id)
     if member is None or member.ended_at is not None or member.was is not State.RUNNING:
         return None
-    reached, last = marks(record, job.id), _last_rung(record, job)
+    reached, last = marks(record, job.id), _last_rung(record, job, settings)
     if not reached:
         return Next(_SILENT, job.lease_expires_at) if job.lease_expires_at else None
     for rung, at in _plan(record, job, settings):
@@ -89,24 +89,23 @@ def went_on(record: CancellationRecord, job: Job, trail: Sequence[AuditRow]) -> 
 
 def marks(record: CancellationRecord, job: int) -> Mapping[str, datetime]:
     """The rungs that a job has reached, and when."""
-    step = _step(record, "terminate_runners")
-    told: Any = step.details.get(f"job {job}") if step else None
-    found = {rung: moment(at) for rung, at in told.items()} if isinstance(told, dict) else {}
-    return {rung: at for rung, at in found.items() if at is not None}
+    member = member_of(record, job)
+    reached = {} if member is None else member.reached
+    return {rung: reached[rung] for rung in Rung if rung in reached}
 
 
 def _cells(record: CancellationRecord, job: Job, settings: Settings) -> Iterator[Cell]:
     member = member_of(record, job.id)
     yield _requested(record)
     if member is not None and member.was is State.RUNNING:
-        yield _delivered(record, job, member)
+        yield _delivered(member)
         yield from _rungs(record, job, member, settings)
     yield from _others(record, job)
     if member is not None:
         yield from _cleanup(member)
         yield _gone(member)
     yield _counted(record, "release_slots", "Slots released", record.slots_released)
-    yield _counted(record, "preserve_artifacts", "Artifacts preserved", record.artifacts_preserved)
+    yield _preserved(record)
     yield _closed(record)
 
 
@@ -116,10 +115,9 @@ def _requested(record: CancellationRecord) -> Cell:
     return Cell("Requested", "done", said, record.initiated_at)
 
 
-def _delivered(record: CancellationRecord, job: Job, member: CancellationMember) -> Cell:
-    reached = marks(record, job.id)
-    if reached:
-        return Cell("Delivered", "done", "its worker has heard of it", min(reached.values()))
+def _delivered(member: CancellationMember) -> Cell:
+    if (delivered := member.reached.get("delivered")) is not None:
+        return Cell("Delivered", "done", "its worker has heard of it", delivered)
     if member.ended_at is not None:
         if member.rung is Rung.EXPIRED:
             return Cell("Delivered", "skipped", "its worker was lost before it could answer")
@@ -127,12 +125,22 @@ def _delivered(record: CancellationRecord, job: Job, member: CancellationMember)
     return Cell("Delivered", "now", "its worker hears of it in milliseconds, or with its next beat")
 
 
+def _asked(member: CancellationMember) -> Cell:
+    at = member.reached.get(Rung.ASKED)
+    if member.rung is Rung.ASKED:
+        return Cell("Asked", "done", "it stopped when it was asked", at)
+    if at is not None:
+        return Cell("Asked", "done", "its code was asked to stop", at)
+    if member.ended_at is None:
+        return Cell("Asked", "ahead", "its code is asked to stop")
+    return Cell("Asked", "skipped", "its code could not be asked")
+
+
 def _rungs(
     record: CancellationRecord, job: Job, member: CancellationMember, settings: Settings
 ) -> Iterator[Cell]:
-    reached, last = marks(record, job.id), _last_rung(record, job)
-    if member.rung is Rung.ASKED:
-        yield Cell("Acknowledged", "done", "it stopped when it was asked", member.ended_at)
+    reached, last = marks(record, job.id), _last_rung(record, job, settings)
+    yield _asked(member)
     planned = dict(_plan(record, job, settings))
     highest = max(map(Rung, reached), default=None)
     for rung, (name, said) in _RUNGS.items():
@@ -209,6 +217,12 @@ def _counted(
     return Cell(name, "done", said or "there were none", step.completed_at)
 
 
+def _preserved(record: CancellationRecord) -> Cell:
+    partials = record.partials_preserved
+    kept = (amount(partials, "partial result"),) if partials else ()
+    return _counted(record, "preserve_artifacts", "Preserved", (*record.artifacts_preserved, *kept))
+
+
 def _closed(record: CancellationRecord) -> Cell:
     if record.completed_at is None:
         return Cell("Record closed", "ahead", record.cancellation_id)
@@ -239,11 +253,11 @@ def _length(of_stop: float | None, job: Job, name: str, default: timedelta) -> t
     return duration(options[name]) if options.get(name) is not None else default
 
 
-def _last_rung(record: CancellationRecord, job: Job) -> Rung:
-    options: Any = job.options or {}
-    if record.force or options.get("last_rung") is None:
+def _last_rung(record: CancellationRecord, job: Job, settings: Settings) -> Rung:
+    if record.force:
         return record.last_rung
-    return min(record.last_rung, Rung(options["last_rung"]))
+    options: Any = job.options or {}
+    return min(record.last_rung, Rung(options.get("last_rung") or settings.last_rung))
 
 
 def _step(record: CancellationRecord, name: str) -> CancellationStep | None:

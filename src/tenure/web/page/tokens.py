@@ -1,12 +1,13 @@
 """Tokens: made, listed and revoked by admins."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.tokens import amake_token
-from tenure.domain.principal import Role
+from tenure.domain.duration import in_words
+from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import controlling, looking
 from tenure.store.results import Token
@@ -16,7 +17,7 @@ from tenure.web.page.forms import form_of
 from tenure.web.page.rendering import go_to, page
 from tenure.web.stops import length
 
-LIFETIME = "90d"
+NEVER = "never"
 
 
 async def list_tokens(request: Request) -> Response:
@@ -31,7 +32,7 @@ async def create_token(request: Request) -> Response:
         form.required("name", "a token is somebody's: say whose"),
         _role(form.get("role")),
         tenant=form.get("tenant"),
-        lifetime=length("lifetime", form.get("lifetime")),
+        lifetime=_lifetime(form.get("lifetime")),
     )
     return await _page(request, made=token, secret=secret)
 
@@ -51,7 +52,7 @@ async def _page(request: Request, made: Token | None = None, secret: str | None 
         "tokens.html",
         tokens=[(one, _status(one)) for one in reversed(found)],
         roles=list(Role),
-        lifetime=LIFETIME,
+        lifetime=in_words(TOKEN_LIFETIME),
         made=made,
         secret=secret,
     )
@@ -62,6 +63,12 @@ def _status(token: Token) -> str:
         return "revoked"
     is_over = token.expires_at is not None and token.expires_at <= datetime.now(UTC)
     return "expired" if is_over else "valid"
+
+
+def _lifetime(text: str | None) -> timedelta | None:
+    if text is None:
+        return TOKEN_LIFETIME
+    return None if text.strip() == NEVER else length("lifetime", text)
 
 
 def _role(text: str | None) -> Role:

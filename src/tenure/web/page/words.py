@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tenure.domain import duration
+from tenure.domain.values import nearest_time
 
 # A shape beside every word, so that no status is told by its colour alone.
 SHAPES = {
@@ -95,7 +96,7 @@ def when(value: datetime | str | None) -> Markup:
 
 
 def moment(value: datetime | str | None) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
+    return nearest_time(value) if isinstance(value, str) else value
 
 
 def exact(value: datetime | str | None) -> str:

@@ -11,6 +11,11 @@ DECLARE
     watch  tenure.watch;
     buried json;
 BEGIN
+    IF NOT coalesce(grace BETWEEN interval '0' AND {grace.most}, false) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
+            'workers are given a grace from 0s to 36500 days beyond their lease, not %s',
+            coalesce(grace::text, 'null'));
+    END IF;
     -- Whoever finds the watch taken is not needed: somebody else is sweeping.
     SELECT w.* INTO watch FROM tenure.watch AS w WHERE w.alone FOR UPDATE SKIP LOCKED;
     IF NOT FOUND AND NOT EXISTS (SELECT FROM tenure.watch) THEN
@@ -36,10 +41,10 @@ BEGIN
         UPDATE tenure.worker AS w SET dead_at = tenure.now(), idle = false
         FROM late
         WHERE w.id = late.id AND w.dead_at IS NULL AND w.expires_at < moment - grace
-        RETURNING w.id, w.host, w.pid, w.beat_at, w.expires_at
+        RETURNING w.id, w.host, w.pid, w.beat_at, w.expires_at, w.tenants
     )
     SELECT json_agg(json_build_object('worker_id', d.id, 'host', d.host, 'pid', d.pid,
-        'beat_at', d.beat_at, 'expires_at', d.expires_at)) INTO buried FROM dead AS d;
+        'beat_at', d.beat_at, 'expires_at', d.expires_at)) INTO buried FROM dead AS d WHERE tenure.shows_worker(d.tenants);
     RETURN json_build_object('dead', coalesce(buried, '[]'), 'blind_until', (
         SELECT max(watch.returned_at + w.lease) FROM tenure.worker AS w
         WHERE w.dead_at IS NULL AND w.expires_at < moment - grace

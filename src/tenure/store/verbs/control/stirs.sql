@@ -21,6 +21,6 @@ BEGIN
         SELECT t.* FROM tenure.tenant AS t
         WHERE t.name > after AND (names IS NULL OR t.name = ANY (names))
           AND has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)), 'EXECUTE')
-        ORDER BY t.name LIMIT n) AS t;
+        ORDER BY t.name LIMIT tenure.batch_size(n)) AS t;
     RETURN json_build_object('open', open::text::bigint, 'next', next, 'tenants', found, 'more', seen >= n);
 END $$;

@@ -1,15 +1,18 @@
 -- Workers, the longest alive first, and what each of them holds: what a draining one waits for. With
--- "all" also those that are dead or have left, as far as they are kept.
+-- "all" also those that are dead or have left, as far as they are kept. Only those that may run jobs of a
+-- tenant into which the caller sees; with "of_tenant" only what concerns this tenant.
 --
 -- A worker is late when its lease is over and nobody has declared it dead. Jobs are shown to whom their
 -- tenant shows them, at most a hundred of a worker and tenant.
-CREATE OR REPLACE FUNCTION tenure.workers("all" boolean DEFAULT false) RETURNS json
+CREATE OR REPLACE FUNCTION tenure.workers("all" boolean DEFAULT false, of_tenant text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     ids    CONSTANT uuid[] := ARRAY(
-        SELECT w.id FROM tenure.worker AS w WHERE workers."all" OR (w.dead_at IS NULL AND w.left_at IS NULL)
+        SELECT w.id FROM tenure.worker AS w
+        WHERE (workers."all" OR (w.dead_at IS NULL AND w.left_at IS NULL)) AND tenure.shows_worker(w.tenants)
+          AND (of_tenant IS NULL OR w.tenants IS NULL OR of_tenant = ANY (w.tenants))
         ORDER BY w.dead_at IS NOT NULL, w.started_at DESC LIMIT 1000);
     place  tenure.tenant;
     theirs jsonb;
@@ -17,7 +20,8 @@ DECLARE
 BEGIN
     FOR place IN
         SELECT t.* FROM tenure.tenant AS t
-        WHERE has_function_privilege(session_user, format('%I.show(bigint)', t.schema), 'EXECUTE') ORDER BY t.name
+        WHERE has_function_privilege(session_user, format('%I.show(bigint)', t.schema), 'EXECUTE')
+          AND (of_tenant IS NULL OR t.name = of_tenant) ORDER BY t.name
     LOOP
         EXECUTE format($held$
             SELECT jsonb_object_agg(h.id, h.jobs) FROM (

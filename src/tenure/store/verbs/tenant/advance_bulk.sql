@@ -1,11 +1,15 @@
--- Carry on an open bulk stop by up to n jobs: the oldest, or the one that is named. Answers how far it has
--- come, or null when there is none that nobody else carries on just now.
+-- Carry on an open bulk operation by up to n jobs: the oldest, those of admins first, or the one that is named.
+-- Answers how far it has come, or null when there is none that nobody else carries on just now.
+--
+-- A database role that was admitted as an operator carries on its own alone: whoever does holds the jobs of
+-- a batch until its transaction ends, and they may be those of others.
 --
 -- Oldest jobs first, so that what is above takes with it what is below. How far it is stands in the same
--- transaction as the stops: whoever dies in the middle has done nothing, and another goes on from there.
+-- transaction as what it did: whoever dies in the middle has done nothing, and another goes on from there.
 CREATE OR REPLACE FUNCTION tenant.advance_bulk(n integer DEFAULT 100, bulk bigint DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
+    is_admin CONSTANT boolean := tenant.role_of(NULL) = 'admin';
     ours tenant.bulk;
     ids  bigint[];
     one  bigint;
@@ -14,21 +18,23 @@ BEGIN
     IF n IS NULL OR n NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a batch of %s jobs is not possible; 1 to 1000 are', coalesce(n::text, 'no'));
     END IF;
-    SELECT b.* INTO ours FROM tenant.bulk AS b WHERE b.ended_at IS NULL AND (advance_bulk.bulk IS NULL OR b.id = advance_bulk.bulk)
-    ORDER BY b.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+    SELECT b.* INTO ours FROM tenant.bulk AS b
+    WHERE b.ended_at IS NULL AND (advance_bulk.bulk IS NULL OR b.id = advance_bulk.bulk)
+      AND (is_admin OR b.whose = tenure.actor(NULL))
+    ORDER BY b.whose IS NOT NULL, b.id LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 'null';
     END IF;
     BEGIN
         EXECUTE format('SELECT ARRAY(SELECT j.id %s AND %s AND j.id > $2 AND j.id <= $3 ORDER BY j.id LIMIT $4)',
-            tenant.filtered_jobs(ours.filter), tenant.filter_stoppable(ours.intent, tenant.bulk_forces(ours.options)))
+            tenant.filtered_jobs(ours.filter), tenant.filter_reached(ours.intent, tenant.bulk_forces(ours.options)))
         INTO ids USING ours.filter, ours.above, ours.upto, n;
     EXCEPTION WHEN OTHERS THEN
         UPDATE tenant.bulk AS b SET status = 'failed', ended_at = tenure.now(), error = sqlerrm WHERE b.id = ours.id RETURNING b.* INTO ours;
         RETURN to_json(ours);
     END;
     FOREACH one IN ARRAY ids LOOP
-        did := tenant.stop_in_bulk(ours, one);
+        did := tenant.act_in_bulk(ours, one);
         -- Somebody has it locked against us: the next batch begins with it.
         EXIT WHEN did = 'busy';
         ours.above := one;

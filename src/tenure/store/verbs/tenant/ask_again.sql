@@ -27,7 +27,7 @@ BEGIN
         UPDATE tenure.signal AS s SET orders = tenant.orders(changed)
         FROM tenant.member AS m
         WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND s.tenant = '{tenant}' AND s.job_id = m.job_id
-          AND s.orders ->> 'cancellation_id' = tenant.cancellation_name(changed.id);
+          AND s.orders ->> 'cancellation_id' = tenant.cancellation_name(changed.id, changed.intent);
         PERFORM pg_notify('tenure_' || w.id, 'orders') FROM (
             SELECT DISTINCT m.worker_id AS id FROM tenant.member AS m
             WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL) AS w;

@@ -1,4 +1,4 @@
--- Refuse a bulk stop that cannot be one, with a sentence.
+-- Refuse a bulk operation that cannot be one, with a sentence.
 CREATE OR REPLACE FUNCTION tenant.bulk_complaint(
     intent text, reason text DEFAULT NULL, grace interval DEFAULT NULL, ask_for interval DEFAULT NULL,
     last_rung tenure.rung DEFAULT NULL, force boolean DEFAULT NULL, rollback boolean DEFAULT NULL
@@ -6,8 +6,12 @@ CREATE OR REPLACE FUNCTION tenant.bulk_complaint(
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     problem CONSTANT text := CASE
-        WHEN intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN format('a stop cancels or pauses; %L is neither', intent)
-        WHEN reason = '' THEN 'the reason of a stop is empty; leave it out instead'
+        WHEN intent IS NULL OR intent NOT IN ('cancel', 'pause', 'resume', 'rerun')
+            THEN format('many jobs are cancelled, paused, resumed or rerun (cancel, pause, resume, rerun); %L is none of these', intent)
+        WHEN reason = '' THEN 'the reason is empty; leave it out instead'
+        WHEN length(reason) > {reason.most} THEN 'the reason has at most {reason.most} characters'
+        WHEN grace > {grace.most} OR ask_for > {ask_for.most}
+            THEN 'grace and ask_for of a stop are at most 36500 days'
         WHEN grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed')
             THEN 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills'
         WHEN rollback AND intent = 'pause' THEN 'a pause is not rolled back, because the jobs go on later; cancel them instead' END;

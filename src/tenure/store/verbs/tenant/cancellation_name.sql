@@ -1,4 +1,4 @@
--- What people call a record: cancel-00002a.
-CREATE OR REPLACE FUNCTION tenant.cancellation_name(id bigint) RETURNS text
+-- Return the name of a record of a stop: cancel-00002a, or pause-00002b.
+CREATE OR REPLACE FUNCTION tenant.cancellation_name(id bigint, intent text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN 'cancel-' || lpad(to_hex(id), greatest(6, length(to_hex(id))), '0');
+RETURN intent || '-' || lpad(to_hex(id), greatest(6, length(to_hex(id))), '0');

@@ -1,5 +1,5 @@
 -- Close a record by hand: partial when a kill or a cleanup could not be confirmed, failed when a state
--- update failed after all retries. Cancelling again takes a failed one up.
+-- update failed after all retries (fail_records is the worker's way). Cancelling again takes a failed one up.
 CREATE OR REPLACE FUNCTION tenant.close_record(cancellation text, status text, error text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -13,6 +13,6 @@ BEGIN
     ELSIF close_record.status = 'completed' AND EXISTS (SELECT FROM tenant.member AS m WHERE m.stop_id = stop AND m.ended_at IS NULL) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('%s is not complete: a member of it is still being stopped', close_record.cancellation);
     END IF;
-    PERFORM tenant.end_record(stop, close_record.status, close_record.error);
+    PERFORM tenant.end_record(stop, close_record.status, left(close_record.error, {problem.most}));
     RETURN tenant.cancellation_report(stop);
 END $$;

@@ -49,7 +49,8 @@ BEGIN
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
-            cleanup jsonb, until text, suspect boolean, displaced boolean, unstarted boolean, pids integer[], processes integer)
+            cleanup jsonb, until text, suspect boolean, displaced boolean, unstarted boolean, pids integer[],
+            processes integer, reached jsonb)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.crashes,
                j.target AS goal, t.outcome = 'released'
@@ -127,7 +128,9 @@ BEGIN
           AND NOT (m.unstarted IS TRUE AND m.state = 'pending')
     ), members AS (
         UPDATE tenant.member AS b SET
-            became = CASE WHEN m.state <> 'pending' THEN m.state END, ended_at = CASE WHEN m.state <> 'pending' THEN moment END, rung = m.rung, runner = coalesce(m.runner, b.runner),
+            became = CASE WHEN m.state <> 'pending' THEN m.state END,
+            ended_at = CASE WHEN m.state <> 'pending' THEN moment END, rung = m.rung,
+            runner = coalesce(m.runner, b.runner), reached = b.reached || coalesce(m.reached, '{}'),
             pids = coalesce(m.pids, b.pids), processes = coalesce(m.processes, b.processes),
             error = CASE WHEN m.cleanup @? '$.failed[*]' THEN 'could not clean up: ' || (m.cleanup -> 'failed')::text END,
             slots = ARRAY(SELECT s.pool || '/' || s.name FROM tenant.slot AS s WHERE s.job_id = m.id ORDER BY 1)
@@ -154,6 +157,24 @@ BEGIN
         missing := tenant.unaccepted(outcomes, worker, done, tokens, true);
     END IF;
     IF stopped IS NOT NULL THEN
+        -- A stop that reached a job without changing its row, because another one stops it already, may have been
+        -- committed after the statement above began. Its members are visible only now.
+        WITH late AS (
+            UPDATE tenant.member AS b SET became = j.state, ended_at = moment,
+                rung = (SELECT max(o.rung) FROM tenant.member AS o WHERE o.job_id = j.id AND o.ended_at = moment)
+            FROM tenant.job AS j
+            WHERE j.id = ANY (stopped) AND j.state <> 'pending' AND b.job_id = j.id AND b.ended_at IS NULL
+            RETURNING b.stop_id
+        ), records AS (
+            INSERT INTO tenant.wake (stop_id) SELECT DISTINCT l.stop_id FROM late AS l RETURNING wake.stop_id
+        )
+        SELECT stops || array_agg(r.stop_id) INTO stops FROM records AS r;
+        -- The last of its attempts has ended; parents and dependents may still be open.
+        UPDATE tenant.cancellation AS c SET status = 'updating_tasks'
+        WHERE c.id = ANY (ARRAY(SELECT o.id FROM tenant.cancellation AS o WHERE o.id = ANY (stops)
+                AND o.completed_at IS NULL FOR NO KEY UPDATE SKIP LOCKED))
+          AND NOT EXISTS (SELECT FROM tenant.member AS m
+              WHERE m.stop_id = c.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL);
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
         PERFORM tenant.tell(stops);
     END IF;

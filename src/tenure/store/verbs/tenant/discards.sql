@@ -10,7 +10,7 @@ BEGIN
         SELECT d.job_id FROM tenant.discard AS d
         WHERE coalesce(d.tried_at < moment - least(interval '15 s' * power(2, least(d.tries, 10)), interval '1 h'), true)
           AND NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = d.job_id AND j.ended_at IS NULL)
-        ORDER BY d.tried_at NULLS FIRST, d.job_id LIMIT n FOR UPDATE SKIP LOCKED
+        ORDER BY d.tried_at NULLS FIRST, d.job_id LIMIT tenure.batch_size(n) FOR UPDATE SKIP LOCKED
     ), tried AS (
         UPDATE tenant.discard AS d SET tries = d.tries + 1, tried_at = moment FROM due WHERE d.job_id = due.job_id RETURNING d.*
     )

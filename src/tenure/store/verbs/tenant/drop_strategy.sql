@@ -12,7 +12,7 @@ BEGIN
     END IF;
     DELETE FROM tenant.strategy AS s WHERE s.name = drop_strategy.name RETURNING s.* INTO was;
     IF NOT FOUND THEN
-        PERFORM tenant.strategy_options(drop_strategy.name);
+        PERFORM tenant.strategy_options(coalesce(drop_strategy.name, ''));
     END IF;
     PERFORM tenant.note(tenure.actor(by), via, 'drop', 'strategy', was.name, NULL, was.options, NULL);
     RETURN json_build_object('dropped', was.name);

@@ -19,7 +19,9 @@ BEGIN
     due := ARRAY(SELECT p FROM tenant.policy AS p
         WHERE p.enabled AND (p.checked_at IS NULL OR p.checked_at <= moment - CASE WHEN every > interval '0'
                 THEN greatest(every, p.took * 20) ELSE every END)
-          AND coalesce((p.spec #>> '{when,at}')::timestamptz <= moment, true)
+          -- One that cannot be read is due as well: its look fails alone, and says so.
+          AND CASE WHEN tenure.is_moment(p.spec #>> '{when,at}')
+              THEN (p.spec #>> '{when,at}')::timestamptz <= moment ELSE true END
         ORDER BY p.checked_at NULLS FIRST, p.name FOR UPDATE SKIP LOCKED);
     FOREACH rule IN ARRAY due LOOP
         EXIT WHEN done >= n;

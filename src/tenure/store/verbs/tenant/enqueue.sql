@@ -4,11 +4,18 @@
 -- what it comes after by id, or by the key of a job that stands earlier in the same call. The option
 -- "deadline" is a moment, or a number of seconds from now on.
 --
+-- What a job does not say is as its task declares, by the newest announcement; a job of a task that nobody
+-- has announced waits for that. A caller that has the task at hand says all of it, and that it is "declared".
+--
+-- A unique and an idempotency key belong to the owner of the job: the same key of another owner is another
+-- key. With the "key_scope" tenant, which is for admins, they are those of the whole tenant.
+--
 -- Runs in the caller's transaction and locks no existing row. A job with a unique or an idempotency
 -- key may wait for the commit of another caller with the same key; keys are taken in order, so two
 -- callers never wait for each other.
 CREATE OR REPLACE FUNCTION tenant.enqueue(
-    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL,
+    declared boolean DEFAULT false
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
@@ -26,8 +33,6 @@ DECLARE
     answers json[] := '{}';
     linked  integer[] := '{}';
     queues  text[] := '{}';
-    said    bigint;            -- the job that was enqueued with this idempotency key before
-    mother  tenant.job;
     refusal json;
     problem text;
     born    record;
@@ -37,6 +42,9 @@ BEGIN
     END IF;
     IF jsonb_typeof(jobs) <> 'array' OR jsonb_typeof(shared) <> 'object' OR jobs @? '$[*] ? (@.type() != "object")' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue takes a job, or a list of jobs, as JSON objects';
+    END IF;
+    IF NOT declared THEN
+        jobs := tenant.declared_jobs(jobs, shared);
     END IF;
     drafts := tenant.drafts(jobs, shared);
     IF whose IS NOT NULL THEN
@@ -56,9 +64,12 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
         END IF;
         turns := ARRAY(
-            SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
-            ORDER BY CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
-                THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END NULLS LAST, j.place);
+            SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place) CROSS JOIN LATERAL (
+                SELECT CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
+                    THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END AS key) AS k
+            -- The same key of several owners too: in the order of what says whose it is.
+            ORDER BY k.key NULLS LAST, CASE WHEN k.key IS NOT NULL THEN
+                ARRAY[j.value ->> 'key_scope', j.value ->> 'owner', j.value ->> 'parent'] END, j.place);
     END IF;
 
     FOREACH place IN ARRAY turns LOOP
@@ -66,7 +77,8 @@ BEGIN
         problem := tenure.complaint(d);
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s %s',
-                coalesce('job ' || quote_literal(d.key), 'job number ' || place || ' of the call'), problem);
+                coalesce('job ' || quote_literal(left(d.key, 100)), 'job number ' || place || ' of the call'),
+                problem);
         END IF;
         above := CASE WHEN jsonb_typeof(d.parent) = 'string' THEN (places ->> (d.parent #>> '{}'))::integer END;
         IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
@@ -76,17 +88,7 @@ BEGIN
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
         ELSE
-            said := NULL;
-            IF d.idempotency IS NOT NULL THEN
-                SELECT j.id INTO said FROM tenant.job AS j WHERE j.idempotency_key = d.idempotency;
-            END IF;
-            IF said IS NULL THEN
-                mother := tenant.mother_of(d.parent, place, places, ids);
-                SELECT b.* INTO born FROM tenant.bear(d, mother, moment, actor, via, whose) AS b;
-            ELSE
-                -- What has become of its parent since then does not matter.
-                SELECT said AS id, false AS created, 'idempotency' AS taken INTO born;
-            END IF;
+            SELECT b.* INTO born FROM tenant.bear(d, place, places, ids, moment, actor, via, whose) AS b;
         END IF;
         IF born.created THEN
             linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;

@@ -3,11 +3,13 @@
 -- "arguments" is a list of argument objects, "shared" the rest of the job. Whatever needs a look at
 -- each job (keys, parents, dependencies) takes the ordinary way.
 CREATE OR REPLACE FUNCTION tenant.enqueue_many(
-    arguments jsonb, shared jsonb, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    arguments jsonb, shared jsonb, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL,
+    declared boolean DEFAULT false
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
+    known   CONSTANT tenure.task := CASE WHEN NOT declared THEN tenant.known_task(shared ->> 'task') END;
     d       tenure.draft;
     lane_id integer;
     due     timestamptz;
@@ -21,15 +23,16 @@ BEGIN
     IF jsonb_typeof(arguments) IS DISTINCT FROM 'array' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue_many takes a list of arguments, each a JSON object';
     END IF;
-    IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key'] OR shared -> 'task' IS NULL THEN
-        answer := tenant.enqueue(
-            (SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]') FROM jsonb_array_elements(arguments) AS a), shared, by, via, role);
+    IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key'] OR shared -> 'task' IS NULL
+            OR NOT declared AND (known.name IS NULL OR known.target IS NOT NULL OR known."unique" IS NOT NULL) THEN
+        answer := tenant.enqueue((SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]')
+            FROM jsonb_array_elements(arguments) AS a), shared, by, via, role, declared);
         IF json_typeof(answer) = 'object' THEN
             RETURN answer;  -- forbidden
         END IF;
         RETURN (SELECT coalesce(json_agg(e -> 'id'), '[]') FROM json_array_elements(answer) AS e);
     END IF;
-    d := (tenant.drafts('[{}]', shared))[1];
+    d := (tenant.drafts('[{}]', CASE WHEN declared THEN shared ELSE tenure.declared(shared, known) END))[1];
     refusal := tenant.forbidden_drafts(ARRAY[d], by, via, role);
     IF refusal IS NOT NULL THEN
         RETURN refusal;
@@ -37,14 +40,16 @@ BEGIN
     problem := coalesce(tenure.complaint(d), (
         SELECT tenure.complaint(jsonb_populate_record(d, jsonb_build_object('args', a)))
         FROM jsonb_array_elements(arguments) AS a
-        WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > 1048576 LIMIT 1));
+        WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > {args.most}
+            OR tenure.bad_json(a) IS NOT NULL LIMIT 1));
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
     END IF;
     due := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
         WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
     waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, moment, NULL) END;
-    lane_id := tenant.lane_of(d.queue, d.task, d.pools);
+    lane_id := tenant.lane_of(d.queue, d.task, d.pools,
+        CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END);
     names := CASE WHEN d.owner IS NULL THEN tenure.actor(by) ELSE tenure.actor(d.owner) END;
 
     WITH draft AS MATERIALIZED (

@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION tenant.enqueue_rollback(record tenant.cancellation, tasks bigint[], via text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    name   CONSTANT text := tenant.cancellation_name(record.id);
+    name   CONSTANT text := tenant.cancellation_name(record.id, record.intent);
     wanted CONSTANT jsonb := jsonb_strip_nulls(jsonb_build_object('cancellation', name,
         'tasks', (SELECT jsonb_agg(DISTINCT t ORDER BY t) FROM unnest(tasks) AS t)));
     alien  CONSTANT bigint := (SELECT min(t) FROM unnest(tasks) AS t WHERE NOT EXISTS (
@@ -24,7 +24,7 @@ BEGIN
     SELECT (tenant.enqueue(jsonb_build_object(
             'task', 'tenure.rollback', 'args', wanted, 'queue', l.queue, 'priority', j.priority,
             'after', (SELECT jsonb_agg(jsonb_build_object('job', n.id, 'policy', 'run')) FROM tenant.job AS n WHERE n.id = ANY (j.id || others))),
-        via => enqueue_rollback.via) -> 0 ->> 'id')::bigint
+        via => enqueue_rollback.via, declared => true) -> 0 ->> 'id')::bigint
     INTO undoer FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane WHERE j.id = record.job_id;
     -- Not as a field of the draft: whoever may stop a job may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner

@@ -7,13 +7,19 @@ DECLARE
     lane    tenant.lane;
     reasons jsonb;
 BEGIN
-    SELECT v.* INTO j FROM tenant.jobs AS v WHERE v.id = explain.job;
+    SELECT v.* INTO j FROM tenant.jobs AS v WHERE v.id = explain.job AND tenant.sees(explain.job);
     IF NOT FOUND THEN
         PERFORM tenant.refuse_verb(explain.job, 'explain');
     END IF;
     SELECT l.* INTO lane FROM tenant.job AS o JOIN tenant.lane AS l ON l.id = o.lane WHERE o.id = explain.job;
     SELECT coalesce(jsonb_agg(jsonb_build_object('reason', r.reason, 'sentence', r.sentence, 'about', r.about)), '[]') INTO reasons FROM (
         SELECT 'unqueued' AS reason, 'it was created but nobody has queued it' AS sentence, NULL::text AS about WHERE j.waiting = 'unqueued'
+        UNION ALL SELECT 'task', CASE WHEN (tenant.known_task(j.task)).name IS NULL
+                THEN format('nobody has announced a task %L yet%s', j.task,
+                    coalesce('; the nearest are ' || (SELECT string_agg(quote_literal(n), ', ')
+                        FROM unnest(tenant.nearest_tasks(j.task)) AS n), '; no task at all is known here'))
+                ELSE 'its task was announced, and a worker is about to give it what that declares' END, j.task
+            WHERE j.waiting::text = 'task'
         UNION ALL SELECT 'promotion', 'it has just arrived and is about to be looked at', NULL WHERE j.waiting = 'promotion'
         UNION ALL SELECT 'time', format(CASE WHEN j.attempt > 0 THEN 'it failed and is tried again at %s' ELSE 'it is scheduled for %s' END, j.run_at), NULL
             WHERE j.waiting = 'time'
@@ -46,6 +52,8 @@ BEGIN
         UNION ALL SELECT 'no worker', format('no living worker serves the queue %s', j.queue), j.queue
             WHERE j.state = 'pending' AND j.task IS NOT NULL AND NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.dead_at IS NULL AND w.draining_at IS NULL
                 AND w.expires_at > moment AND (w.queues IS NULL OR j.queue = ANY (w.queues)))
+        UNION ALL SELECT 'no worker', format('no living worker has the task %L', j.task), j.task
+            FROM tenant.job AS o WHERE o.id = j.id AND o.ready AND tenant.unserved(j.queue, j.task)
         UNION ALL SELECT 'no runner', format('worker %s on %s serves its queue and cannot start a runner: %s', w.id, w.host, w.trouble),
                 w.id::text
             FROM tenant.job AS o JOIN tenure.worker AS w ON w.trouble IS NOT NULL AND w.dead_at IS NULL AND w.left_at IS NULL
@@ -56,12 +64,17 @@ BEGIN
                 AND (x.priority > o.priority OR (x.priority = o.priority AND x.turn < o.turn))
             JOIN tenant.lane AS l ON l.id = x.lane AND l.queue = j.queue
             WHERE o.id = j.id AND o.ready HAVING count(*) > 0
-        UNION ALL SELECT 'stopping', format('%s asked to %s it (%s): %s; %s', s.initiated_by, s.intent, tenant.cancellation_name(s.id), s.reason,
+        UNION ALL SELECT 'stopping', format('%s asked to %s it (%s): %s; %s', s.initiated_by, s.intent, tenant.cancellation_name(s.id, s.intent), s.reason,
                 CASE WHEN j.state = 'pending' THEN 'it ends when nothing below it runs any more'
                      WHEN w.dead_at IS NOT NULL THEN 'its worker is dead and the next sweep ends it'
                      WHEN w.expires_at < moment THEN 'its worker is silent, its lease is over and the next sweep ends it'
-                     ELSE format('its worker hears of it at its next renewal at the latest; its lease ends at %s', w.expires_at) END), tenant.cancellation_name(s.id)
+                     WHEN m.reached ? 'delivered' THEN 'its worker knows: ' || (
+                         SELECT string_agg(format('%s at %s', r.key, r.value #>> '{}'), ', ' ORDER BY r.value, r.key <> 'delivered')
+                         FROM jsonb_each(m.reached) AS r)
+                     ELSE format('its worker hears of it at its next renewal at the latest; its lease ends at %s',
+                         w.expires_at) END), tenant.cancellation_name(s.id, s.intent)
             FROM tenant.job AS o JOIN tenant.cancellation AS s ON s.id = o.stop_id LEFT JOIN tenure.worker AS w ON w.id = o.worker_id
+            LEFT JOIN tenant.member AS m ON m.stop_id = o.stop_id AND m.job_id = o.id
             WHERE o.id = j.id AND o.state IN ('pending', 'running')
         UNION ALL SELECT 'suspect', format(
                 'it is a suspect and runs alone: what ran it, a process or a whole worker, died %s under it',
@@ -71,7 +84,8 @@ BEGIN
             FROM tenant.jobs AS c WHERE c.parent_id = j.id AND c.status IN ('cancelling', 'pausing') AND j.cancel_requested
         UNION ALL SELECT 'orphan', format('its worker %s has not renewed its lease since %s', j.worker_id, coalesce(j.heartbeat_at::text, 'it started')), j.worker_id::text
             WHERE j.state = 'running' AND coalesce(j.lease_expires_at < moment, true)
-        UNION ALL SELECT 'paused', format('it was paused%s; resume it to go on', coalesce(' by ' || j.cancelled_by, '')), NULL WHERE j.state = 'paused'
+        UNION ALL SELECT 'paused', format('it was paused%s%s; resume it to go on',
+                coalesce(' by ' || j.cancelled_by, ''), coalesce(': ' || coalesce(j.cancellation_reason, j.error_message), '')), NULL WHERE j.state = 'paused'
         UNION ALL SELECT 'cancelled', format('it was cancelled%s%s', coalesce(' by ' || j.cancelled_by, ''), coalesce(': ' || j.cancellation_reason, '')), j.cancellation_id
             WHERE j.state = 'cancelled'
         UNION ALL SELECT 'failed', format('it failed after %s of %s attempts: %s', j.attempt, j.max_attempts, coalesce(j.error_message, 'no message')), NULL

@@ -12,7 +12,8 @@ RETURN CASE status
     WHEN 'retrying' THEN 'j.waiting = ''time'' AND j.attempt > 0 AND s.intent IS NULL'
     WHEN 'scheduled' THEN 'j.waiting = ''time'' AND j.attempt <= 0 AND s.intent IS NULL'
     WHEN 'blocked' THEN 'j.waiting = ''target'' AND s.intent IS NULL'
-    WHEN 'waiting' THEN 'j.waiting IN (''promotion'', ''dependencies'', ''tasks'', ''children'') AND s.intent IS NULL'
+    WHEN 'waiting' THEN format('(j.waiting IN (''promotion'', ''dependencies'', ''tasks'', ''children'') OR %s) '
+        'AND s.intent IS NULL', tenant.filter_by_task())
     WHEN 'paused' THEN 'j.state = ''paused'' AND s.intent IS DISTINCT FROM ''cancel'''
     WHEN 'completed' THEN 'j.state = ''completed'''
     WHEN 'failed' THEN 'j.state = ''failed'' AND j.ended_at IS NOT NULL'

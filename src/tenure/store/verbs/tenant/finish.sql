@@ -17,7 +17,10 @@ DECLARE
     rest  jsonb;
     other json;
 BEGIN
-    IF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed" && @.outcome != "retry"
+    IF pg_column_size(outcomes) > {outcomes.most} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'what jobs ended with takes at most {outcomes.most} bytes in one call';
+    ELSIF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed" && @.outcome != "retry"
             && @.outcome != "stopped" && @.outcome != "released"))' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
     END IF;

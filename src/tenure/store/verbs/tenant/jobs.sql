@@ -11,12 +11,13 @@ SELECT
     j.stop_id IS NOT NULL AND j.state IN ('pending', 'running') AS cancel_requested,
     CASE WHEN j.state = 'cancelled' THEN j.ended_at END AS cancelled_at,
     s.initiated_by AS cancelled_by, s.reason AS cancellation_reason,
-    tenant.cancellation_name(j.stop_id) AS cancellation_id,
+    tenant.cancellation_name(s.id, s.intent) AS cancellation_id,
     o.error ->> 'message' AS error_message,
     -- What the job's options call a secret is not shown, nor can it be searched for.
-    CASE WHEN p.options ? 'secret' THEN (
+    CASE WHEN NOT p.options ? 'secret' OR p.options IS NULL THEN p.args
+         WHEN jsonb_typeof(p.args) <> 'object' THEN '"***"' ELSE (
         SELECT coalesce(jsonb_object_agg(a.key, CASE WHEN p.options -> 'secret' ? a.key THEN '"***"' ELSE a.value END), '{}')
-        FROM jsonb_each(p.args) AS a) ELSE p.args END AS args,
+        FROM jsonb_each(p.args) AS a) END AS args,
     p.options, p.budget, o.result, o.error, o.checkpoint, o.progress, o.cleanup
 FROM tenant.job AS j
 JOIN tenant.lane AS l ON l.id = j.lane

@@ -1,10 +1,13 @@
 -- What a job has left on its way: partial results, log lines or events, oldest first; the first n of them,
--- or the "newest".
+-- or the "newest". Nothing of a job that the caller may not look at.
 CREATE OR REPLACE FUNCTION tenant.kept(
     job bigint, kind text, above bigint DEFAULT 0, n integer DEFAULT 1000, newest boolean DEFAULT false
 ) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF NOT tenant.sees(kept.job) THEN
+        RETURN '[]';
+    END IF;
     IF newest THEN
         above := greatest(above, CASE kind
             WHEN 'partials' THEN (SELECT p.id FROM tenant.partial AS p WHERE p.job_id = kept.job ORDER BY p.id DESC OFFSET n LIMIT 1)

@@ -2,7 +2,8 @@
 --
 -- A filter has any of id, status, state, queue, task, target, owner, tag, key, parent, root, worker, text
 -- (in the arguments), since and until (when it was created: a moment, or a number of seconds ago); a job
--- matches when all of it holds.
+-- matches when all of it holds. status, tag and text take several values as an array: a job has one of the
+-- statuses, and all of the tags and texts.
 CREATE OR REPLACE FUNCTION tenant.list_jobs(filter jsonb DEFAULT '{}', below bigint DEFAULT NULL, n integer DEFAULT 50) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -18,6 +19,7 @@ BEGIN
     IF n IS NULL OR n NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a page of %s jobs is not possible; 1 to 1000 are', coalesce(n::text, 'no'));
     END IF;
+    PERFORM tenant.refuse_text_alone(wanted);
     -- Said of the arguments too where they are read: the planner does not infer it.
     EXECUTE format('SELECT ARRAY(SELECT j.id %s AND j.id < $2 AND j.id >= $4 %s ORDER BY j.id DESC LIMIT $3)', jobs,
         CASE WHEN wanted ? 'text' THEN 'AND p.job_id < $2 AND p.job_id >= $4' ELSE '' END)

@@ -2,6 +2,6 @@
 CREATE OR REPLACE FUNCTION tenant.next_due() RETURNS double precision
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-    RETURN (SELECT greatest(extract(epoch FROM j.run_at - tenure.now()), 0) FROM tenant.job AS j
+    RETURN (SELECT greatest(tenure.seconds_between(tenure.now(), j.run_at), 0) FROM tenant.job AS j
             WHERE j.waiting = 'time' ORDER BY j.run_at LIMIT 1);
 END $$;

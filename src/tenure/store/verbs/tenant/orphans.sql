@@ -29,7 +29,8 @@ BEGIN
     )
     SELECT jsonb_build_object('job', j.id, 'token', j.token, 'worker', s.worker_id, 'outcome', 'expired',
         'rung', 'expired', 'suspect', NOT c.charged, 'error', jsonb_build_object('type', 'Orphaned',
-            'message', message || CASE WHEN j.orphan_fails OR j.stop_id IS NOT NULL THEN ''
+            'message', coalesce(message, 'orphan: its worker stopped renewing its lease and was declared dead')
+                || CASE WHEN j.orphan_fails OR j.stop_id IS NOT NULL THEN ''
                 WHEN c.charged THEN '; its worker died while it ran alone'
                 ELSE '; it is given back unspent and runs alone next' END))
     FROM suspect AS s

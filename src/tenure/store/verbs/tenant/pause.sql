@@ -11,6 +11,9 @@ BEGIN
         RETURN refusal;
     ELSIF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue, a target or a pool with its name, or the tenant without one';
+    ELSIF length(name) > {queue.most} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            format('the name of a %s has at most {queue.most} characters', subject);
     END IF;
     IF subject = 'target' THEN
         -- Not beside a promote that has looked for a pause and found none.

@@ -10,6 +10,10 @@ BEGIN
     END IF;
     SELECT k INTO unknown FROM jsonb_object_keys(spec) AS k WHERE k <> ALL (known) ORDER BY k LIMIT 1;
     RETURN CASE
+        WHEN pg_column_size(spec) > {policy_spec.most} THEN 'a policy takes at most {policy_spec.most} bytes'
+        WHEN tenure.bad_json(spec) IS NOT NULL THEN 'a policy cannot be ' || tenure.bad_json(spec)
+        WHEN length(spec ->> 'reason') > {reason.most}
+            THEN 'the reason of a policy has at most {reason.most} characters'
         WHEN unknown IS NOT NULL THEN format('a policy has no %L; it has %s', unknown, array_to_string(known, ', '))
         WHEN coalesce(spec ->> 'intent', 'cancel') NOT IN ('cancel', 'pause')
             THEN format('a policy cancels or pauses; %s is neither', spec -> 'intent')

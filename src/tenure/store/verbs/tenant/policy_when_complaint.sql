@@ -10,7 +10,7 @@ BEGIN
     END IF;
     RETURN (SELECT CASE
         WHEN c.key <> ALL (known) THEN format('a policy has no condition %L; it has %s', c.key, array_to_string(known, ', '))
-        WHEN c.key = 'at' THEN CASE WHEN jsonb_typeof(c.value) <> 'string' OR NOT tenant.filter_reads(c.value #>> '{}', 'timestamptz')
+        WHEN c.key = 'at' THEN CASE WHEN jsonb_typeof(c.value) <> 'string' OR NOT tenure.is_moment(c.value #>> '{}')
             THEN format('"at" takes a moment such as "2030-01-31T12:00:00Z", and %s is none', c.value) END
         WHEN c.key IN ('age', 'running', 'waiting') THEN tenant.policy_length_complaint(c.key, c.value)
         WHEN c.key IN ('parent_failed', 'superseded') THEN CASE WHEN c.value <> 'true'
@@ -30,12 +30,14 @@ BEGIN
             WHEN NOT coalesce(CASE WHEN jsonb_typeof(rate -> 'above') = 'number' THEN (rate -> 'above')::numeric >= 0 AND (rate -> 'above')::numeric < 1 END, false)
                 THEN format('"above" of an error rate is a share from 0 to less than 1, and %s is none', rate -> 'above')
             WHEN rate ? 'of' AND NOT coalesce(CASE WHEN jsonb_typeof(rate -> 'of') = 'number'
-                    THEN (rate -> 'of')::numeric BETWEEN 1 AND 1000 AND (rate -> 'of')::numeric % 1 = 0 END, false)
+                    THEN (rate -> 'of')::numeric BETWEEN 1 AND 1000 AND mod((rate -> 'of')::numeric, 1) = 0 END, false)
                 THEN format('"of" of an error rate is a number of jobs from 1 to 1000, and %s is none', rate -> 'of')
             WHEN rate ? 'by' AND coalesce(rate ->> 'by', '') NOT IN ('queue', 'task', 'tag')
                 THEN format('an error rate is counted by queue, task or tag; %s is none of these', rate -> 'by')
             WHEN rate ->> 'by' = 'tag' AND NOT filter ? 'tag'
                 THEN 'an error rate by tag is that of the tag in the filter, and there is none in it'
+            WHEN rate ->> 'by' = 'tag' AND jsonb_typeof(filter -> 'tag') = 'array'
+                THEN 'an error rate by tag is that of one tag in the filter, and there are several in it'
             WHEN rate ? 'within' THEN tenant.policy_length_complaint('within', rate -> 'within') END
         END AS wrong
     FROM jsonb_each("when") AS c ORDER BY wrong LIMIT 1);

@@ -7,12 +7,13 @@
 CREATE OR REPLACE FUNCTION tenant.promote(n integer DEFAULT 500) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    declared integer := tenant.promote_announced(tenure.batch_size(n));
     linked  integer := tenant.promote_linked(n);
     due     integer := tenant.promote_due(n);
     lined   integer := tenant.promote_targets(n);
     closed  integer := tenant.close_complete(n);
 BEGIN
     RETURN json_build_object('linked', linked, 'due', due, 'targets', lined, 'closed', closed,
-        'more', greatest(linked, due, lined, closed) >= n, 'next_due', tenant.next_due(),
+        'more', greatest(declared, linked, due, lined, closed) >= n, 'next_due', tenant.next_due(),
         'chores', to_json(tenant.chores()));
 END $$;

@@ -17,7 +17,9 @@ DECLARE
     gone    bigint[];
     events  integer := 0;
 BEGIN
-    IF EXISTS (SELECT FROM jsonb_object_keys(keep) AS k WHERE k NOT IN ('completed', 'failed', 'cancelled')) THEN
+    IF jsonb_typeof(keep) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is kept is a JSON object such as {"completed": "7 days"}';
+    ELSIF EXISTS (SELECT FROM jsonb_object_keys(keep) AS k WHERE k NOT IN ('completed', 'failed', 'cancelled')) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'only completed, failed and cancelled jobs can be pruned';
     END IF;
     roots := ARRAY(SELECT j.id FROM tenant.job AS j
@@ -35,7 +37,7 @@ BEGIN
                 OR EXISTS (SELECT FROM tenant.edge AS e JOIN tenant.job AS d ON d.id = e.job_id
                            WHERE e.needs_id = tree.id AND d.root_id <> j.id AND d.state NOT IN ('completed', 'cancelled'))
                 OR EXISTS (SELECT FROM tenant.member AS m WHERE m.job_id = tree.id AND m.ended_at IS NULL))
-        LIMIT n FOR UPDATE SKIP LOCKED);
+        LIMIT tenure.batch_size(n) FOR UPDATE SKIP LOCKED);
     WITH RECURSIVE tree AS (
         SELECT unnest(roots) AS id
         UNION ALL SELECT c.id FROM tree CROSS JOIN LATERAL (
@@ -44,6 +46,7 @@ BEGIN
     SELECT coalesce(array_agg(tree.id), '{}') INTO gone FROM tree;
     DELETE FROM tenant.edge WHERE job_id = ANY (gone) OR needs_id = ANY (gone);
     DELETE FROM tenant.payload WHERE job_id = ANY (gone);
+    DELETE FROM tenant.unannounced WHERE job_id = ANY (gone);
     DELETE FROM tenant.outcome WHERE job_id = ANY (gone);
     DELETE FROM tenant.attempt WHERE job_id = ANY (gone);
     DELETE FROM tenant.partial WHERE job_id = ANY (gone);
@@ -71,7 +74,15 @@ BEGIN
         -- A job that still names such a worker is an orphan of an unknown one.
         DELETE FROM tenant.reported AS r WHERE NOT EXISTS (
             SELECT FROM tenure.worker AS w WHERE w.id = r.worker_id AND w.dead_at IS NULL);
-        DELETE FROM tenure.worker AS w WHERE w.dead_at < moment - keep_events;
+        -- All tenants share them: whoever may have jobs in another tenant is left to the default one, and nobody
+        -- goes of whom jobs are still to be recovered.
+        DELETE FROM tenure.worker AS w WHERE w.dead_at < moment - keep_events
+            AND ('{tenant}' = 'default' OR w.tenants <@ ARRAY['{tenant}'])
+            AND NOT EXISTS (SELECT FROM tenure.hold AS h WHERE h.worker_id = w.id);
+        DELETE FROM tenure.serving AS s WHERE NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = s.worker_id);
+    END IF;
+    IF cardinality(roots) < n THEN
+        PERFORM tenant.prune_lanes();  -- last: it keeps others waiting until the commit
     END IF;
     RETURN json_build_object('jobs', cardinality(gone), 'events', events, 'more', cardinality(roots) >= n);
 END $$;

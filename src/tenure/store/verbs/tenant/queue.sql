@@ -10,8 +10,13 @@ DECLARE
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
+    ELSIF NOT queue.run_at BETWEEN {run_at.earliest} AND {run_at.latest} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
+            'the run_at of a job lies in the years 1970 to 9999, and %s does not', queue.run_at);
     END IF;
-    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment), waiting = 'promotion'
+    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment), 
+        waiting = CASE WHEN EXISTS (SELECT FROM tenant.unannounced AS u WHERE u.job_id = j.id)
+            THEN 'task'::tenure.reason ELSE 'promotion' END
     WHERE j.id = queue.job AND j.waiting::text = 'unqueued'
     RETURNING j.* INTO queued;
     IF NOT FOUND THEN

@@ -2,12 +2,12 @@
 --
 -- Also jobs whose worker is unknown and so never beat, if they started longer ago than "orphan_after";
 -- and, if "pending_after" is set, ready jobs that nobody started within it. With "ids" only these
--- jobs are touched, with "dry_run" none. One bad row costs itself, not the sweep. Who is named ("by") is
+-- jobs are touched, with "dry_run" none. The error begins with "message", or else says what happened. One bad row costs itself, not the sweep. Who is named ("by") is
 -- on record; the sweeps of workers, which name nobody, are not.
 CREATE OR REPLACE FUNCTION tenant.recover(
     grace interval DEFAULT '0', orphan_after interval DEFAULT '2 minutes', pending_after interval DEFAULT NULL,
     ids bigint[] DEFAULT NULL, dry_run boolean DEFAULT false,
-    message text DEFAULT 'orphan: its worker stopped renewing its lease and was declared dead', n integer DEFAULT 500,
+    message text DEFAULT NULL, n integer DEFAULT 500,
     by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
@@ -30,7 +30,7 @@ BEGIN
     END IF;
     LOOP
         SELECT jsonb_agg(o ORDER BY o ->> 'job'), max((o ->> 'job')::bigint), count(*) INTO orphans, last, seen
-        FROM tenant.orphans(last, grace, orphan_after, ids, dry_run, message, n) AS o;
+        FROM tenant.orphans(last, grace, orphan_after, ids, dry_run, message, tenure.batch_size(n)) AS o;
         EXIT WHEN orphans IS NULL;
         IF dry_run THEN
             accepted := accepted || orphans;
@@ -63,7 +63,7 @@ BEGIN
     IF pending_after IS NOT NULL THEN
         stale := tenant.stale(pending_after, ids, n);
         IF NOT dry_run THEN
-            failed := failed || tenant.fail_stale(stale, pending_after);
+            failed := failed || tenant.fail_stale(stale, pending_after, message);
         END IF;
     END IF;
     IF by IS NOT NULL AND NOT dry_run THEN

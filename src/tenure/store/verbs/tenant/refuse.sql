@@ -4,6 +4,6 @@ CREATE OR REPLACE FUNCTION tenant.refuse(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM tenant.refused(verb, 'tenant', '', tenure.actor(by), via, left(why, 2000));
-    RETURN json_build_object('refused', verb);
+    PERFORM tenant.refused(verb, 'tenant', '', tenure.actor(by), via, why);
+    RETURN json_build_object('refused', left(verb, {verb.most}));
 END $$;

@@ -19,6 +19,9 @@ DECLARE
     missing   json;
     reply     json;
 BEGIN
+    IF tenant.report_complaint(reports) IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = tenant.report_complaint(reports);
+    END IF;
     IF number IS NOT NULL THEN
         -- Whoever says it again waits here for a first try that is still under way.
         INSERT INTO tenant.reported AS r (worker_id, number) VALUES (worker, report.number)

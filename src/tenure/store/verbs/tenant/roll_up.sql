@@ -29,7 +29,7 @@ BEGIN
         INSERT INTO tenant.rolled_up (until, settled) VALUES (oldest, oldest) ON CONFLICT DO NOTHING;
     END IF;
     SELECT r.* INTO ours FROM tenant.rolled_up AS r FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND OR (ours.until = ours.settled AND every > interval '0' AND ours.looked_at > began - every) THEN
+    IF NOT FOUND OR (ours.until = ours.settled AND every > interval '0' AND ours.looked_at > began - least(every, interval '1 day')) THEN
         RETURN json_build_object('jobs', 0, 'until', ours.until, 'more', false);
     END IF;
 

@@ -1,8 +1,8 @@
--- One job with all that is known of it.
+-- One job with all that is known of it. A producer's role is shown its own jobs; others are not there for it.
 CREATE OR REPLACE FUNCTION tenant.show(job bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    answer jsonb := (SELECT to_jsonb(j) FROM tenant.jobs AS j WHERE j.id = show.job);
+    answer jsonb := (SELECT to_jsonb(j) FROM tenant.jobs AS j WHERE j.id = show.job AND tenant.sees(show.job));
 BEGIN
     IF answer IS NULL THEN
         PERFORM tenant.refuse_verb(show.job, 'show');

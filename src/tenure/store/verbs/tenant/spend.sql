@@ -3,8 +3,9 @@
 CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF reports @? '$[*].spent.* ? (@.type() != "number" || @ < 0)' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is spent is a number of zero or more for each unit';
+    IF reports @? '$[*].spent.* ? (@.type() != "number" || @ < {amount.least} || @ > {amount.most})' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'what is spent is a number of zero or more for each unit, up to 1e18';
     END IF;
     INSERT INTO tenant.spent AS s (job_id, unit, worker_id, amount)
     SELECT u.id, b.key, spend.worker, sum((b.value #>> '{}')::numeric)

@@ -27,7 +27,7 @@ BEGIN
             'queues', (SELECT coalesce(json_object_agg(q.queue, q.told), '{}') FROM (
                 SELECT c.queue, json_build_object(
                     'by_status', json_object_agg(c.status, c.n),
-                    'oldest_seconds', extract(epoch FROM moment - min(c.oldest)),
+                    'oldest_seconds', tenure.seconds_between(min(c.oldest), moment),
                     'paused', EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'queue' AND p.name = c.queue)) AS told
                 FROM counted AS c GROUP BY c.queue ORDER BY c.queue) AS q),
             'refused', (SELECT count(*) FROM tenant.event AS e WHERE e.kind = 'refused'),

@@ -30,6 +30,15 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
     ELSIF reason = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the reason of a stop is empty; leave it out instead';
+    ELSIF length(reason) > {reason.most} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'the reason of a stop has at most {reason.most} characters';
+    ELSIF grace > {grace.most} OR ask_for > {ask_for.most} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'grace and ask_for of a stop are at most 36500 days';
+    ELSIF cardinality(rollback_tasks) > {rollback_tasks.most} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'a rollback names at most {rollback_tasks.most} tasks';
     ELSIF grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills';
     ELSIF rollback_tasks IS NOT NULL AND (NOT rollback OR cardinality(rollback_tasks) = 0) THEN
@@ -49,7 +58,16 @@ BEGIN
     END IF;
     reason := coalesce(reason, CASE intent WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
 
-    IF chosen.state IN ('completed', 'failed', 'cancelled') OR (chosen.state = 'paused' AND intent = 'pause') THEN
+    IF chosen.state = 'cancelled' AND intent = 'cancel' AND current.intent = 'cancel' THEN
+        -- Asked again, perhaps because the first answer was lost, or because the end could not be written then.
+        IF current.status = 'failed' AND NOT EXISTS (
+                SELECT FROM tenant.member AS m WHERE m.stop_id = current.id AND m.ended_at IS NULL) THEN
+            UPDATE tenant.step AS s SET status = 'completed', error = NULL
+            WHERE s.stop_id = current.id AND s.name = 'update_tasks';
+            PERFORM tenant.end_record(current.id, 'completed', NULL);
+        END IF;
+        RETURN tenant.cancellation_report(current.id, again => true);
+    ELSIF chosen.state IN ('completed', 'failed', 'cancelled') OR (chosen.state = 'paused' AND intent = 'pause') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
     ELSIF rollback AND intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = CASE asked WHEN 'pause'
@@ -89,7 +107,7 @@ BEGIN
 
     PERFORM tenant.note(actor, via, intent, 'job', stop_job.job::text, reason,
         jsonb_build_object('state', chosen.state),
-        jsonb_build_object('cancellation_id', tenant.cancellation_name(written.id), 'force', force, 'cascade', "cascade")
+        jsonb_build_object('cancellation_id', tenant.cancellation_name(written.id, written.intent), 'force', force, 'cascade', "cascade")
         || CASE WHEN asked <> intent THEN jsonb_build_object('asked', asked) ELSE '{}' END
         || CASE WHEN rollback THEN '{"rollback": true}'::jsonb ELSE '{}' END
         || jsonb_strip_nulls(jsonb_build_object('strategy', stop_job.strategy, 'preserve', preserve, 'rollback_tasks', to_jsonb(rollback_tasks))));

@@ -65,8 +65,13 @@ BEGIN
     IF done IS NULL THEN
         RETURN;
     END IF;
-    -- Somebody else may have been stopping it too.
-    UPDATE tenant.member AS m SET became = ends, ended_at = moment WHERE m.job_id = ANY (done) AND m.ended_at IS NULL;
+    -- Another stop may have been waiting for them, and may be complete now.
+    WITH others AS (
+        UPDATE tenant.member AS m SET became = ends, ended_at = moment
+        WHERE m.job_id = ANY (done) AND m.ended_at IS NULL
+        RETURNING m.stop_id
+    )
+    INSERT INTO tenant.wake (stop_id) SELECT DISTINCT o.stop_id FROM others AS o;
     IF ends = 'cancelled' THEN
         DELETE FROM tenant.edge AS e WHERE e.job_id = ANY (done);
         PERFORM tenant.let_go(done, done, parents, targets);

@@ -17,7 +17,8 @@ DECLARE
     again   boolean := true;
 BEGIN
     -- Held until commit: nobody can declare this worker dead while it takes jobs.
-    SELECT w.* INTO ours FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
+    SELECT w.* INTO ours FROM tenure.worker AS w
+    WHERE w.id = worker AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by) FOR KEY SHARE SKIP LOCKED;
     moment := tenure.now();
     floors := coalesce(floors, '{}');
     IF ours.expires_at > moment AND ours.draining_at IS NULL AND n > 0

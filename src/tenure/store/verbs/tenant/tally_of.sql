@@ -14,7 +14,7 @@ BEGIN
             CASE WHEN c.completed_at IS NULL THEN 'open' ELSE c.status END AS ending, c.seconds,
             buckets - width_bucket(-c.seconds, falling) AS bucket
         FROM unnest(stops) AS s(id) CROSS JOIN LATERAL (
-            SELECT o.*, coalesce(extract(epoch FROM o.completed_at - o.initiated_at), 0)::double precision AS seconds
+            SELECT o.*, coalesce(tenure.seconds_between(o.initiated_at, o.completed_at), 0) AS seconds
             FROM tenant.cancellation AS o WHERE o.id = s.id OFFSET 0) AS c) AS r
     GROUP BY r.intent, r.origin, r.ending, r.bucket;
 
@@ -24,7 +24,8 @@ BEGIN
         FROM unnest(stops) AS s(id) CROSS JOIN LATERAL (
             SELECT o.initiated_at FROM tenant.cancellation AS o WHERE o.id = s.id OFFSET 0) AS c
         CROSS JOIN LATERAL (
-            SELECT o.rung, extract(epoch FROM o.ended_at - c.initiated_at)::double precision AS seconds FROM tenant.member AS o
+            SELECT o.rung, tenure.seconds_between(c.initiated_at, o.ended_at) AS seconds
+                FROM tenant.member AS o
             WHERE o.stop_id = s.id AND o.was = 'running' AND o.became <> 'completed' OFFSET 0) AS m) AS r
     GROUP BY r.rung, r.bucket;
 END $$;

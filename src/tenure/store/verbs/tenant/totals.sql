@@ -6,7 +6,7 @@
 -- each of its lanes and priorities. A stop is overdue when it is open for longer than its grace, or "grace"
 -- if it has none of its own, and half a minute.
 CREATE OR REPLACE FUNCTION tenant.totals(grace interval DEFAULT '30 seconds') RETURNS json
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
@@ -30,6 +30,8 @@ BEGIN
         UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting = 'target'
         UNION ALL SELECT j.* FROM tenant.job AS j
             WHERE j.state = 'paused' OR j.waiting IN ('unqueued', 'promotion', 'dependencies', 'tasks', 'children')
+        UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting = 'task' AND j.id = ANY (ARRAY(
+            SELECT u.job_id FROM tenant.unannounced AS u WHERE u.task IS NOT NULL))
     ), alike AS (
         SELECT o.lane, o.state, o.waiting, least(o.attempt, 1::smallint) AS attempt, o.stop_id, o.worker_id, count(*) AS n,
             min(CASE WHEN o.state = 'running' THEN o.started_at ELSE coalesce(o.run_at, o.created_at) END) AS since
@@ -43,7 +45,8 @@ BEGIN
         FROM alike AS a
     )
     SELECT json_agg(json_build_object('queue', q.queue, 'status', q.status, 'n', q.n,
-        'oldest_seconds', greatest(extract(epoch FROM moment - q.since), 0), 'served', q.served)) INTO alive
+        'oldest_seconds', greatest(tenure.seconds_between(q.since, moment), 0), 'served', q.served))
+            INTO alive
     FROM (
         SELECT l.queue, c.status, sum(c.n) AS n, min(c.since) AS since, EXISTS (
             SELECT FROM tenure.worker AS w WHERE w.dead_at IS NULL AND w.left_at IS NULL AND w.draining_at IS NULL
@@ -64,6 +67,7 @@ BEGIN
 
     RETURN json_build_object(
         'jobs', coalesce(alive, '[]'),
+        'unrunnable', tenant.unrunnable(),
         'zombies', coalesce(lost, 0),
         'paused', (SELECT coalesce(json_agg(p.name), '[]') FROM tenant.pause AS p WHERE p.subject IN ('queue', 'tenant')),
         'workers', (SELECT coalesce(json_object_agg(w.status, w.n), '{}') FROM (
@@ -71,7 +75,9 @@ BEGIN
                 count(*) AS n
             FROM tenure.worker AS w WHERE w.dead_at IS NULL AND w.left_at IS NULL GROUP BY 1) AS w),
         'overdue', (SELECT count(*) FROM tenant.cancellation AS c WHERE c.completed_at IS NULL
-            AND c.initiated_at + CASE WHEN c.force THEN interval '0' ELSE coalesce(c.grace, totals.grace) END + interval '30 seconds' < moment),
+            AND tenure.seconds_between(c.initiated_at, moment) > extract(epoch FROM interval '30 seconds'
+                + CASE WHEN c.force THEN interval '0'
+                    ELSE least(coalesce(c.grace, totals.grace), {grace.most}) END)),
         'tally', (SELECT coalesce(json_agg(json_build_object('kind', t.kind, 'labels', t.labels, 'bucket', t.bucket, 'n', t.n,
                 'seconds', t.seconds)), '[]') FROM (
             SELECT t.kind, t.labels, t.bucket, sum(t.n) AS n, sum(t.seconds) AS seconds FROM (

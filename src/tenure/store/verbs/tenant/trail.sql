@@ -7,5 +7,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         SELECT a.* FROM tenant.audit AS a
         WHERE (trail.subject IS NULL OR a.subject = trail.subject) AND (trail.name IS NULL OR a.name = trail.name)
           AND (below IS NULL OR a.id < below)
-        ORDER BY a.id DESC LIMIT least(n, 1000)) AS a;
+        ORDER BY a.id DESC LIMIT least(greatest(n, 0), 1000)) AS a;
 $$;

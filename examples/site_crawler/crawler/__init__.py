@@ -1,0 +1,1 @@
+"""A crawler of paginated sites that cleans up when it is cancelled."""

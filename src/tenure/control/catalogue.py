@@ -1,0 +1,99 @@
+"""The tasks that were announced: found by name, and their arguments checked by their schema."""
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tenure.control.steps import Steps
+from tenure.domain.job import JSON
+from tenure.domain.values import shown
+from tenure.errors import InputRefused
+from tenure.store.calls import cataloguing
+from tenure.store.results import KnownTask
+
+_MOST_MISTAKES = 10  # in one sentence
+
+
+def known_task(own: Collection[str], name: str, *, unannounced: bool) -> Steps[KnownTask | None]:
+    """Return what was announced of a task; none if it may also wait for that.
+
+    Refused with the nearest name, of those in ``own`` too, if nobody has announced it.
+    """
+    found: tuple[KnownTask, ...] = yield cataloguing.tasks(name)
+    if found:
+        return found[0]
+    if unannounced:
+        return None
+    everything: tuple[KnownTask, ...] = yield cataloguing.tasks()
+    names = sorted({*own, *(task.name for task in everything)})
+    if names:
+        raise InputRefused(
+            f"there is no task {shown(name)}; {nearest(name, names)}. If it is still to come, let "
+            f'the job wait: --unannounced, or "unannounced": true'
+        )
+    raise InputRefused(
+        f"there is no task {shown(name)}: nobody has announced any task yet. Start a worker, run "
+        f"`tenure task announce module:app`, or let the job wait: --unannounced, or "
+        f'"unannounced": true'
+    )
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """Return the end of a sentence that says which name may have been meant."""
+    [found] = difflib.get_close_matches(name, names, n=1, cutoff=0)
+    return f"the nearest is {shown(found)}"
+
+
+def check_arguments(task: KnownTask, args: Mapping[str, JSON]) -> None:
+    """Refuse arguments that do not fit the schema of a task; no value is shown."""
+    if task.schema is None:
+        return
+    # Here and not above: it takes long to load, and a worker never needs it.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(task.schema)
+        found = list(Draft202012Validator(task.schema).iter_errors(dict(args)))
+    except (SchemaError, RecursionError):
+        return  # whoever announced it did not describe arguments; the worker checks them anyway
+    if found:
+        mistakes = dict.fromkeys(_mistake(error, task.schema) for error in found[:_MOST_MISTAKES])
+        raise InputRefused(
+            f"task {shown(task.name)} cannot take these arguments: {'; '.join(mistakes)}"
+        )
+
+
+def _mistake(error: Any, schema: Mapping[str, JSON]) -> str:
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)[1:]
+    match error.validator:
+        case "required":
+            missing = [name for name in error.validator_value if name not in error.instance]
+            return "; ".join(f"{f'{where}.' * bool(where)}{name} is missing" for name in missing)
+        case "additionalProperties" if not where:
+            known = ", ".join(schema.get("properties", {})) or "nothing"
+            alien = [name for name in error.instance if name not in schema.get("properties", {})]
+            return "; ".join(
+                f"there is no parameter {shown(name)}; it takes {known}" for name in alien
+            )
+        case "type":
+            kinds = error.validator_value
+            kinds = [kinds] if isinstance(kinds, str) else kinds
+            return f"{where}: it takes {' or '.join(_KINDS.get(kind, kind) for kind in kinds)}"
+        case "enum" | "const":
+            return f"{where}: it is none of the values that it takes"
+        case "anyOf" | "oneOf":
+            return f"{where}: it is nothing that it takes"
+        case rule:
+            return f"{where}: it breaks the rule {rule} {shown(error.validator_value)}"
+
+
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}

@@ -1,0 +1,345 @@
+"""The bounds of every value that a caller can store: lengths, ranges, choices.
+
+They are declared here and nowhere else. The SQL verbs take them from here when they are installed
+(``{reason.most}`` in a verb becomes a number), so the database refuses the same values as Python,
+the command line and the REST API. ``docs/reference/bounds.md`` is generated from this table.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import Any
+
+from tenure.domain.duration import in_words
+from tenure.domain.values import LARGEST_NUMBER, shown, storable_text
+
+MOST_ARGS_BYTES = 1_048_576
+MOST_RESULT_BYTES = 32 << 20  # what fits between two processes in one piece
+MOST_RETRIES = 32_766  # the attempts are counted in a smallint
+LEAST_MEMORY = 16_000_000  # an interpreter with nothing in it takes about this much
+MOST_LEVELS = 64  # lists and objects inside one another
+LARGEST_ID = (1 << 63) - 1  # of a job, a token, an audit row
+LARGEST_AMOUNT = 1e18  # of a budget, so that sums of them stay exact enough
+LONGEST = timedelta(days=36_500)
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of 1 to ``most`` characters."""
+
+    most: int
+
+    @property
+    def words(self) -> str:
+        return f"1 to {self.most:,} characters"
+
+    def complaint(self, value: Any) -> str | None:
+        """Return why a value is refused, or none."""
+        if not isinstance(value, str):
+            return f"it takes a text, not {shown(value)}"
+        if not value:
+            return f"it takes a text of {self.words}; leave it out instead of an empty one"
+        if len(value) > self.most:
+            return f"it takes a text of {self.words}, and this one has {len(value):,}"
+        if storable_text(value) != str.__str__(value):
+            wrong = "NUL" if "\0" in value else "a lone surrogate"
+            return f"{shown(value)} contains {wrong}, which PostgreSQL cannot store"
+        return None
+
+
+@dataclass(frozen=True)
+class Names:
+    """A list of at most ``most`` texts."""
+
+    most: int
+    each: int  # characters
+
+    @property
+    def words(self) -> str:
+        return f"at most {self.most:,}, each of 1 to {self.each:,} characters"
+
+    def complaint(self, value: Any) -> str | None:
+        """Return why a value is refused, or none."""
+        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
+            return f"it takes a list of texts, not {shown(value)}"
+        if len(value) > self.most:
+            return f"it takes at most {self.most:,} texts, not {len(value):,}"
+        each = Text(self.each)
+        return next(filter(None, map(each.complaint, value)), None)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number in a range."""
+
+    least: int
+    most: int
+
+    @property
+    def words(self) -> str:
+        return f"a whole number from {self.least} to {self.most}"
+
+    def complaint(self, value: Any) -> str | None:
+        """Return why a value is refused, or none."""
+        fits = isinstance(value, int) and not isinstance(value, bool)
+        if not fits or not self.least <= value <= self.most:
+            return f"it takes {self.words}, not {shown(value)}"
+        return None
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number in a range."""
+
+    least: float
+    most: float
+
+    @property
+    def words(self) -> str:
+        return f"a number from {self.least:g} to {self.most:g}"
+
+    def complaint(self, value: Any) -> str | None:
+        """Return why a value is refused, or none."""
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        if not fits or not self.least <= value <= self.most:
+            return f"it takes {self.words}, not {shown(value)}"
+        return None
+
+
+@dataclass(frozen=True)
+class Span:
+    """A length of time from ``least`` to ``most``."""
+
+    most: timedelta = LONGEST
+    least: timedelta = timedelta(0)
+
+    @property
+    def words(self) -> str:
+        return f"{'more than' if self.least else 'from'} 0s up to {self.most.days:,} days"
+
+    def complaint(self, value: timedelta) -> str | None:
+        """Return why a value is refused, or none."""
+        if not self.least <= value <= self.most:
+            return f"it takes a length of time {self.words}, not {in_words(value)}"
+        return None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A point in time that every reader can show."""
+
+    earliest: datetime = EARLIEST
+    latest: datetime = LATEST
+
+    @property
+    def words(self) -> str:
+        return f"the years {self.earliest.year} to {self.latest.year}, with a time zone"
+
+    def complaint(self, value: Any) -> str | None:
+        """Return why a value is refused, or none."""
+        if not isinstance(value, datetime):
+            return f"it takes a datetime, not {shown(value)}"
+        if value.tzinfo is None:
+            return f"{value} has no time zone; give it one"
+        if not self.earliest <= value <= self.latest:
+            return f"it takes a time in {self.words}, not {value.isoformat()}"
+        return None
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """JSON of at most ``most`` bytes."""
+
+    most: int
+
+    @property
+    def words(self) -> str:
+        return f"at most {self.most:,} bytes of JSON, {MOST_LEVELS} levels deep"
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many there may be."""
+
+    most: int
+
+    @property
+    def words(self) -> str:
+        return f"at most {self.most:,}"
+
+    def complaint(self, value: Any) -> str | None:
+        """Return why a collection is refused, or none."""
+        if len(value) > self.most:
+            return f"it takes at most {self.most:,}, not {len(value):,}"
+        return None
+
+
+Bound = Text | Names | Whole | Number | Span | Moment | Bytes | Count
+
+_SMALLINT = Whole(-(1 << 15), (1 << 15) - 1)
+_NAME = Text(500)
+LOG_LINE = Text(65_536)
+LOG_LEVEL = Text(50)
+_NO_TIME = timedelta(microseconds=1)  # anything less is none
+
+JOB: Mapping[str, Bound] = {
+    "task": _NAME,
+    "queue": _NAME,
+    "key": _NAME,
+    "owner": _NAME,
+    "unique": _NAME,
+    "idempotency": _NAME,
+    "target": _NAME,
+    "args": Bytes(MOST_ARGS_BYTES),
+    "priority": _SMALLINT,
+    "max_attempts": Whole(1, _SMALLINT.most),
+    "run_at": Moment(),
+    "delay": Span(),
+    "tags": Names(100, 200),
+    "pools": Names(20, _NAME.most),
+    "after": Count(100_000),
+    "options": Bytes(65_536),
+    "budget": Count(50),
+    "unit": Text(200),
+    "amount": Number(0, LARGEST_AMOUNT),
+}
+
+# What the options of a job hold.
+OPTIONS: Mapping[str, Bound] = {
+    "timeout": Span(least=_NO_TIME),
+    "deadline": Span(least=_NO_TIME),
+    "grace": Span(),
+    "ask_for": Span(),
+    "close_timeout": Span(),
+    "memory": Whole(LEAST_MEMORY, LARGEST_ID),
+    "secret": Names(200, _NAME.most),
+    "retry_max": Whole(0, MOST_RETRIES),
+    "retry_base": Span(),
+    "retry_cap": Span(),
+    "retry_factor": Number(1, 1000),
+    "retry_jitter": Number(0, 1),
+    "retry_gives_up_on": Names(100, _NAME.most),
+}
+
+# What is said when jobs, queues, policies and the like are looked after.
+CONTROL: Mapping[str, Bound] = {
+    "reason": Text(2000),
+    "actor": _NAME,
+    "via": Text(50),
+    "verb": Text(100),
+    "filter_text": Text(2000),
+    "policy": Text(200),
+    "policy_spec": Bytes(65_536),
+    "strategy": _NAME,
+    "token": Text(200),
+    "token_lifetime": Span(),
+    "pool": _NAME,
+    "slot": _NAME,
+    "rollback_tasks": Count(100_000),
+}
+
+# What workers and running jobs say.
+WORKER: Mapping[str, Bound] = {
+    "host": Text(255),
+    "served": Names(1000, _NAME.most),
+    "announced": Count(10_000),
+    "announcement": Bytes(262_144),
+    "lease": Span(timedelta(days=1)),
+    "trouble": Text(2000),
+    "problem": Text(10_000),
+    "outcomes": Bytes(2 * MOST_RESULT_BYTES),
+    "value": Bytes(MOST_RESULT_BYTES),
+    "progress": Bytes(65_536),
+    "log_line": LOG_LINE,
+    "log_level": LOG_LEVEL,
+    "artifact": _NAME,
+    "artifact_url": Text(4000),
+    "artifact_size": Whole(0, LARGEST_ID),
+    "step_details": Bytes(1 << 20),
+}
+
+# How many names one tenant can have at a time. Who is no admin cannot use up what admins need: the
+# last lanes are theirs, and what operators make is counted by itself.
+TENANT: Mapping[str, Bound] = {
+    "lanes": Count(10_000),
+    "lanes_for_all": Count(9000),
+    "pools_in_all": Count(1000),
+    "slots": Count(10_000),
+    "policies": Count(1000),
+    "policies_of_one": Count(100),
+    "bulks_of_one": Count(100),
+    "strategies": Count(1000),
+}
+
+GROUPS: Mapping[str, Mapping[str, Bound]] = {
+    "A job": JOB,
+    "Its options": OPTIONS,
+    "Control": CONTROL,
+    "Workers and running jobs": WORKER,
+    "A tenant": TENANT,
+}
+BOUNDS: Mapping[str, Bound] = {
+    name: bound for group in GROUPS.values() for name, bound in group.items()
+}
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\.([a-z]+)\}")
+
+
+def complaint(name: str, value: Any) -> str | None:
+    """Return why this value of a field is refused, as the end of a sentence, or none."""
+    bound = BOUNDS[name]
+    assert not isinstance(bound, Bytes)
+    return bound.complaint(value)
+
+
+def json_complaint(value: Any, level: int = 0) -> str | None:
+    """Return why a value would not come back as JSON, or none.
+
+    Refused are NaN and numbers beyond a double, which readers cannot take, and what is nested too
+    deeply. The methods of the plain types are called, because those of subclasses may do anything.
+    """
+    if level > MOST_LEVELS:
+        return f"it is nested more than {MOST_LEVELS} levels deep"
+    match value:
+        case float() if not isfinite(value):
+            return f"{float.__repr__(value)} is not a JSON number"
+        case int() if not isinstance(value, bool) and abs(int.__int__(value)) > LARGEST_NUMBER:
+            return "a number in it is larger than 1.8e308"
+        case dict():
+            inner = iter(dict.values(value))
+        case list():
+            inner = list.__iter__(value)
+        case tuple():
+            inner = tuple.__iter__(value)
+        case set():
+            inner = set.__iter__(value)
+        case frozenset():
+            inner = frozenset.__iter__(value)
+        case _:
+            return None
+    for one in inner:
+        if (wrong := json_complaint(one, level + 1)) is not None:
+            return wrong
+    return None
+
+
+def render(sql: str) -> str:
+    """Return the text of a verb with the bounds in the place of ``{name.part}``."""
+    return _PLACEHOLDER.sub(lambda found: _literal(found[1], found[2]), sql)
+
+
+def _literal(name: str, part: str) -> str:
+    if name == "json":
+        values = {"levels": MOST_LEVELS, "deeper": MOST_LEVELS + 1, "most": LARGEST_NUMBER}
+        return repr(values[part])
+    match getattr(BOUNDS[name], part):
+        case timedelta() as length:
+            return f"interval '{length.total_seconds():f} seconds'"
+        case datetime() as moment:
+            return f"timestamptz '{moment.isoformat()}'"
+        case number:
+            return str(number)

@@ -1,0 +1,32 @@
+"""The catalogue: what the tasks that were announced declare."""
+
+from starlette.requests import Request
+
+from tenure.control.catalogue import nearest
+from tenure.domain.values import shown
+from tenure.errors import NotFound
+from tenure.store.calls import cataloguing
+from tenure.store.results import KnownTask
+from tenure.web import examples
+from tenure.web.answers import Answer
+from tenure.web.entrance import behalf_of
+from tenure.web.openapi import router, says
+
+routes = router("catalogue", "/api/catalogue")
+
+
+@routes.get("", **says(tuple[KnownTask, ...], example=[examples.KNOWN_TASK]))
+async def list_catalogue(request: Request) -> Answer:
+    """Tasks by name, as the newest announcement of each says; their jobs are `/api/jobs?task=`."""
+    return Answer(await behalf_of(request).asend(cataloguing.tasks()))
+
+
+@routes.get("/{name:path}", **says(KnownTask, example=examples.KNOWN_TASK))
+async def show_known_task(request: Request, name: str) -> Answer:
+    """One task with its options, the JSON Schema of its arguments, and what its workers have."""
+    found = await behalf_of(request).asend(cataloguing.tasks(name))
+    if not found:
+        names = [task.name for task in await behalf_of(request).asend(cataloguing.tasks())]
+        hint = f"; {nearest(name, names)}" if names else ""
+        raise NotFound(f"there is no task {shown(name)}{hint}")
+    return Answer(found[0])
