@@ -15,7 +15,7 @@ from bench.running import drain_round
 from bench.sessions import viewer_session
 from bench.working import Bench
 from tenure.control.client import Client
-from tenure.control.looks import event_id
+from tenure.control.polling import event_id
 from tenure.domain.job import NewJob
 from tenure.store.outcomes import Report
 from tenure.store.results import Claimed

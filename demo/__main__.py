@@ -57,14 +57,14 @@ def stop_two(show: Show, around: Surroundings, site: Site) -> tuple[int, int]:
 
     show.title(f"Somebody cancels the crawl: tenure job cancel {obeys}")
     code = around.command("job", "cancel", str(obeys), "--reason", "enough pages")
-    job, pages = store.show(obeys), store.kept(obeys, "partials")
+    job, pages = store.show(obeys), store.job_output(obeys, "partials")
     show.promise(
         f"it is {job.status}, and the {len(pages)} pages it had read are kept",
         held=code == 0 and job.status is Status.CANCELLED and len(pages) == HANGS,
     )
 
     show.title(f"The agent ignores SIGTERM: tenure job cancel {ignores} --force")
-    [told, *_] = store.kept(ignores, "partials")
+    [told, *_] = store.job_output(ignores, "partials")
     pids = [int(pid) for pid in told["value"]["pids"]]
     show.line(f"its processes are {pids[0]} and {pids[1]}, the second in a session of its own")
     before = [not is_gone(pid) for pid in pids]
@@ -125,7 +125,7 @@ def kill_a_worker(show: Show, around: Surroundings, site: Site) -> int:
     site.go_on()
     show.line(f"process {keeper} is dead, and all that it ran with it")
     [ended] = show.watch(store, [job], lambda jobs: jobs[0].status is Status.COMPLETED)
-    pages = sorted(kept["value"]["page"] for kept in store.kept(job, "partials"))
+    pages = sorted(kept["value"]["page"] for kept in store.job_output(job, "partials"))
     show.promise(
         "the job came back by itself, spent no attempt, and no page is missing",
         held=(ended.attempt, ended.crashes) == (1, 1) and pages == list(range(PAGES)),

@@ -1,5 +1,6 @@
 """A proxy before PostgreSQL that cuts a connection at the worst moment."""
 
+import select
 import socket
 import threading
 from contextlib import suppress
@@ -51,36 +52,45 @@ class Proxy:
                 thread.start()
 
     def _carry(self, client: socket.socket, server: socket.socket) -> None:
-        """Question and answer in turn, as the protocol has it without pipelining."""
+        """Forward bytes both ways as they come, until either end closes or the mark is seen.
+
+        A question may arrive in several pieces, so it is never waited for as a whole.
+        """
+        answer, is_marked = b"", False
         with suppress(OSError):
-            while question := client.recv(1 << 20):
-                marked = bool(self._mark) and self._mark in question
-                if marked and self._before:
-                    break
-                server.sendall(question)
-                answer = _whole_answer(server)
-                if marked:
-                    break
-                client.sendall(answer)
-            else:
-                server.shutdown(socket.SHUT_RDWR)
-                return
-            self._mark = b""
-            self.cuts += 1
+            while piece := self._next_piece(client, server):
+                source, data = piece
+                if source is client:
+                    if self._mark and self._mark in data:
+                        is_marked = True
+                        if self._before:
+                            break
+                    server.sendall(data)
+                elif is_marked:  # kept back: the client never learns what was committed
+                    answer += data
+                    if _is_whole(answer):
+                        break
+                else:
+                    client.sendall(data)
+            if is_marked:
+                self._mark = b""
+                self.cuts += 1
         for end in (client, server):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def _next_piece(
+        self, client: socket.socket, server: socket.socket
+    ) -> tuple[socket.socket, bytes] | None:
+        readable, _, _ = select.select([client, server], [], [])
+        data = readable[0].recv(1 << 20)
+        return (readable[0], data) if data else None
 
-def _whole_answer(server: socket.socket) -> bytes:
-    """All the messages up to ReadyForQuery: what the server did is committed by then."""
-    answer = b""
-    while piece := server.recv(1 << 20):
-        answer += piece
-        place, kind = 0, b""
-        while place + 5 <= len(answer):
-            kind = answer[place : place + 1]
-            place += 1 + int.from_bytes(answer[place + 1 : place + 5])
-        if kind == b"Z" and place == len(answer):
-            break
-    return answer
+
+def _is_whole(answer: bytes) -> bool:
+    """Return whether the answer ends with ReadyForQuery: what the server did is committed."""
+    place, kind = 0, b""
+    while place + 5 <= len(answer):
+        kind = answer[place : place + 1]
+        place += 1 + int.from_bytes(answer[place + 1 : place + 5])
+    return kind == b"Z" and place == len(answer)

@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tenure.domain.look import Frame, Process, Sight, Stack
+from tenure.domain.inspection import Frame, InspectionAnswer, Process, Stack
 from tenure.store.results import Claimed
 from tests.factories import Worker
 
-SIGHT = Sight(
+SIGHT = InspectionAnswer(
     (Stack("its function", (Frame("/srv/shop.py", 7, "crawl", "time.sleep(9)"),)),),
     (Process(42, "python", "sleeping", 1.5, 2_000_000),),
     ("it is well",),
@@ -22,12 +22,12 @@ def waiting(worker: Worker) -> list[int]:
     return [int(one.orders["look"]) for one in signals if "look" in one.orders]
 
 
-def answers(worker: Worker, job: Claimed, look: int, sight: Sight = SIGHT) -> bool:
-    return worker.store.answer_look(worker.id, job.id, job.token, look, sight)["accepted"]
+def answers(worker: Worker, job: Claimed, look: int, sight: InspectionAnswer = SIGHT) -> bool:
+    return worker.store.answer_inspection(worker.id, job.id, job.token, look, sight)["accepted"]
 
 
 @contextmanager
-def answering(worker: Worker, job: Claimed, sight: Sight = SIGHT) -> Iterator[None]:
+def answering(worker: Worker, job: Claimed, sight: InspectionAnswer = SIGHT) -> Iterator[None]:
     """It answers every look into this job, until the end of the block."""
     over = threading.Event()
 

@@ -15,7 +15,7 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
         "Tenure": (
             *("task", "command", "schedule", "worker", "handle", "cancellations"),
             *("check_cancellation_requested", "store", "store_of", "async_store", "astore_of"),
-            *("behalf", "migrate", "drop_tenant", "url", "close"),
+            *("acting_as", "migrate", "drop_tenant", "url", "close"),
         ),
         "Task": ("using", "enqueue", "enqueue_many", "new_job", "on_cancel", "on_failure"),
         "Handle": (
@@ -48,7 +48,7 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
         "CancellationMember": (),
         "CancellationStep": (),
         "CancellationStatus": ("is_final",),
-        "Watching": ("job", "cancellation", "everything", "ends"),
+        "Subscription": ("job", "cancellation", "everything", "ends"),
         "Principal": (),
         "Role": (),
     },
@@ -67,11 +67,11 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 FUNCTIONS = {"tenure.web": ("create_app",), "tenure.contrib.alembic": ("upgrade", "downgrade")}
 OPTIONS = {
-    "tenure.control.following": ("StopOptions", "CancelOptions"),
+    "tenure.control.job_operations": ("StopOptions", "CancelOptions"),
     "tenure.control.cancellation": ("Manner",),
     "tenure.domain.task": ("WrittenOptions",),
     "tenure.app": ("CommonOptions", "TaskOptions"),
-    "tenure.control.placing": ("WrittenPlacing",),
+    "tenure.control.enqueue_options": ("EnqueueArguments",),
 }
 
 

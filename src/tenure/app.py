@@ -18,15 +18,15 @@ from typing_extensions import TypedDict
 
 from tenure.config import Settings
 from tenure.control.client import Client, as_tenant
-from tenure.control.declaring import (
+from tenure.control.declaration import (
     read_argv,
     read_executor,
     read_name,
     read_template,
     refusals_of,
 )
-from tenure.control.following import end_runner, job_with_key
 from tenure.control.handle import Handle
+from tenure.control.job_operations import end_runner, job_with_key
 from tenure.control.schedule import Overlap, Schedule, make_schedule
 from tenure.control.signature import Signature, name_of
 from tenure.control.task import Task
@@ -194,12 +194,12 @@ class Tenure(Client):
     def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
         """A job by its id, without asking whether it exists; or by its key, which is looked up."""
         if isinstance(job, str):
-            job = self.take(job_with_key(job), as_tenant(tenant))
+            job = self.perform(job_with_key(job), as_tenant(tenant))
         return Handle(self, job, as_tenant(tenant))
 
     async def ahandle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
         if isinstance(job, str):
-            job = await self.atake(job_with_key(job), as_tenant(tenant))
+            job = await self.aperform(job_with_key(job), as_tenant(tenant))
         return Handle(self, job, as_tenant(tenant))
 
     def end_runner(
@@ -218,7 +218,7 @@ class Tenure(Client):
         unspent, to go on elsewhere. None of them is cancelled.
         """
         how = end_runner(runner, reason, force=force, grace=grace, by=by)
-        return self.take(how, as_tenant(tenant))
+        return self.perform(how, as_tenant(tenant))
 
     async def aend_runner(
         self,
@@ -231,7 +231,7 @@ class Tenure(Client):
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
         how = end_runner(runner, reason, force=force, grace=grace, by=by)
-        return await self.atake(how, as_tenant(tenant))
+        return await self.aperform(how, as_tenant(tenant))
 
     def read_result(self, job: Job) -> Any:
         task = self._tasks.get(job.task or "")

@@ -52,7 +52,9 @@ def by_job(doors: Doors, field: str, value: Any) -> None:
 def by_name(doors: Doors, field: str, value: Any) -> None:
     """From Python, by the name of a task: what REST and the command line do."""
     task, args, said = _said(field, value)
-    _python(lambda: doors.client.take(enqueued([job_of(doors.client, task, args, said)]), DEFAULT))
+    _python(
+        lambda: doors.client.perform(enqueued([job_of(doors.client, task, args, said)]), DEFAULT)
+    )
 
 
 def by_async_name(doors: Doors, field: str, value: Any) -> None:
@@ -61,7 +63,7 @@ def by_async_name(doors: Doors, field: str, value: Any) -> None:
 
     async def enqueue() -> None:
         try:
-            await doors.client.atake(enqueued([job_of(doors.client, task, args, said)]), DEFAULT)
+            await doors.client.aperform(enqueued([job_of(doors.client, task, args, said)]), DEFAULT)
         finally:
             await doors.client.aclose()
 

@@ -40,7 +40,7 @@ def test_a_token_says_who_asks(cli: Cli, store: Store, tokens: Mapping[str, str]
         assert cli("job", "enqueue", "work", *words, **env).code == 0
     assert {store.show(job).owner for job in (1, 2)} == {"operator-ada"}
     cli("job", "pause", "1", "--token", tokens["operator"])
-    row = store.trail("job", "1")[0]
+    row = store.audit_log("job", "1")[0]
     assert (row.actor, row.via, row.verb) == ("operator-ada", "cli", "pause")
 
 
@@ -89,7 +89,7 @@ def test_a_viewer_only_looks_and_its_refusal_is_on_record(
         assert "viewer-ada is a viewer and may not" in viewer("job", *words).sentence(12)
     assert viewer("job", "cancel", job, "--json").refusal(12)[0] == "NotAllowed"
     assert store.show(job).status == "queued"
-    assert {row.verb for row in store.trail(n=5)} == {"refuse"}
+    assert {row.verb for row in store.audit_log(n=5)} == {"refuse"}
 
 
 def test_an_operator_controls_what_is_its_own(

@@ -16,7 +16,7 @@ def test_a_paused_or_failed_job_goes_on(cli: Cli, store: Store, state: State) ->
     done = cli("job", "resume", job, "--reason", "again")
     assert (done.code, done.out) == (0, f"Job {job} goes on: it is queued.\n")
     assert store.show(job).state is State.PENDING
-    assert store.trail("job", str(job))[0].reason == "again"
+    assert store.audit_log("job", str(job))[0].reason == "again"
     assert cli("job", "resume", job).sentence(11) == "cannot resume a job that is queued"
     assert cli("job", "resume", job, "--json").refusal(11)[0] == "IllegalTransition"
 

@@ -33,7 +33,7 @@ def test_where_a_job_is_and_what_it_takes(cli: Cli, store: Store) -> None:
 
 def test_what_cannot_be_seen_is_said(cli: Cli, store: Store) -> None:
     job = make_job(store)
-    assert cli("job", "stack", str(job)).sentence(11) == "cannot look into a job that is queued"
+    assert cli("job", "stack", str(job)).sentence(11) == "cannot inspect a job that is queued"
     make_worker(store, timedelta(hours=1)).claim_one()
     silent = cli("job", "stack", str(job), "--timeout", "10ms").sentence(14)
     assert silent.startswith(f"the worker of job {job} has not answered within")

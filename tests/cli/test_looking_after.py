@@ -55,9 +55,9 @@ def test_the_runners_of_a_job_are_listed_and_one_is_ended(cli: Cli, store: Store
     assert row[:6] == ["runner-1", "async", "test-host", "7", str(job.id), "0"]
     done = cli("worker", "end-runner", "runner-1", "--reason", "it leaks", "--grace", "8s")
     assert done.out == "Runner runner-1 is being ended; 1 job is given back.\n"
-    assert store.hear(worker.id).ending["runner-1"].grace == 8
+    assert store.read_signals(worker.id).ending["runner-1"].grace == 8
     assert cli.json("worker", "end-runner", "runner-1", "--force")["jobs"] == [job.id]
-    assert store.trail(n=1)[0].via == "cli"
+    assert store.audit_log(n=1)[0].via == "cli"
     assert [it["ending"] for it in cli.json("job", "runners", "nightly")] == [True]
     assert "there is no runner 'none'" in cli("worker", "end-runner", "none").sentence(10)
     assert "--grace" in cli("worker", "end-runner", "runner-1", "--grace", "soon").sentence(2)
@@ -79,7 +79,7 @@ def test_jobs_of_dead_workers_are_taken_back(
     assert done.lines[0].startswith(f"Worker {worker.id} on test-host is dead; its last beat was ")
     assert done.lines[-1].split()[:2] == [str(job), "pending"]
     assert cli.json("recover")["recovered"] == []
-    assert store.trail(n=1)[0].via == "cli"
+    assert store.audit_log(n=1)[0].via == "cli"
 
 
 def test_recovery_takes_the_settings_of_an_app(

@@ -27,7 +27,7 @@ def test_a_queue_or_target_is_paused_and_goes_on(cli: Cli, store: Store, subject
     make_job(store, **{subject: "a"})
     assert cli(subject, "pause", "a", "--reason", "down").out == f"{named} a is paused.\n"
     assert cli(subject, "pause", "a").out == f"{named} a is paused already.\n"
-    assert store.trail(subject, "a")[0].reason == "down"
+    assert store.audit_log(subject, "a")[0].reason == "down"
     assert cli(subject, "resume", "a").out == f"{named} a goes on.\n"
     assert cli(subject, "resume", "a").out == f"{named} a was not paused.\n"
     assert cli.json(subject, "pause", "a") == {"paused": True}

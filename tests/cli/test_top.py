@@ -13,7 +13,7 @@ from tenure.cli.looking_on import Look, Looker
 from tenure.cli.main import app
 from tenure.cli.top_view import share, view
 from tenure.config import Settings
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
 from tenure.domain.principal import Principal, Role
 from tenure.store.outcomes import Report
@@ -28,7 +28,7 @@ _ALTERNATE, _ORDINARY, _CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 
 @pytest.fixture
 def looker(database: str) -> Looker:
-    return Looker(Behalf(Client(database), Principal("ada", Role.VIEWER)))
+    return Looker(AuthorizedClient(Client(database), Principal("ada", Role.VIEWER)))
 
 
 def drawn(look: Look, width: int = 80, height: int | None = 24, trouble: str = "") -> str:

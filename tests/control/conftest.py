@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tenure.control import hub, looks
+from tenure.control import hub, polling
 from tenure.store.call import Call
 from tenure.store.store import AsyncStore
 from tests.waiting import soon
@@ -30,7 +30,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks so seldom that only a notice can explain a change that is seen."""
-    monkeypatch.setattr(looks, "FIRST_PAUSE", 600.0)
+    monkeypatch.setattr(polling, "FIRST_PAUSE", 600.0)
     monkeypatch.setattr(hub, "EVERY", 600.0)
     monkeypatch.setattr(hub, "EVERYTHING_EVERY", 600.0)
 

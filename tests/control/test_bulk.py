@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.bulk import carried_on, consequence, rerun_many, resume_many, stop_many
 from tenure.control.client import Client
 from tenure.domain.lifecycle import BulkIntent, Intent, State
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, NotAllowed
-from tenure.store.calls import keeping, looking
+from tenure.store.calls import queries, upkeep
 from tenure.store.ruled import Bulk, BulkPreview
 from tenure.store.store import Store
 from tests.conftest import Connect
@@ -31,7 +31,7 @@ def client(database: str) -> Iterator[Client]:
 def test_many_jobs_are_stopped_and_the_progress_is_told(client: Client, store: Store) -> None:
     jobs = [make_job(store) for _ in range(150)]
     seen: list[Bulk] = []
-    bulk = client.take(stop_many({"queue": "default"}, progress=seen.append), DEFAULT)
+    bulk = client.perform(stop_many({"queue": "default"}, progress=seen.append), DEFAULT)
     assert (bulk.status, bulk.done, bulk.total) == ("completed", 150, 150)
     assert [it.done for it in seen] == [0, 100, 150]
     assert store.show(jobs[-1]).state is State.CANCELLED
@@ -42,7 +42,7 @@ def test_in_async_code_too(client: Client, store: Store) -> None:
 
     async def stopped() -> Bulk:
         async with client:
-            return await client.atake(stop_many({}, Intent.PAUSE, "later", grace="5s"), DEFAULT)
+            return await client.aperform(stop_many({}, Intent.PAUSE, "later", grace="5s"), DEFAULT)
 
     bulk = asyncio.run(stopped())
     assert (bulk.done, bulk.options, bulk.reason) == (1, {"grace": "00:00:05"}, "later")
@@ -51,11 +51,11 @@ def test_in_async_code_too(client: Client, store: Store) -> None:
 
 def test_many_jobs_are_resumed_and_run_again(client: Client, store: Store) -> None:
     make_job(store)
-    client.take(stop_many({}, Intent.PAUSE), DEFAULT)
-    resumed = client.take(resume_many({}, "on it", fresh=True), DEFAULT)
+    client.perform(stop_many({}, Intent.PAUSE), DEFAULT)
+    resumed = client.perform(resume_many({}, "on it", fresh=True), DEFAULT)
     assert (resumed.intent, resumed.done, resumed.options) == ("resume", 1, {"fresh": True})
-    client.take(stop_many({}), DEFAULT)
-    rerun = client.take(rerun_many({"status": "cancelled"}, by="ann"), DEFAULT)
+    client.perform(stop_many({}), DEFAULT)
+    rerun = client.perform(rerun_many({"status": "cancelled"}, by="ann"), DEFAULT)
     assert (rerun.intent, rerun.done, rerun.initiated_by) == ("rerun", 1, "ann")
     assert store.show(2).status == "queued"
 
@@ -89,7 +89,7 @@ def test_what_another_carries_on_is_waited_for(
     make_job(store)
     bulk = store.bulk_stop({})
     other = Session(connect())
-    assert other(keeping.advance_bulk()) is not None
+    assert other(upkeep.advance_bulk()) is not None
     steps = carried_on(bulk)
     asked: list[Any] = [next(steps)]
     asked.append(steps.send(store.send(asked[0])))
@@ -97,7 +97,7 @@ def test_what_another_carries_on_is_waited_for(
     assert [getattr(it, "verb", "pause") for it in asked] == ["advance_bulk", "pause", "bulk"]
     other.commit()
     with pytest.raises(StopIteration) as end:
-        steps.send(store.send(looking.bulk(bulk.id)))
+        steps.send(store.send(queries.bulk(bulk.id)))
     assert end.value.value.status == "completed"
 
 
@@ -108,17 +108,17 @@ def test_what_is_said_wrong_is_refused_before_anything_is_stopped(
     wrong: list[dict[str, Any]] = [{"grace": "soon"}, {"last_rung": "shot"}, {"strategy": "mild"}]
     for how in wrong:
         with pytest.raises(InputRefused):
-            client.take(stop_many({}, **how), DEFAULT)
+            client.perform(stop_many({}, **how), DEFAULT)
     assert store.show(job).status == "queued"
 
 
 def test_on_behalf_of_an_operator_only_its_own(client: Client, store: Store) -> None:
     mine, _yours = make_job(store, owner="ann"), make_job(store, owner="bob")
-    ann = Behalf(client, Principal("ann", Role.OPERATOR, via="cli"))
-    bulk = ann.take(stop_many({}))
+    ann = AuthorizedClient(client, Principal("ann", Role.OPERATOR, via="cli"))
+    bulk = ann.perform(stop_many({}))
     assert (bulk.done, bulk.refused, bulk.initiated_by, bulk.via) == (1, 1, "ann", "cli")
     assert store.show(mine).cancelled_by == "ann"
-    viewer = Behalf(client, Principal("eve", Role.VIEWER))
+    viewer = AuthorizedClient(client, Principal("eve", Role.VIEWER))
     with pytest.raises(NotAllowed, match="eve is a viewer and may not bulk stop"):
-        viewer.take(stop_many({}))
-    assert [row.actor for row in store.trail() if row.verb == "refuse"] == ["eve"]
+        viewer.perform(stop_many({}))
+    assert [row.actor for row in store.audit_log() if row.verb == "refuse"] == ["eve"]

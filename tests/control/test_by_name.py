@@ -82,18 +82,18 @@ def test_keys_stand_for_jobs_of_the_same_call_and_for_others(client: Client) -> 
     [there] = client.store.enqueue(NewJob(task="first", key="there"))
     whole = job_of(client, None, {}, {"key": "whole"})
     part = job_of(client, "part", {}, {"parent": "whole", "after": ["there"], "key": "part"})
-    made = client.take(enqueued([whole, part]), DEFAULT)
+    made = client.perform(enqueued([whole, part]), DEFAULT)
     job = client.store.show(made[1].id)
     assert job.parent_id == made[0].id
     assert [need["job_id"] for need in job.needs] == [there.id]
     with pytest.raises(JobNotFound, match="no job with the key 'nobody'"):
-        client.take(enqueued([job_of(client, "x", {}, {"parent": "nobody"})]), DEFAULT)
+        client.perform(enqueued([job_of(client, "x", {}, {"parent": "nobody"})]), DEFAULT)
 
 
 def test_secret_arguments_are_not_shown(client: Client) -> None:
     job = job_of(client, "pay", {"card": "4711", "sum": 5}, {"secret": ["card"]})
     assert job.options == {"secret": ["card"]}
-    [made] = client.take(enqueued([job]), DEFAULT)
+    [made] = client.perform(enqueued([job]), DEFAULT)
     assert client.store.show(made.id).args == {"card": "***", "sum": 5}
     with pytest.raises(InputRefused, match="there is no argument 'cvc'"):
         job_of(client, "pay", {"card": "4711"}, {"secret": ["cvc"]})

@@ -261,7 +261,7 @@ def test_only_the_owner_or_an_admin_cancels_a_job(database: str, store: Store) -
             assert (await service(EVE).get_record(theirs.cancellation_id)).initiated_by == "root"
 
     asyncio.run(story())
-    refusals = [row for row in store.trail("job") if row.verb == "refuse"]
+    refusals = [row for row in store.audit_log("job") if row.verb == "refuse"]
     assert {row.actor for row in refusals} >= {"eve"}
 
 

@@ -20,7 +20,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, SchemaMismatch, SettingInvalid
-from tenure.store.calls import controlling, enqueueing
+from tenure.store.calls import control_calls, enqueue_calls
 from tenure.store.embedded import binaries
 from tenure.store.store import AsyncStore
 from tests.factories import make_job, make_worker
@@ -130,11 +130,11 @@ def test_a_client_acts_in_the_name_of_a_principal(database: str) -> None:
     with Client(database) as client:
         client.migrate("acme")
         wile = Principal("wile", Role.OPERATOR, Tenant("acme"), via="rest")
-        behalf = client.behalf(wile)
-        [made] = behalf.send(enqueueing.enqueue(NewJob(task="work")))
+        caller = client.acting_as(wile)
+        [made] = caller.send(enqueue_calls.enqueue(NewJob(task="work")))
         assert client.store_of("acme").show(made.id).owner == "wile"
-        behalf.send(controlling.stop(made.id))
-        [row] = client.store_of("acme").trail("job", str(made.id))
+        caller.send(control_calls.stop(made.id))
+        [row] = client.store_of("acme").audit_log("job", str(made.id))
         assert (row.actor, row.via) == ("wile", "rest")
         assert client.store.statistics().total == 0
 

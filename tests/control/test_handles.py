@@ -302,7 +302,7 @@ def test_a_stop_that_cannot_be_is_refused(
 def test_what_a_job_left_can_be_read(
     app: Tenure, crawl: Task[[str], list[Page]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenure.control.following.PAGE", 2)
+    monkeypatch.setattr("tenure.control.job_operations.PAGE", 2)
     handle = crawl.enqueue("a")
     worker = make_worker(app.store)
     claimed = worker.claim_one()

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from tenure.config import Settings
-from tenure.control import judging
-from tenure.control.judging import Finding, Level, longest_stop
+from tenure.control import checks
+from tenure.control.checks import Finding, Level, longest_stop
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.domain.principal import Role
 from tenure.store.examined import (
-    Ailments,
+    Diagnosis,
     Ended,
     LongTransaction,
     OpenStop,
@@ -58,7 +58,7 @@ STOP = OpenStop(
     graces=(None,),
     last_rungs=(),
 )
-AILMENTS = Ailments(
+AILMENTS = Diagnosis(
     lost=Some(0, ()),
     unserved=(),
     unrunnable=(),
@@ -76,7 +76,7 @@ def stop(**changes: Any) -> OpenStop:
     return msgspec.structs.replace(STOP, **changes)
 
 
-def ailments(**changes: Any) -> Ailments:
+def ailments(**changes: Any) -> Diagnosis:
     return msgspec.structs.replace(AILMENTS, **changes)
 
 
@@ -93,107 +93,107 @@ def transaction(seconds: float, idle: bool = True) -> LongTransaction:
 
 
 FINE: list[Callable[[], Finding]] = [
-    lambda: judging.of_postgresql(server(version=140000), 0.001),
-    lambda: judging.of_durability(SERVER),
-    lambda: judging.of_notices(0.01, None, SETTINGS),
-    lambda: judging.of_clock(-1.9),
-    lambda: judging.of_connections(server(connections=79)),
-    lambda: judging.of_workers([worker("alive"), worker("draining")]),
-    lambda: judging.of_queues([]),
-    lambda: judging.of_leases(Some(0, ()), SETTINGS),
-    lambda: judging.of_stops([], SETTINGS),
-    lambda: judging.of_stops([stop(seconds=39.0)], SETTINGS),
-    lambda: judging.of_stops([stop(seconds=1e6, last_rung=Rung.INTERRUPTED)], SETTINGS),
-    lambda: judging.of_cleanup(Some(0, ())),
-    lambda: judging.of_vacuum(server(oldest=transaction(299))),
-    lambda: judging.of_bloat([Size("job", 1000, 20_000, 1)]),
-    lambda: judging.of_bloat([Size("job", 1_000_000, 200_000, 1)]),
-    lambda: judging.of_retention(AILMENTS, SETTINGS),
-    lambda: judging.of_tokens([token(Role.ADMIN, NOW), token(Role.VIEWER, None)]),
-    lambda: judging.of_tokens([token(Role.ADMIN, None, revoked_at=NOW)]),
-    lambda: judging.of_disk(60 * GB, 100 * GB, ".tenure"),
+    lambda: checks.of_postgresql(server(version=140000), 0.001),
+    lambda: checks.of_durability(SERVER),
+    lambda: checks.of_notices(0.01, None, SETTINGS),
+    lambda: checks.of_clock(-1.9),
+    lambda: checks.of_connections(server(connections=79)),
+    lambda: checks.of_workers([worker("alive"), worker("draining")]),
+    lambda: checks.of_queues([]),
+    lambda: checks.of_leases(Some(0, ()), SETTINGS),
+    lambda: checks.of_stops([], SETTINGS),
+    lambda: checks.of_stops([stop(seconds=39.0)], SETTINGS),
+    lambda: checks.of_stops([stop(seconds=1e6, last_rung=Rung.INTERRUPTED)], SETTINGS),
+    lambda: checks.of_cleanup(Some(0, ())),
+    lambda: checks.of_vacuum(server(oldest=transaction(299))),
+    lambda: checks.of_bloat([Size("job", 1000, 20_000, 1)]),
+    lambda: checks.of_bloat([Size("job", 1_000_000, 200_000, 1)]),
+    lambda: checks.of_retention(AILMENTS, SETTINGS),
+    lambda: checks.of_tokens([token(Role.ADMIN, NOW), token(Role.VIEWER, None)]),
+    lambda: checks.of_tokens([token(Role.ADMIN, None, revoked_at=NOW)]),
+    lambda: checks.of_disk(60 * GB, 100 * GB, ".tenure"),
 ]
 WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
     (
-        lambda: judging.of_durability(server(fsync=False)),
+        lambda: checks.of_durability(server(fsync=False)),
         "fsync is off",
         "ALTER SYSTEM SET fsync = on",
     ),
     (
-        lambda: judging.of_durability(server(fsync=False, synchronous_commit=False)),
+        lambda: checks.of_durability(server(fsync=False, synchronous_commit=False)),
         "fsync and synchronous_commit are off",
         "synchronous_commit = on",
     ),
     (
-        lambda: judging.of_notices(None, "is there a pooler?", SETTINGS),
+        lambda: checks.of_notices(None, "is there a pooler?", SETTINGS),
         "no notice comes through: is there a pooler?",
         "with the beat (5s) and jobs with the poll (2s)",
     ),
-    (lambda: judging.of_clock(3.0), "3.0 s ahead of the database's", "NTP"),
-    (lambda: judging.of_clock(-3.0), "3.0 s behind the database's", "NTP"),
+    (lambda: checks.of_clock(3.0), "3.0 s ahead of the database's", "NTP"),
+    (lambda: checks.of_clock(-3.0), "3.0 s behind the database's", "NTP"),
     (
-        lambda: judging.of_connections(server(connections=80)),
+        lambda: checks.of_connections(server(connections=80)),
         "80 of 100 connections",
         "max_connections",
     ),
-    (lambda: judging.of_workers([]), "no worker takes jobs", "tenure worker"),
-    (lambda: judging.of_workers([worker("draining")]), "1 draining", "tenure worker"),
+    (lambda: checks.of_workers([]), "no worker takes jobs", "tenure worker"),
+    (lambda: checks.of_workers([worker("draining")]), "1 draining", "tenure worker"),
     (
-        lambda: judging.of_cleanup(Some(6, (9, 8, 7, 6, 5))),
+        lambda: checks.of_cleanup(Some(6, (9, 8, 7, 6, 5))),
         "6 jobs of the last day could not close a resource (9, 8, 7, 6, 5, ...)",
         "tenure job show 9",
     ),
     (
-        lambda: judging.of_vacuum(server(oldest=transaction(3725))),
+        lambda: checks.of_vacuum(server(oldest=transaction(3725))),
         "psql (pid 99) has been open for 1h2m5s, idle",
         "pg_terminate_backend(99)",
     ),
-    (lambda: judging.of_bloat([Size("job", 1000, 20_001, 1)]), "20,001 dead rows", "VACUUM"),
+    (lambda: checks.of_bloat([Size("job", 1000, 20_001, 1)]), "20,001 dead rows", "VACUUM"),
     (
-        lambda: judging.of_retention(ailments(tables=(Size("job", 1, 1, 11 * GB),)), SETTINGS),
+        lambda: checks.of_retention(ailments(tables=(Size("job", 1, 1, 11 * GB),)), SETTINGS),
         "failed jobs are kept for ever",
         "TENURE_KEEP_FAILED",
     ),
     (
-        lambda: judging.of_retention(
+        lambda: checks.of_retention(
             ailments(ended={State.COMPLETED: Ended(1001, 16 * 86_400.0)}), SETTINGS
         ),
         "completed jobs are there that should have been pruned",
         "workers prune",
     ),
     (
-        lambda: judging.of_tokens([token(Role.ADMIN, None)]),
+        lambda: checks.of_tokens([token(Role.ADMIN, None)]),
         "1 admin token never expires: ci (3)",
         "tenure token revoke 3",
     ),
-    (lambda: judging.of_disk(1 * GB - 1, 100 * GB, "here"), "under here", "make room"),
+    (lambda: checks.of_disk(1 * GB - 1, 100 * GB, "here"), "under here", "make room"),
 ]
 WRONG: list[tuple[Callable[[], Finding], str, str]] = [
-    (lambda: judging.of_postgresql(server(version=130013), 0.0), "PostgreSQL 13", "14 or newer"),
-    (lambda: judging.of_postgresql(server(standby=True), 0.0), "is a standby", "primary"),
-    (lambda: judging.of_connections(server(connections=95)), "95 of 100", "max_connections"),
+    (lambda: checks.of_postgresql(server(version=130013), 0.0), "PostgreSQL 13", "14 or newer"),
+    (lambda: checks.of_postgresql(server(standby=True), 0.0), "is a standby", "primary"),
+    (lambda: checks.of_connections(server(connections=95)), "95 of 100", "max_connections"),
     (
-        lambda: judging.of_workers([worker("alive"), worker("late")]),
+        lambda: checks.of_workers([worker("alive"), worker("late")]),
         "1 alive, 1 late: web-1 pid 42",
         "recovers their jobs",
     ),
     (
-        lambda: judging.of_queues([Unserved("mail", 3, 60.0), Unserved("crawl", 1, 2.0)]),
+        lambda: checks.of_queues([Unserved("mail", 3, 60.0), Unserved("crawl", 1, 2.0)]),
         "no worker serves mail (3 waiting), crawl (1 waiting)",
         "--queues mail,crawl",
     ),
     (
-        lambda: judging.of_leases(Some(1, (7,)), SETTINGS),
+        lambda: checks.of_leases(Some(1, (7,)), SETTINGS),
         "1 running job has no living worker (7)",
         "tenure recover",
     ),
     (
-        lambda: judging.of_stops([stop(seconds=41.0), STOP], SETTINGS),
+        lambda: checks.of_stops([stop(seconds=41.0), STOP], SETTINGS),
         "1 stop is overdue: cancel-000007 (job 7)",
         "tenure job explain 7",
     ),
-    (lambda: judging.of_vacuum(server(autovacuum=False)), "autovacuum is off", "autovacuum = on"),
-    (lambda: judging.of_disk(1 << 20, 100 * GB, "here"), "1.0 MB free", "make room"),
+    (lambda: checks.of_vacuum(server(autovacuum=False)), "autovacuum is off", "autovacuum = on"),
+    (lambda: checks.of_disk(1 << 20, 100 * GB, "here"), "1.0 MB free", "make room"),
 ]
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
 from tenure.control.handle import Handle
 from tenure.control.policies import stop_at
@@ -57,7 +57,7 @@ def test_in_async_code_too_and_called_off(client: Client, store: Store) -> None:
 
 def test_a_job_is_paused_at_a_time(client: Client, store: Store) -> None:
     job = make_job(store)
-    client.take(stop_at(job, datetime.now(UTC) - HOUR, Intent.PAUSE), DEFAULT)
+    client.perform(stop_at(job, datetime.now(UTC) - HOUR, Intent.PAUSE), DEFAULT)
     store.enforce_policies()
     assert store.show(job).state is State.PAUSED
 
@@ -74,7 +74,7 @@ def test_only_the_owner_or_an_admin_may(client: Client, store: Store) -> None:
     at = datetime.now(UTC) + HOUR
 
     def asked_by(name: str, role: Role) -> str:
-        return Behalf(client, Principal(name, role)).take(stop_at(job, at)).created_by
+        return AuthorizedClient(client, Principal(name, role)).perform(stop_at(job, at)).created_by
 
     for role in (Role.OPERATOR, Role.VIEWER):
         with pytest.raises(NotAllowed):

@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 from tenure.app import Tenure
 from tenure.config import Settings
-from tenure.control.following import job_with_key
+from tenure.control.job_operations import job_with_key
 from tenure.control.task import Task
 from tenure.domain.job import After
 from tenure.domain.retry import Retry
@@ -116,11 +116,11 @@ def test_a_key_is_that_of_the_job_that_is_not_over_else_of_the_newest(
     old = crawl.using(key="nightly").enqueue("a")
     old.cancel()
     new = crawl.using(key="nightly").enqueue("b")
-    assert crawl.client.take(job_with_key("nightly"), DEFAULT) == new.id
+    assert crawl.client.perform(job_with_key("nightly"), DEFAULT) == new.id
     new.cancel()
-    assert crawl.client.take(job_with_key("nightly"), DEFAULT) == new.id
+    assert crawl.client.perform(job_with_key("nightly"), DEFAULT) == new.id
     again = crawl.using(key="nightly").enqueue("c")
-    assert crawl.client.take(job_with_key("nightly"), DEFAULT) == again.id
+    assert crawl.client.perform(job_with_key("nightly"), DEFAULT) == again.id
 
 
 def test_a_taken_key_gives_the_job_that_has_it(app: Tenure) -> None:

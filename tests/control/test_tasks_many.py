@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from tenure.app import Tenure
 from tenure.config import Settings
-from tenure.control.drafting import written_many
+from tenure.control.job_drafts import written_many
 from tenure.control.task import Task
 from tenure.errors import InputRefused
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
 from tenure.control.tokens import amake_token, arecognize, make_token, recognize
 from tenure.domain.principal import Principal, Role
@@ -43,7 +43,7 @@ def test_the_same_in_async_code(database: str) -> None:
         async with Client(database) as client:
             secret, _ = await amake_token(client, "ann", Role.VIEWER)
             assert (await arecognize(client, secret)).role is Role.VIEWER
-            admin = Behalf(client, Principal("root", Role.ADMIN))
+            admin = AuthorizedClient(client, Principal("root", Role.ADMIN))
             mine, token = await amake_token(admin, "bob", Role.ADMIN)
             assert (await arecognize(client, mine)).name == "bob"
             assert token.created_by == "root"
@@ -72,7 +72,7 @@ def test_the_tenant_comes_from_the_token(client: Client, sql: psycopg.Connection
     secret, _ = make_token(client, "ann", Role.ADMIN, tenant="acme")
     principal = recognize(client, secret)
     assert principal.tenant == ACME
-    theirs = Behalf(client, principal)
+    theirs = AuthorizedClient(client, principal)
     own, _ = make_token(theirs, "bob", Role.VIEWER)
     assert recognize(client, own).tenant == ACME
     with pytest.raises(NotAllowed, match="may not create a token of tenant default"):
@@ -80,10 +80,10 @@ def test_the_tenant_comes_from_the_token(client: Client, sql: psycopg.Connection
 
 
 def test_only_an_admin_makes_one_and_a_refusal_is_on_record(client: Client) -> None:
-    operator = Behalf(client, Principal("ann", Role.OPERATOR, via="rest"))
+    operator = AuthorizedClient(client, Principal("ann", Role.OPERATOR, via="rest"))
     with pytest.raises(NotAllowed, match="ann is an operator and may not create token"):
         make_token(operator, "ann", Role.ADMIN)
-    (row,) = client.store.trail()
+    (row,) = client.store.audit_log()
     assert (row.verb, row.actor, row.via) == ("refuse", "ann", "rest")
     assert row.after == {"verb": "create_token"}
     assert client.store.tokens() == ()
@@ -93,4 +93,4 @@ def test_a_token_is_shown_by_nothing_that_describes_it(client: Client) -> None:
     secret, token = make_token(client, "ann", Role.ADMIN)
     assert secret not in repr(token)
     assert secret not in repr(recognize(client, secret))
-    assert secret not in str(client.store.trail())
+    assert secret not in str(client.store.audit_log())

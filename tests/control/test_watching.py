@@ -1,4 +1,4 @@
-"""Watching: what there is first, then changes alone, with one look for all who watch."""
+"""Subscription: what there is first, then changes alone, with one look for all who watch."""
 
 import asyncio
 from datetime import timedelta
@@ -10,10 +10,10 @@ import pytest
 from tenure.config import Settings
 from tenure.control import (
     Client,
-    Watching,
+    Subscription,
     event_id,
 )
-from tenure.control.looks import Event, Look
+from tenure.control.polling import Event, Poll
 from tenure.errors import (
     InputRefused,
     JobNotFound,
@@ -98,7 +98,7 @@ def test_what_does_not_exist_is_refused_at_once(database: str) -> None:
                 await anext(watching.job(ada, 7))
             with pytest.raises(NotFound, match="there is no cancellation"):
                 await anext(watching.cancellation(ada, "cancel-000007"))
-        with pytest.raises(InputRefused, match="async with Watching"):
+        with pytest.raises(InputRefused, match="async with Subscription"):
             await anext(watching.job(ada, 7))
 
     run(story())
@@ -205,7 +205,7 @@ def test_all_who_watch_share_one_listener(
     async def story() -> None:
         jobs = [make_job(store) for _ in range(3)]
         async with Client(database, settings=Settings()) as client:
-            async with Watching(client) as one, Watching(client) as two:
+            async with Subscription(client) as one, Subscription(client) as two:
                 readers = [Reader(w.job("default", jobs[0]), status) for w in (one, two)]
                 readers.append(Reader(two.everything("default"), lambda event: event.kind))
                 await soon(lambda: listeners(sql) == 1, "a listener")
@@ -241,7 +241,7 @@ def test_what_takes_long_is_looked_at_less_often() -> None:
             await asyncio.sleep(0.1)
             return []
 
-        running = asyncio.create_task(Look(ask, every=0.01, ends=False).run())
+        running = asyncio.create_task(Poll(ask, every=0.01, ends=False).run())
         await asyncio.sleep(1.2)
         running.cancel()
         await asyncio.wait([running])
@@ -258,7 +258,7 @@ def test_a_database_that_is_away_from_the_start_is_said(tmp_path: Any) -> None:
         settings = Settings(connect_timeout=timedelta(seconds=1))
         async with (
             Client(f"postgresql:///none?host={tmp_path}", settings=settings) as client,
-            Watching(client) as watching,
+            Subscription(client) as watching,
         ):
             with pytest.raises(StoreUnavailable):
                 await anext(watching.job("default", 1))

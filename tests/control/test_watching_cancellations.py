@@ -1,4 +1,4 @@
-"""Watching cancellations and the whole of a tenant, and what makes a look come sooner."""
+"""Subscription cancellations and the whole of a tenant, and what makes a look come sooner."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from tenure.control import (
     Client,
     Principal,
     Role,
-    Watching,
+    Subscription,
 )
 from tenure.domain.job import NewJob
 from tenure.domain.tenant import Tenant
@@ -175,8 +175,8 @@ def test_no_tenant_sees_another(database: str, store: Store) -> None:
             client.migrate("acme")
             mine, theirs = make_job(store), make_job(client.store_of("acme"))
             assert mine == theirs
-            wile = client.behalf(Principal("wile", Role.VIEWER, Tenant("acme")))
-            async with Watching(client) as watching:
+            wile = client.acting_as(Principal("wile", Role.VIEWER, Tenant("acme")))
+            async with Subscription(client) as watching:
                 ours = Reader(watching.job("default", mine), status)
                 other = Reader(watching.job(wile, theirs), status)
                 whole = Reader(watching.everything(wile), lambda event: event.kind)

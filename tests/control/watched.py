@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from tenure.config import Settings
-from tenure.control import Behalf, Client, Principal, Role, Watching
+from tenure.control import AuthorizedClient, Client, Principal, Role, Subscription
 from tenure.domain.job import Job
 from tests.waiting import soon
 
@@ -18,9 +18,9 @@ ADA = Principal("ada", Role.VIEWER)
 
 
 @asynccontextmanager
-async def watched(url: str) -> AsyncIterator[tuple[Watching, Behalf]]:
-    async with Client(url, settings=Settings()) as client, Watching(client) as watching:
-        yield watching, client.behalf(ADA)
+async def watched(url: str) -> AsyncIterator[tuple[Subscription, AuthorizedClient]]:
+    async with Client(url, settings=Settings()) as client, Subscription(client) as watching:
+        yield watching, client.acting_as(ADA)
 
 
 def run(story: Coroutine[Any, Any, T]) -> T:

@@ -74,7 +74,9 @@ class Lane:
 
     def leftovers(self, handle: Handle[Any]) -> list[str]:
         """Return the warnings in the job's log that name what it has left."""
-        lines = [one for one in self.store.kept(handle.id, "logs") if one["level"] == "warning"]
+        lines = [
+            one for one in self.store.job_output(handle.id, "logs") if one["level"] == "warning"
+        ]
         return [str(one["line"]) for one in lines if "not all that it started" in str(one["line"])]
 
 

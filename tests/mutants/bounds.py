@@ -24,7 +24,7 @@ _ROLE = f"{_VALUES}::test_a_producers_role_cannot_store_what_no_worker_can_read"
 BOUNDS: tuple[Mutant, ...] = (
     mutant(
         "options of any type",
-        "control/complaint",
+        "control/validation_error",
         "AND tenure.bad_options(d.options) IS NOT NULL",
         "AND false",
         _ROLE,
@@ -45,7 +45,7 @@ BOUNDS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a budget of anything",
-        "control/complaint",
+        "control/validation_error",
         "AND tenure.bad_budget(d.budget)",
         "AND false",
         f"{_PARTS}::test_the_units_and_limits_of_a_budget_are_bounded[sql]",
@@ -80,7 +80,7 @@ BOUNDS: tuple[Mutant, ...] = (
     ),
     mutant(
         "run_at at any time",
-        "control/complaint",
+        "control/validation_error",
         "AND NOT d.run_at BETWEEN {run_at.earliest} AND {run_at.latest}",
         "AND false",
         f"{_EDGES}[run_at-sql]",
@@ -115,7 +115,7 @@ BOUNDS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a reason of any length",
-        "note",
+        "write_audit",
         "IF length(reason) > {reason.most} THEN",
         "IF false THEN",
         _TEXTS,

@@ -10,7 +10,7 @@ _MAY_RUN = (
 FLEETS: tuple[Mutant, ...] = (
     mutant(
         "a worker sees tenants that are none of its business",
-        "control/stirs",
+        "control/tenant_activity",
         _MAY_RUN,
         "",
         "fleets::test_a_worker_is_told_of_tenants_whose_jobs_it_may_run",
@@ -24,7 +24,7 @@ FLEETS: tuple[Mutant, ...] = (
     ),
     mutant(
         "the end of a snapshot is taken for the next transaction",
-        "control/stirs",
+        "control/tenant_activity",
         "open::text::bigint + age(open::xid)",
         "pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
         "fleets::test_a_tenant_has_moved_before_it_is_seen_why",
@@ -45,7 +45,7 @@ FLEETS: tuple[Mutant, ...] = (
     ),
     mutant(
         "where a worker has claimed is not on record",
-        "tenant/take",
+        "tenant/claim_batch",
         "IF got > 0 THEN",
         "IF false THEN",
         "fleets::test_a_sweep_says_where_the_dead_held_jobs",

@@ -131,7 +131,7 @@ PROMOTION: tuple[Mutant, ...] = (
     ),
     mutant(
         "only the parent hears of an end",
-        "let_go",
+        "release_holds",
         "unnest(p || tenant.ancestors(p)) AS a",
         "unnest(ARRAY[p]) AS a",
         "below::test_a_job_without_code_waits_for_everything_below_it",
@@ -159,21 +159,21 @@ PROMOTION: tuple[Mutant, ...] = (
     ),
     mutant(
         "what comes after is not woken",
-        "let_go",
+        "release_holds",
         "WHERE e.needs_id = ANY (ended) GROUP BY",
         "WHERE false GROUP BY",
         "promote::test_a_job_waits_for_all_it_comes_after",
     ),
     mutant(
         "parents are not woken",
-        "let_go",
+        "release_holds",
         "IF parents IS NOT NULL THEN",
         "IF false THEN",
         "whole_job::test_a_job_without_code_ends_as_its_tasks_did",
     ),
     mutant(
         "targets are not woken",
-        "let_go",
+        "release_holds",
         "IF targets IS NOT NULL THEN",
         "IF false THEN",
         "promote::test_a_line_goes_by_priority_and_then_by_id_one_at_a_time",

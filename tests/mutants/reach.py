@@ -9,7 +9,7 @@ _SPEAKS = _REACH + "no_role_of_another_tenant_speaks_for_a_worker"
 REACH: tuple[Mutant, ...] = (
     mutant(
         "a worker is declared dead before its time",
-        "control/bury",
+        "control/declare_dead",
         "IF NOT coalesce(grace BETWEEN interval '0' AND {grace.most}, false) THEN",
         "IF false THEN",
         _REACH + "nobody_is_declared_dead_before_the_end_of_its_lease",
@@ -93,14 +93,14 @@ REACH: tuple[Mutant, ...] = (
     ),
     mutant(
         "keys of any scope",
-        "control/complaint",
+        "control/validation_error",
         "coalesce(d.key_scope, 'owner') NOT IN ('owner', 'tenant')",
         "false",
         _KEYS + "keys_are_an_owners_or_the_tenants_and_nothing_else",
     ),
     mutant(
         "a key of the tenant is its owner's",
-        "bear",
+        "insert_job",
         """CASE WHEN d.key_scope = 'tenant' THEN NULL ELSE job_owner END, d."unique")""",
         'job_owner, d."unique")',
         _KEYS + "admins_share_keys_by_choice",
@@ -142,7 +142,7 @@ REACH: tuple[Mutant, ...] = (
     ),
     mutant(
         "a stranger hears what a worker is told",
-        "control/hear",
+        "control/read_signals",
         "AND tenure.speaks_for(w.registered_by)",
         "",
         _SPEAKS,
@@ -156,7 +156,7 @@ REACH: tuple[Mutant, ...] = (
     ),
     mutant(
         "a stranger claims for a worker",
-        "take",
+        "claim_batch",
         "AND tenure.speaks_for(w.registered_by)",
         "",
         _SPEAKS,
@@ -177,7 +177,7 @@ REACH: tuple[Mutant, ...] = (
     ),
     mutant(
         "everybody is told who died",
-        "control/bury",
+        "control/declare_dead",
         "WHERE tenure.shows_worker(d.tenants)",
         "",
         _REACH + "whose_death_is_not_ones_own_is_not_told",
@@ -219,8 +219,8 @@ REACH: tuple[Mutant, ...] = (
     ),
     mutant(
         "a producer reads every log",
-        "kept",
-        "IF NOT tenant.sees(kept.job) THEN",
+        "job_output",
+        "IF NOT tenant.sees(job_output.job) THEN",
         "IF false THEN",
         _REACH + "for_a_producer_the_job_of_another_owner_is_not_there",
     ),

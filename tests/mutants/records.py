@@ -7,7 +7,7 @@ _UNSEEN = "PERFORM FROM (SELECT WHERE false) AS never CROSS JOIN LATERAL"
 
 
 def _unseen(verb: str, *killed_by: str, schema: str = "tenant") -> Mutant:
-    call = f"{schema}.note("
+    call = f"{schema}.write_audit("
     file = f"control/{verb}" if schema == "tenure" else verb
     name = f"{verb} leaves no audit row"
     return mutant(name, file, f"PERFORM {call}", f"{_UNSEEN} {call}", *killed_by)

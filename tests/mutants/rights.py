@@ -42,8 +42,8 @@ RIGHTS: tuple[Mutant, ...] = (
     mutant(
         "a refusal leaves no audit row",
         "refused",
-        "PERFORM tenant.note(",
-        "PERFORM FROM (SELECT WHERE false) AS never CROSS JOIN LATERAL tenant.note(",
+        "PERFORM tenant.write_audit(",
+        "PERFORM FROM (SELECT WHERE false) AS never CROSS JOIN LATERAL tenant.write_audit(",
         "authorization::test_another_operator_may_not",
     ),
     mutant(
@@ -83,7 +83,7 @@ RIGHTS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a task belongs to who spawned it",
-        "bear",
+        "insert_job",
         "WHERE p.job_id = tenant.named(d.parent, place, places, ids)), actor)",
         "WHERE false), actor)",
         "authorization::test_tasks_are_added_to_a_job_by_its_owner_and_are_its",

@@ -24,7 +24,7 @@ TASKS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a job of an unknown task does not wait for it",
-        "bear",
+        "insert_job",
         "WHEN d.said IS NOT NULL THEN 'task'",
         "",
         f"{_TASKS}::test_a_job_waits_for_its_task_and_then_gets_what_it_declares",
@@ -67,7 +67,7 @@ TASKS: tuple[Mutant, ...] = (
     python_mutant(
         "tasks are looked up for whoever may not enqueue",
         "web/api/jobs.py",
-        'await behalf.arequire("enqueue")',
+        'await caller.arequire("enqueue")',
         "pass",
         _LOOKED_UP,
     ),

@@ -8,7 +8,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition
-from tenure.store.calls import enqueueing, working
+from tenure.store.calls import enqueue_calls, worker_calls
 from tenure.store.connections import send_on
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
@@ -57,7 +57,7 @@ def test_an_ending_beside_a_report_in_flight_is_busy(store: Store, connect: Conn
     job = worker.claim_one()
     beside = connect()
     report = Report(job=job.id, token=job.token, checkpoint={"page": 2})
-    assert send_on(beside, working.report(worker.id, [report])).accepted == (job.id,)
+    assert send_on(beside, worker_calls.report(worker.id, [report])).accepted == (job.id,)
 
     assert worker.finish(job).busy == (job.id,)
     beside.commit()
@@ -67,7 +67,7 @@ def test_an_ending_beside_a_report_in_flight_is_busy(store: Store, connect: Conn
 def test_a_claim_looks_behind_what_another_has_locked(store: Store, connect: Connect) -> None:
     jobs = [make_job(store, f"task{number % 2}") for number in range(10)]
     beside = connect()
-    claim = send_on(beside, working.claim(make_worker(store).id, 9))
+    claim = send_on(beside, worker_calls.claim(make_worker(store).id, 9))
     assert [job.id for job in claim.jobs] == jobs[:9]
 
     assert make_worker(store).claim_one().id == jobs[9]
@@ -111,11 +111,11 @@ def test_a_promote_leaves_a_target_to_the_one_that_looks_at_it(
 ) -> None:
     first = make_job(store, target="site")
     one, other = connect(), connect()
-    send_on(one, enqueueing.promote())
+    send_on(one, enqueue_calls.promote())
     urgent = make_job(store, target="site", priority=9)
 
     other.execute("SET lock_timeout = '5s'")
-    send_on(other, enqueueing.promote())
+    send_on(other, enqueue_calls.promote())
     other.commit()
     one.commit()
     promote(store)
@@ -135,7 +135,7 @@ def test_a_wake_that_found_its_target_looked_at_is_not_lost(store: Store, connec
     running = worker.claim_one()
     behind = make_job(store, target="site")
     one = connect()
-    send_on(one, enqueueing.promote())  # sees that the target is taken
+    send_on(one, enqueue_calls.promote())  # sees that the target is taken
 
     worker.finish(running)
     store.promote()

@@ -26,7 +26,7 @@ WEB: tuple[Mutant, ...] = (
     python_mutant(
         "one who waits many times keeps the others out",
         "web/entrance.py",
-        "with self._under_way.place(behalf.principal): await self._app(scope, receive, sent)",
+        "with self._under_way.place(caller.principal): await self._app(scope, receive, sent)",
         "await self._app(scope, receive, sent)",
         "tests/web/test_events.py::test_one_who_waits_many_times_keeps_nobody_out",
     ),
@@ -75,8 +75,8 @@ WEB: tuple[Mutant, ...] = (
     python_mutant(
         "a hook answers for any host",
         "web/principals.py",
-        "self.hosts.require(request) return self._behalf(principal)",
-        "return self._behalf(principal)",
+        "self.hosts.require(request) return self._caller(principal)",
+        "return self._caller(principal)",
         f"{_SITES}test_whoever_a_hook_knows_is_as_careful",
     ),
     python_mutant(
@@ -152,14 +152,14 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a read of any length",
-        "control/behalf.py",
+        "control/authorized_client.py",
         "settings.read_timeout if is_read else settings.write_timeout",
         "None if is_read else settings.write_timeout",
         f"{_TIMEOUTS}test_a_read_that_takes_too_long_is_given_up",
     ),
     python_mutant(
         "a change of any length",
-        "control/behalf.py",
+        "control/authorized_client.py",
         "settings.read_timeout if is_read else settings.write_timeout",
         "settings.read_timeout if is_read else None",
         f"{_TIMEOUTS}test_a_change_has_a_limit_of_its_own",

@@ -131,7 +131,7 @@ def test_a_line_that_cannot_be_stored_takes_nothing_else_with_it(
     job = store.show(handle.id)
     assert handle.partials() == [{"page": 1}]
     assert job.checkpoint == {"page": 1}
-    lines = [str(line["line"]) for line in store.kept(handle.id, "logs")]
+    lines = [str(line["line"]) for line in store.job_output(handle.id, "logs")]
     assert lines
     assert all(line.startswith("before\\") for line in lines)
 

@@ -115,7 +115,7 @@ def test_pause_waits_for_a_human(task: Task[..., Any], watch: Watcher, store: St
 def test_what_it_prints_and_logs_is_in_the_jobs_log(task: Task[..., Any], store: Store) -> None:
     handle = task.enqueue("print")
     handle.result(timeout="20s")
-    lines = {(line["level"], line["line"]) for line in store.kept(handle.id, "logs")}
+    lines = {(line["level"], line["line"]) for line in store.job_output(handle.id, "logs")}
     assert lines >= {
         ("stdout", "to the log"),
         ("stderr", "to the log too"),

@@ -9,7 +9,7 @@ import pytest
 from tenure.app import Tenure
 from tenure.domain.job import NewJob
 from tenure.domain.principal import Principal, Role
-from tenure.store.calls import enqueueing
+from tenure.store.calls import enqueue_calls
 from tenure.store.store import Store
 from tests.apps import jobs
 from tests.conftest import wipe
@@ -21,7 +21,7 @@ EVE = Principal("eve", Role.OPERATOR, via="rest")
 def take(store: Store, **keys: str) -> int:
     """Enqueue a job of another owner with these keys, which would not run for years."""
     job = NewJob(task=jobs.echo.name, delay=timedelta(days=3650), **keys)  # type: ignore[arg-type]
-    (made,) = store.send(enqueueing.enqueue(job).asked_by(EVE))
+    (made,) = store.send(enqueue_calls.enqueue(job).asked_by(EVE))
     assert made.created
     return made.id
 

@@ -137,7 +137,7 @@ def test_what_passes_the_context_and_cannot_be_sent_is_named_in_the_log_of_its_j
 ) -> None:
     handle = odd_values.says_what_cannot_be_sent.enqueue(field)
     assert handle.result(timeout="30s") == "said"
-    lines = [str(line["line"]) for line in store.kept(handle.id, "logs")]
+    lines = [str(line["line"]) for line in store.job_output(handle.id, "logs")]
     assert any("cannot be sent" in line for line in lines), lines
 
 

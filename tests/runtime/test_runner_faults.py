@@ -93,7 +93,7 @@ def test_children_of_multiprocessing_and_subprocess_work(task: AnyTask) -> None:
 def test_what_a_child_prints_and_logs_is_in_the_log_of_its_job(store: Store) -> None:
     handle = faults.has_children.enqueue()
     handle.result(timeout="20s")
-    lines = {str(line["line"]) for line in store.kept(handle.id, "logs")}
+    lines = {str(line["line"]) for line in store.job_output(handle.id, "logs")}
     assert lines >= {"printed by a child", "logged by a child"}
 
 

@@ -10,11 +10,11 @@ from tenure.runtime.keeper.desks import Customer, Desks, ExchangeDesks
 from tenure.runtime.keeper.exchange import Exchange
 from tenure.runtime.keeper.stirs import Stirs, Turns
 from tenure.store.line import Line
-from tenure.store.results import Stirring
+from tenure.store.results import TenantActivity
 
 
 def heard(stirs: Stirs, number: int, open: int, next: int) -> bool:  # noqa: A002
-    return stirs.heard(Stirring(open, next, {"acme": number})) == ["acme"]
+    return stirs.heard(TenantActivity(open, next, {"acme": number})) == ["acme"]
 
 
 def test_who_has_moved_is_looked_at_until_nothing_can_follow() -> None:

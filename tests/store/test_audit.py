@@ -104,9 +104,9 @@ ACTIONS = [
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: f"{action.verb} {action.subject}")
 def test_every_action_leaves_exactly_one_row(store: Store, action: Action) -> None:
     name = action.prepare(store)
-    before = store.trail()
+    before = store.audit_log()
     action.act(store, name)
-    rows = store.trail()
+    rows = store.audit_log()
     assert len(rows) == len(before) + 1
     row = rows[0]
     assert (row.verb, row.subject, row.name) == (action.verb, action.subject, str(name))
@@ -117,21 +117,21 @@ def test_every_action_leaves_exactly_one_row(store: Store, action: Action) -> No
 
 def test_slots_added_from_sql_leave_a_row_too(store: Store, sql: psycopg.Connection) -> None:
     pool(store)
-    before = len(store.trail())
+    before = len(store.audit_log())
     sql.execute("SELECT tenure.change_slots('tree', add => '{b}')")
-    rows = store.trail()
+    rows = store.audit_log()
     assert len(rows) == before + 1
     assert (rows[0].verb, rows[0].actor, rows[0].via) == ("change", "db:postgres", "sql")
 
 
 def test_who_was_let_in_is_on_record(store: Store) -> None:
     store.admit("postgres", "viewer")
-    (row,) = store.trail()
+    (row,) = store.audit_log()
     assert (row.verb, row.name, row.actor) == ("admit", "postgres", "db:postgres")
 
 
 def last(store: Store) -> AuditRow:
-    return store.trail()[0]
+    return store.audit_log()[0]
 
 
 def test_a_row_says_what_was_before_and_after(store: Store) -> None:
@@ -164,12 +164,12 @@ def test_the_row_stands_and_falls_with_the_action(store: Store, connect: Connect
     caller = connect()
     for statement in (f"tenure.stop({job})", "tenure.pause('queue', 'slow')"):
         caller.execute(f"SELECT {statement}".encode())
-    assert store.trail() == ()
+    assert store.audit_log() == ()
     caller.rollback()
-    assert store.trail() == ()
+    assert store.audit_log() == ()
     caller.execute(f"SELECT tenure.stop({job})".encode())
     caller.commit()
-    assert len(store.trail()) == 1
+    assert len(store.audit_log()) == 1
 
 
 def test_what_is_refused_leaves_no_row(store: Store) -> None:
@@ -177,7 +177,7 @@ def test_what_is_refused_leaves_no_row(store: Store) -> None:
     store.create_pool("tree", ["main"])
     make_job(store, pools=["tree"])
     make_worker(store).claim_one()
-    before = store.trail()
+    before = store.audit_log()
     refused: list[Callable[[], object]] = [
         lambda: store.stop(done),
         lambda: store.stop(done, intent=Intent.PAUSE),
@@ -195,21 +195,21 @@ def test_what_is_refused_leaves_no_row(store: Store) -> None:
     for act in refused:
         with pytest.raises(TenureError):
             act()
-    assert store.trail() == before
+    assert store.audit_log() == before
 
 
 def test_what_changes_nothing_leaves_no_row(store: Store) -> None:
     paused_queue(store)
-    before = store.trail()
+    before = store.audit_log()
     assert store.pause("queue", "slow") == {"paused": False}
     assert store.unpause("queue", "other") == {"unpaused": False}
-    assert store.trail() == before
+    assert store.audit_log() == before
 
 
 def test_a_replaced_job_leaves_one_row(store: Store) -> None:
     old = make_job(store, unique="k")
     make_job(store, unique="k", when_taken="replace")
-    (row,) = store.trail()
+    (row,) = store.audit_log()
     assert (row.verb, row.name) == ("cancel", str(old))
 
 
@@ -218,11 +218,11 @@ def test_the_trail_is_read_by_subject_and_in_pages(store: Store) -> None:
     for job in jobs:
         store.stop(job)
     store.pause("queue", "slow")
-    assert [row.name for row in store.trail("queue")] == ["slow"]
-    assert [row.name for row in store.trail("job", str(jobs[1]))] == [str(jobs[1])]
-    first = store.trail(n=2)
+    assert [row.name for row in store.audit_log("queue")] == ["slow"]
+    assert [row.name for row in store.audit_log("job", str(jobs[1]))] == [str(jobs[1])]
+    first = store.audit_log(n=2)
     assert [row.name for row in first] == ["slow", str(jobs[2])]
-    rest = store.trail(below=first[-1].id, n=10)
+    rest = store.audit_log(below=first[-1].id, n=10)
     assert [row.name for row in rest] == [str(jobs[1]), str(jobs[0])]
 
 

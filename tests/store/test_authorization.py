@@ -15,7 +15,7 @@ from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, NotAllowed, TenureError
 from tenure.store.call import Argument, Call
-from tenure.store.calls import controlling, enqueueing, keeping, working
+from tenure.store.calls import control_calls, enqueue_calls, upkeep, worker_calls
 from tenure.store.results import AuditRow
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
@@ -48,13 +48,13 @@ def cancellation(store: Store) -> str:
 
 
 OWNERS = [
-    Verb("cancel", controlling.stop, job_in(State.PENDING)),
-    Verb("pause", lambda job: controlling.stop(job, intent=Intent.PAUSE), job_in(State.RUNNING)),
-    Verb("resume", controlling.resume, job_in(State.FAILED)),
-    Verb("clear", controlling.clear, job_in(State.FAILED)),
-    Verb("rerun", controlling.rerun, job_in(State.COMPLETED)),
-    Verb("queue", enqueueing.queue, unqueued),
-    Verb("rollback", controlling.rollback, cancellation),
+    Verb("cancel", control_calls.stop, job_in(State.PENDING)),
+    Verb("pause", lambda job: control_calls.stop(job, intent=Intent.PAUSE), job_in(State.RUNNING)),
+    Verb("resume", control_calls.resume, job_in(State.FAILED)),
+    Verb("clear", control_calls.clear, job_in(State.FAILED)),
+    Verb("rerun", control_calls.rerun, job_in(State.COMPLETED)),
+    Verb("queue", enqueue_calls.queue, unqueued),
+    Verb("rollback", control_calls.rollback, cancellation),
 ]
 
 
@@ -75,23 +75,23 @@ def nothing(_: Store) -> None: ...
 
 
 ADMINS = [
-    Verb("pause", lambda _: controlling.pause("queue", "slow"), nothing),
-    Verb("pause", lambda _: controlling.pause("tenant"), nothing),
-    Verb("unpause", lambda _: controlling.unpause("target", "site"), nothing),
-    Verb("clear", lambda _: controlling.clear(target="site"), nothing),
-    Verb("create_pool", lambda _: controlling.create_pool("other"), nothing),
-    Verb("change_slots", lambda pool: controlling.change_slots(pool, add=["b"]), pool),
-    Verb("release_slot", lambda pool: controlling.release_slot(pool, "main"), pool),
-    Verb("drain", working.drain, worker),
-    Verb("recover", lambda _: keeping.recover(), nothing),
-    Verb("set_strategy", lambda _: controlling.set_strategy("slow", {"grace": 60}), nothing),
-    Verb("drop_strategy", lambda _: controlling.drop_strategy("slow"), nothing),
+    Verb("pause", lambda _: control_calls.pause("queue", "slow"), nothing),
+    Verb("pause", lambda _: control_calls.pause("tenant"), nothing),
+    Verb("unpause", lambda _: control_calls.unpause("target", "site"), nothing),
+    Verb("clear", lambda _: control_calls.clear(target="site"), nothing),
+    Verb("create_pool", lambda _: control_calls.create_pool("other"), nothing),
+    Verb("change_slots", lambda pool: control_calls.change_slots(pool, add=["b"]), pool),
+    Verb("release_slot", lambda pool: control_calls.release_slot(pool, "main"), pool),
+    Verb("drain", worker_calls.drain, worker),
+    Verb("recover", lambda _: upkeep.recover(), nothing),
+    Verb("set_strategy", lambda _: control_calls.set_strategy("slow", {"grace": 60}), nothing),
+    Verb("drop_strategy", lambda _: control_calls.drop_strategy("slow"), nothing),
     Verb(
         "create_token",
-        lambda _: controlling.create_token("x", Role.VIEWER, DEFAULT, bytes(32)),
+        lambda _: control_calls.create_token("x", Role.VIEWER, DEFAULT, bytes(32)),
         nothing,
     ),
-    Verb("revoke_token", controlling.revoke_token, token),
+    Verb("revoke_token", control_calls.revoke_token, token),
 ]
 
 
@@ -103,7 +103,7 @@ def roles(store: Store, sql: psycopg.Connection, database: str) -> Iterator[Role
 
 
 def rows(store: Store) -> tuple[AuditRow, ...]:
-    return store.trail(n=1000)
+    return store.audit_log(n=1000)
 
 
 def content(sql: psycopg.Connection) -> dict[str, list[Any]]:
@@ -171,7 +171,7 @@ def test_a_job_that_is_not_there_is_not_found_and_nobodys(store: Store) -> None:
         with pytest.raises(TenureError, match="there is no job 4711"):
             store.send(verb.call(4711).asked_by(BOB))
     with pytest.raises(TenureError, match="there is no cancellation"):
-        store.send(controlling.rollback("cancel-00ffff").asked_by(BOB))
+        store.send(control_calls.rollback("cancel-00ffff").asked_by(BOB))
     assert rows(store) == ()
 
 
@@ -203,17 +203,17 @@ def test_an_admin_may(store: Store, verb: Verb) -> None:
 
 def test_an_operator_enqueues_in_its_own_name(store: Store, sql: psycopg.Connection) -> None:
     for owner in (None, "ann"):
-        (job,) = store.send(enqueueing.enqueue(NewJob(task="work", owner=owner)).asked_by(ANN))
+        (job,) = store.send(enqueue_calls.enqueue(NewJob(task="work", owner=owner)).asked_by(ANN))
         assert store.show(job.id).owner == "ann"
         (many,) = store.send(
-            enqueueing.enqueue_many(NewJob(task="work", owner=owner), [{}]).asked_by(ANN)
+            enqueue_calls.enqueue_many(NewJob(task="work", owner=owner), [{}]).asked_by(ANN)
         )
         assert store.show(many).owner == "ann"
     theirs = NewJob(task="work", owner="bob")
     for call in (
-        enqueueing.enqueue([NewJob(task="work"), theirs]),
-        enqueueing.enqueue_many(theirs, [{}]),
-        enqueueing.enqueue_many(
+        enqueue_calls.enqueue([NewJob(task="work"), theirs]),
+        enqueue_calls.enqueue_many(theirs, [{}]),
+        enqueue_calls.enqueue_many(
             NewJob(task="work", owner="bob", unique="k", idempotency="i"), [{}]
         ),
     ):
@@ -225,9 +225,12 @@ def test_a_viewer_enqueues_nothing_and_an_admin_for_anybody(
     store: Store, sql: psycopg.Connection
 ) -> None:
     draft = NewJob(task="work", owner="bob")
-    for call in (enqueueing.enqueue(NewJob(task="work")), enqueueing.enqueue_many(draft, [{}])):
+    for call in (
+        enqueue_calls.enqueue(NewJob(task="work")),
+        enqueue_calls.enqueue_many(draft, [{}]),
+    ):
         is_refused(store, sql, call.asked_by(EVE), "eve", "enqueue")
-    (job,) = store.send(enqueueing.enqueue(draft).asked_by(ROOT))
+    (job,) = store.send(enqueue_calls.enqueue(draft).asked_by(ROOT))
     assert store.show(job.id).owner == "bob"
 
 
@@ -235,28 +238,28 @@ def test_tasks_are_added_to_a_job_by_its_owner_and_are_its(
     store: Store, sql: psycopg.Connection
 ) -> None:
     job = make_job(store, owner="ann")
-    child = enqueueing.enqueue(NewJob(task="work", parent=job))
+    child = enqueue_calls.enqueue(NewJob(task="work", parent=job))
     row = is_refused(store, sql, child.asked_by(BOB), "bob", "enqueue")
     assert row.reason == f"job {job} belongs to ann; only ann or an admin may add tasks to it"
     assert (row.subject, row.name) == ("job", str(job))
     for who in (ANN, ROOT, Principal("job:1", Role.ADMIN, via="worker")):
         (born,) = store.send(child.asked_by(who))
         assert store.show(born.id).owner == "ann", "so that ann may stop it"
-    assert store.send(controlling.stop(born.id).asked_by(ANN)).initiated_by == "ann"
+    assert store.send(control_calls.stop(born.id).asked_by(ANN)).initiated_by == "ann"
 
 
 def test_another_owners_job_is_not_replaced(store: Store) -> None:
     """The key of another owner is another key; an admin reaches it by naming the owner."""
     old = make_job(store, owner="ann", unique="k")
     newer = NewJob(task="work", unique="k", when_taken="replace")
-    (his,) = store.send(enqueueing.enqueue(newer).asked_by(BOB))
+    (his,) = store.send(enqueue_calls.enqueue(newer).asked_by(BOB))
     assert his.created
     assert store.show(old).state is State.PENDING
-    (mine,) = store.send(enqueueing.enqueue(newer).asked_by(ANN))
+    (mine,) = store.send(enqueue_calls.enqueue(newer).asked_by(ANN))
     assert mine.created
     assert store.show(old).cancelled_by == "ann"
     for_ann = msgspec.structs.replace(newer, owner="ann")
-    (theirs,) = store.send(enqueueing.enqueue(for_ann).asked_by(ROOT))
+    (theirs,) = store.send(enqueue_calls.enqueue(for_ann).asked_by(ROOT))
     assert theirs.created
     assert store.show(mine.id).cancelled_by == "root"
 
@@ -269,7 +272,7 @@ def test_a_cascade_leaves_what_belongs_to_others(store: Store) -> None:
     hers = make_job(store, owner="ann", after=[first])
     his = make_job(store, owner="bob", after=[first])
     promote(store)
-    record = store.send(controlling.stop(first).asked_by(ANN))
+    record = store.send(control_calls.stop(first).asked_by(ANN))
     assert record.tasks_cancelled == (hers,)
     assert store.show(his).state is State.PENDING
 
@@ -278,7 +281,7 @@ def test_a_cascade_of_an_admin_takes_all(store: Store) -> None:
     first = make_job(store, owner="ann")
     his = make_job(store, owner="bob", after=[first])
     promote(store)
-    assert store.send(controlling.stop(first).asked_by(ROOT)).tasks_cancelled == (his,)
+    assert store.send(control_calls.stop(first).asked_by(ROOT)).tasks_cancelled == (his,)
 
 
 def test_what_is_below_goes_with_it_whosever_it_is(store: Store) -> None:
@@ -289,13 +292,13 @@ def test_what_is_below_goes_with_it_whosever_it_is(store: Store) -> None:
             NewJob(key="task", task="work", parent="root", owner="bob"),
         ],
     )
-    record = store.send(controlling.stop(ids["root"]).asked_by(ANN))
+    record = store.send(control_calls.stop(ids["root"]).asked_by(ANN))
     assert record.tasks_cancelled == (ids["task"],)
 
 
 def test_a_rerun_by_an_admin_is_still_its_owners(store: Store) -> None:
     job = make_job_in(store, State.COMPLETED, owner="ann")
-    assert store.send(controlling.rerun(job).asked_by(ROOT)).owner == "ann"
+    assert store.send(control_calls.rerun(job).asked_by(ROOT)).owner == "ann"
 
 
 # Database users
@@ -311,7 +314,9 @@ def test_an_operator_of_the_database_controls_what_is_its_own(
 ) -> None:
     name, operator = roles.make("operator")
     theirs, mine = make_job(store, owner="ann"), own_job(operator)
-    row = is_refused(store, sql, controlling.stop(theirs), f"db:{name}", "cancel", through=operator)
+    row = is_refused(
+        store, sql, control_calls.stop(theirs), f"db:{name}", "cancel", through=operator
+    )
     assert row.reason == f"job {theirs} belongs to ann; only ann or an admin may cancel it"
     assert operator.stop(mine).initiated_by == f"db:{name}"
     again = operator.rerun(mine)
@@ -337,13 +342,13 @@ def test_a_name_and_a_role_from_somebody_who_is_not_trusted_count_for_nothing(
     name, operator = roles.make("operator")
     job = make_job(store, owner="ann")
     for forged in (ANN, ROOT, Principal("db:postgres", Role.ADMIN, via="rest")):
-        stop = controlling.stop(job).asked_by(forged)
+        stop = control_calls.stop(job).asked_by(forged)
         is_refused(store, sql, stop, f"db:{name}", "cancel", through=operator)
-        enqueue = enqueueing.enqueue(NewJob(task="work", parent=job)).asked_by(forged)
+        enqueue = enqueue_calls.enqueue(NewJob(task="work", parent=job)).asked_by(forged)
         is_refused(store, sql, enqueue, f"db:{name}", "enqueue", through=operator)
-    (mine,) = operator.send(enqueueing.enqueue(NewJob(task="work", owner="ann")).asked_by(ANN))
+    (mine,) = operator.send(enqueue_calls.enqueue(NewJob(task="work", owner="ann")).asked_by(ANN))
     assert store.show(mine.id).owner == f"db:{name}"
-    assert operator.send(controlling.stop(mine.id).asked_by(EVE)).initiated_by == f"db:{name}"
+    assert operator.send(control_calls.stop(mine.id).asked_by(EVE)).initiated_by == f"db:{name}"
 
 
 def test_settings_of_a_session_make_nobody_trusted(
@@ -369,7 +374,7 @@ def test_a_delegate_acts_for_whom_it_names_with_the_role_it_names(
 ) -> None:
     _, delegate = roles.make("operator", delegate=True)
     job = make_job(store, owner="ann")
-    stop = controlling.stop(job)
+    stop = control_calls.stop(job)
     is_refused(store, sql, stop.asked_by(BOB), "bob", "cancel", through=delegate)
     assert delegate.send(stop.asked_by(ANN)).initiated_by == "ann"
 
@@ -393,9 +398,9 @@ def test_who_was_given_a_verb_without_an_admission_controls_its_own(
         f"GRANT EXECUTE ON FUNCTION tenure.stop, tenure.pause, tenure.enqueue TO {name}".encode()
     )
     assert caller.stop(own_job(caller)).initiated_by == f"db:{name}"
-    theirs = controlling.stop(make_job(store, owner="ann"))
+    theirs = control_calls.stop(make_job(store, owner="ann"))
     is_refused(store, sql, theirs, f"db:{name}", "cancel", through=caller)
-    queue = controlling.pause("queue", "slow")
+    queue = control_calls.pause("queue", "slow")
     is_refused(store, sql, queue, f"db:{name}", "pause", through=caller)
 
 
@@ -424,7 +429,7 @@ def test_an_unknown_role_is_refused(store: Store, sql: psycopg.Connection) -> No
 
 
 def test_a_refusal_that_was_decided_elsewhere_is_on_record(store: Store) -> None:
-    store.send(controlling.refuse("drain", "bob may not drain").asked_by(BOB))
+    store.send(control_calls.refuse("drain", "bob may not drain").asked_by(BOB))
     (row,) = rows(store)
     assert (row.verb, row.actor, row.via) == ("refuse", "bob", "rest")
     assert (row.subject, row.name, row.reason) == ("tenant", "", "bob may not drain")
@@ -433,8 +438,8 @@ def test_a_refusal_that_was_decided_elsewhere_is_on_record(store: Store) -> None
 
 def test_who_recovers_by_hand_is_on_record_and_sweeps_are_not(store: Store) -> None:
     store.recover()
-    store.send(keeping.recover(dry_run=True).asked_by(ROOT))
+    store.send(upkeep.recover(dry_run=True).asked_by(ROOT))
     assert rows(store) == ()
-    store.send(keeping.recover(jobs=[4711]).asked_by(ROOT))
+    store.send(upkeep.recover(jobs=[4711]).asked_by(ROOT))
     (row,) = rows(store)
     assert (row.verb, row.actor, row.before) == ("recover", "root", {"ids": [4711]})

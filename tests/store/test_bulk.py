@@ -10,7 +10,7 @@ from tenure.domain.lifecycle import BulkIntent, Intent, Rung, State
 from tenure.domain.principal import Principal, Role
 from tenure.errors import IllegalTransition, InputRefused, NotAllowed, NotFound
 from tenure.store.call import Call
-from tenure.store.calls import keeping, looking, ruling
+from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.ruled import Bulk
 from tenure.store.store import Store
 from tests.conftest import Connect
@@ -69,7 +69,7 @@ def test_a_bulk_stop_stops_what_matches_and_nothing_else(store: Store) -> None:
     assert store.show(other).status == "queued"
     record = store.cancellation(job=jobs[0])
     assert (record.initiated_by, record.reason) == ("ada", "too many")
-    [row] = [row for row in store.trail() if row.verb == "bulk_stop"]
+    [row] = [row for row in store.audit_log() if row.verb == "bulk_stop"]
     assert (row.actor, row.via, row.subject, row.after["total"]) == ("ada", "cli", "bulk", 5)
     assert store.advance_bulk() is None
 
@@ -167,16 +167,16 @@ def test_an_operator_reaches_its_own_jobs(store: Store) -> None:
     def by_ann(call: Call[Any], role: Role = Role.OPERATOR) -> Any:
         return store.send(call.asked_by(Principal("ann", role)))
 
-    preview = by_ann(looking.bulk_preview({}))
+    preview = by_ann(queries.bulk_preview({}))
     assert (preview.reaches, preview.others) == (1, 1)
-    bulk = by_ann(ruling.bulk_stop({}))
+    bulk = by_ann(policy_calls.bulk_stop({}))
     # Whoever carries it on, it stays ann's.
     assert counts(carry_out(store, bulk)) == (1, 1, 0)
     assert store.show(mine).state is State.CANCELLED
     assert store.show(yours).status == "queued"
     with pytest.raises(NotAllowed, match="ann is a viewer and may not bulk stop"):
-        by_ann(ruling.bulk_stop({}), Role.VIEWER)
-    assert counts(carry_out(store, by_ann(ruling.bulk_stop({}), Role.ADMIN))) == (1, 0, 0)
+        by_ann(policy_calls.bulk_stop({}), Role.VIEWER)
+    assert counts(carry_out(store, by_ann(policy_calls.bulk_stop({}), Role.ADMIN))) == (1, 0, 0)
 
 
 def test_a_bulk_resume_continues_what_is_paused_or_failed_and_nothing_else(store: Store) -> None:
@@ -201,7 +201,7 @@ def test_a_bulk_resume_continues_what_is_paused_or_failed_and_nothing_else(store
     assert (bulk.status, counts(bulk)) == ("completed", (1, 0, 0)), "with it what is below"
     assert store.show(child).state is State.PENDING
     assert store.show(elsewhere).state is State.PAUSED
-    verbs = [row.verb for row in store.trail() if row.actor == "ann"]
+    verbs = [row.verb for row in store.audit_log() if row.actor == "ann"]
     assert sorted(verbs) == ["bulk_resume", "bulk_resume", "resume", "resume"]
 
 
@@ -213,22 +213,22 @@ def test_a_bulk_rerun_enqueues_each_ended_job_once_whoever_dies_in_the_middle(
     bulk = store.bulk_rerun({"queue": "slow"}, by="ann")
     assert bulk.total == 3
     dying = Session(connect())
-    dying(keeping.advance_bulk(2))
+    dying(upkeep.advance_bulk(2))
     dying.connection.close()
     eventually(lambda: store.advance_bulk(1), "the server has noticed that it is dead")
     bulk = carry_out(store, bulk, n=2)
     assert (bulk.status, counts(bulk)) == ("completed", (3, 0, 0))
     new = [job for job in store.list_jobs({"queue": "slow"}) if job.id > last]
     assert [(job.owner, job.task) for job in new] == [("bob", store.show(old[0]).task)] * 3
-    assert [row.actor for row in store.trail() if row.verb == "rerun"] == ["ann"] * 3
+    assert [row.actor for row in store.audit_log() if row.verb == "rerun"] == ["ann"] * 3
 
 
-@pytest.mark.parametrize("begin", [ruling.bulk_resume, ruling.bulk_rerun])
+@pytest.mark.parametrize("begin", [policy_calls.bulk_resume, policy_calls.bulk_rerun])
 def test_an_operator_resumes_and_reruns_its_own_jobs(store: Store, begin: Any) -> None:
     mine, yours = (make_job_in(store, State.FAILED, owner=owner) for owner in ("ann", "bob"))
     bulk = store.send(begin({}).asked_by(Principal("ann", Role.OPERATOR)))
     assert counts(carry_out(store, bulk)) == (1, 1, 0)
-    touched = {row.name for row in store.trail() if row.verb in ("resume", "rerun")}
+    touched = {row.name for row in store.audit_log() if row.verb in ("resume", "rerun")}
     assert touched == {str(mine)}
     assert store.show(yours).state is State.FAILED
     with pytest.raises(NotAllowed, match="ann is a viewer and may not bulk re"):
@@ -244,12 +244,12 @@ def test_two_who_carry_on_the_same_do_not_wait_and_stop_nothing_twice(
     jobs = [make_job(store) for _ in range(4)]
     store.bulk_stop({})
     first, second = Session(connect()), Session(connect())
-    moved = first(keeping.advance_bulk(2))
+    moved = first(upkeep.advance_bulk(2))
     assert moved is not None
     assert moved.done == 2
-    assert second(keeping.advance_bulk(2)) is None
+    assert second(upkeep.advance_bulk(2)) is None
     first.commit()
-    moved = second(keeping.advance_bulk(2))
+    moved = second(upkeep.advance_bulk(2))
     assert moved is not None
     assert moved.done == 4
     second.commit()
@@ -266,7 +266,7 @@ def test_whoever_dies_in_the_middle_has_done_nothing_and_another_goes_on(
     bulk = store.bulk_stop({})
     store.advance_bulk(1)
     dying = Session(connect())
-    dying(keeping.advance_bulk(2))
+    dying(upkeep.advance_bulk(2))
     dying.connection.close()
     assert store.bulk(bulk.id).done == 1
     eventually(lambda: store.advance_bulk(1), "the server has noticed that it is dead")
@@ -280,7 +280,7 @@ def test_two_bulk_stops_are_carried_on_by_two(store: Store, connect: Connect) ->
         make_job(store, queue=queue)
         store.bulk_stop({"queue": queue})
     first, second = Session(connect()), Session(connect())
-    moved = [session(keeping.advance_bulk(10)) for session in (first, second)]
+    moved = [session(upkeep.advance_bulk(10)) for session in (first, second)]
     assert [it.filter["queue"] for it in moved if it is not None] == ["a", "b"]
     first.commit()
     second.commit()

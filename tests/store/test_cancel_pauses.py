@@ -36,7 +36,7 @@ def test_a_pending_one_is_paused_too_and_the_reason_that_was_given_is_kept(store
 def test_the_trail_says_what_was_asked_and_what_was_done(store: Store) -> None:
     job = make_job(store, options=PAUSES)
     store.stop(job, by="ann")
-    (row,) = store.trail("job", str(job))
+    (row,) = store.audit_log("job", str(job))
     assert (row.actor, row.verb, row.after["asked"]) == ("ann", "pause", "cancel")
 
 

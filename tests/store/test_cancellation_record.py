@@ -134,7 +134,7 @@ def test_a_function_that_returns_after_it_heard_keeps_its_value_as_a_partial(sto
     record = store.stop(job.id)
     assert worker.finish(job, value=[1, 2], heard=True).accepted == {job.id: State.CANCELLED}
     assert read(store, record).job_became is State.CANCELLED
-    assert [partial["value"] for partial in store.kept(job.id, "partials")] == [[1, 2]]
+    assert [partial["value"] for partial in store.job_output(job.id, "partials")] == [[1, 2]]
     assert store.show(job.id).result is None
 
 

@@ -146,7 +146,7 @@ def test_a_job_waits_for_its_task_and_then_gets_what_it_declares(
     assert (reason.reason, reason.about) == ("task", "crawl")
     assert "nobody has announced a task 'crawl' yet; the nearest are 'crawled'" in reason.sentence
     assert store.list_jobs({"status": "waiting"})[0].id == job.id
-    assert [task.task for task in store.ailments().unrunnable] == ["crawl"]
+    assert [task.task for task in store.diagnose().unrunnable] == ["crawl"]
     store.promote()
     assert worker.claim(5) == ()
 
@@ -158,7 +158,7 @@ def test_a_job_waits_for_its_task_and_then_gets_what_it_declares(
     assert (job.queue, job.priority, job.max_attempts, job.target) == ("crawl", 7, 1, "site:a!")
     assert (job.tags, job.budget, job.options["timeout"]) == (("web",), {"tokens": 10}, "5s")
     assert worker.claim_one().id == job.id
-    assert store.ailments().unrunnable == ()
+    assert store.diagnose().unrunnable == ()
     assert sql.execute("SELECT count(*) FROM tenure.unannounced").fetchone() == (0,)
 
 
@@ -314,12 +314,12 @@ def test_the_newest_announcement_counts_and_both_digests_in_use_are_shown(store:
 def test_a_job_whose_task_no_living_worker_has_is_explained(store: Store) -> None:
     worker = make_worker(store)
     [made] = store.enqueue(NewJob(task="crawl"))
-    assert store.ailments().unrunnable == ()  # nobody knows what this worker has
+    assert store.diagnose().unrunnable == ()  # nobody knows what this worker has
     store.announce(worker.id, [announcement("mail")])
     assert "no living worker has the task 'crawl'" in str(store.explain(made.id).reasons)
-    assert [task.task for task in store.ailments().unrunnable] == ["crawl"]
+    assert [task.task for task in store.diagnose().unrunnable] == ["crawl"]
     store.announce(worker.id, [announcement("crawl")])
-    assert store.ailments().unrunnable == ()
+    assert store.diagnose().unrunnable == ()
     assert "no living worker" not in str(store.explain(made.id).reasons)
 
 

@@ -12,7 +12,7 @@ from tenure.config import Settings
 from tenure.control.client import Client
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import SchemaMismatch, StoreUnavailable
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.connecting import checked_url
 from tenure.store.line import Line
 from tenure.store.migrating import Migrator
@@ -46,7 +46,7 @@ def by_line(url: str) -> object:
     async def ask() -> object:
         line = Line(url, PATIENT)
         try:
-            return await line.send(looking.statistics())
+            return await line.send(queries.statistics())
         finally:
             await line.close()
 

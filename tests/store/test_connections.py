@@ -33,9 +33,9 @@ from tenure.errors import (
     TenureError,
 )
 from tenure.store.call import Call
-from tenure.store.calls.controlling import stop
-from tenure.store.calls.enqueueing import enqueue
-from tenure.store.calls.looking import statistics
+from tenure.store.calls.control_calls import stop
+from tenure.store.calls.enqueue_calls import enqueue
+from tenure.store.calls.queries import statistics
 from tenure.store.connections import asend_on, send_on
 from tenure.store.faults import fault_of
 from tenure.store.results import Enqueued

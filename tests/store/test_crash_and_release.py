@@ -109,7 +109,7 @@ def test_without_the_fence_neither_is_heard(
     assert finished.refused == (job.id,)
     shown = store.show(job.id)
     assert (shown.state, shown.attempt, shown.crashes) == (State.RUNNING, 1, 0)
-    (event,) = store.kept(job.id, "events")
+    (event,) = store.job_output(job.id, "events")
     assert event["detail"]["outcome"] == {"crash": "crashed", "release": "released"}[verb]
 
 

@@ -18,7 +18,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.errors import InputRefused, JobNotFound
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing, keeping, working
+from tenure.store.calls import control_calls, enqueue_calls, upkeep, worker_calls
 from tenure.store.connections import send_on
 from tenure.store.outcomes import Ending, Report
 from tenure.store.store import Store
@@ -135,13 +135,13 @@ class Crowd:
 def enqueue_child(crowd: Crowd) -> Call[Any]:
     if random.random() < 0.1:
         crowd.plant()
-    return enqueueing.enqueue(
+    return enqueue_calls.enqueue(
         NewJob(task="e", parent=crowd.job(), target=random.choice(["t1", "t2", None]))
     )
 
 
 def claim(crowd: Crowd) -> Call[Any]:
-    return working.claim(crowd.worker.id, random.randrange(1, 5))
+    return worker_calls.claim(crowd.worker.id, random.randrange(1, 5))
 
 
 def finish(crowd: Crowd) -> Call[Any]:
@@ -156,12 +156,12 @@ def finish(crowd: Crowd) -> Call[Any]:
         )
         for job, token in crowd.held(4)
     ]
-    return working.finish(crowd.worker.id, endings)
+    return worker_calls.finish(crowd.worker.id, endings)
 
 
 def crash(crowd: Crowd) -> Call[Any]:
     endings = [Ending(job=job, token=token) for job, token in crowd.held(2)]
-    return working.crash(crowd.worker.id, endings)
+    return worker_calls.crash(crowd.worker.id, endings)
 
 
 def report(crowd: Crowd) -> Call[Any]:
@@ -169,26 +169,26 @@ def report(crowd: Crowd) -> Call[Any]:
         Report(job=job, token=token, progress={"n": 1}, spent={"tokens": 1}, give=["pool"])
         for job, token in crowd.held(4)
     ]
-    return working.report(crowd.worker.id, reports)
+    return worker_calls.report(crowd.worker.id, reports)
 
 
 def renew(crowd: Crowd) -> Call[Any]:
-    return working.renew(crowd.worker.id)
+    return worker_calls.renew(crowd.worker.id)
 
 
 def stop(crowd: Crowd) -> Call[Any]:
     intent = random.choice([Intent.CANCEL, Intent.PAUSE])
-    return controlling.stop(crowd.job(), intent=intent, force=random.random() < 0.3)
+    return control_calls.stop(crowd.job(), intent=intent, force=random.random() < 0.3)
 
 
 def resume(crowd: Crowd) -> Call[Any]:
-    return controlling.resume(crowd.job())
+    return control_calls.resume(crowd.job())
 
 
 def clear(crowd: Crowd) -> Call[Any]:
     if random.random() < 0.5:
-        return controlling.clear(target=random.choice(["t1", "t2"]))
-    return controlling.clear(crowd.job())
+        return control_calls.clear(target=random.choice(["t1", "t2"]))
+    return control_calls.clear(crowd.job())
 
 
 def recover(crowd: Crowd) -> Call[Any]:
@@ -196,20 +196,20 @@ def recover(crowd: Crowd) -> Call[Any]:
         with suppress(InputRefused):
             crowd.store.leave(crowd.worker.id)
         crowd.worker = make_worker(crowd.store, timedelta(hours=1))
-    return keeping.recover()
+    return upkeep.recover()
 
 
 def promote(crowd: Crowd) -> Call[Any]:
-    return enqueueing.promote(random.choice([1, 5, 500]))
+    return enqueue_calls.promote(random.choice([1, 5, 500]))
 
 
 def prune(crowd: Crowd) -> Call[Any]:
     ended = (State.COMPLETED, State.FAILED, State.CANCELLED)
-    return keeping.prune(dict.fromkeys(ended, timedelta(0)))
+    return upkeep.prune(dict.fromkeys(ended, timedelta(0)))
 
 
 def pause_target(crowd: Crowd) -> Call[Any]:
-    act = random.choice([controlling.pause, controlling.unpause])
+    act = random.choice([control_calls.pause, control_calls.unpause])
     return act("target", random.choice(["t1", "t2"]))
 
 

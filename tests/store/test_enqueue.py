@@ -9,7 +9,7 @@ import pytest
 
 from tenure.domain.job import NEVER, After, NewJob
 from tenure.domain.lifecycle import Reason, State, Status
-from tenure.store.calls import enqueueing
+from tenure.store.calls import enqueue_calls
 from tenure.store.connections import send_on
 from tenure.store.store import Store
 from tenure.testing import Clock
@@ -155,7 +155,7 @@ def test_a_job_is_there_when_the_callers_transaction_commits_and_gone_when_it_do
     store: Store, connect: Connect, sql: psycopg.Connection
 ) -> None:
     caller = connect()
-    call = enqueueing.enqueue(NewJob(task="work", idempotency="once", target="site"))
+    call = enqueue_calls.enqueue(NewJob(task="work", idempotency="once", target="site"))
     send_on(caller, call)
     assert count(sql) == 0
     caller.rollback()
@@ -180,7 +180,7 @@ def test_an_enqueue_waits_for_nobody_who_has_locked_what_it_names(
 
     caller.execute("SET lock_timeout = '50ms'")
     job = NewJob(task="work", parent=parent, after=[need], target="site", pools=["accounts"])
-    (answer,) = send_on(caller, enqueueing.enqueue(job))
+    (answer,) = send_on(caller, enqueue_calls.enqueue(job))
     caller.commit()
 
     assert answer.created
@@ -189,7 +189,7 @@ def test_an_enqueue_waits_for_nobody_who_has_locked_what_it_names(
 def test_an_enqueue_locks_no_row_that_was_there(store: Store, connect: Connect) -> None:
     parent, need = make_job(store), make_job(store)
     caller, other = connect(), connect()
-    send_on(caller, enqueueing.enqueue(NewJob(task="work", parent=parent, after=[need])))
+    send_on(caller, enqueue_calls.enqueue(NewJob(task="work", parent=parent, after=[need])))
     locked = other.execute("SELECT id FROM tenure.job ORDER BY id FOR UPDATE NOWAIT").fetchall()
     assert locked == [(parent,), (need,)]
 
@@ -199,7 +199,7 @@ def test_a_job_enqueued_below_a_parent_that_is_stopped_meanwhile_goes_with_it(
 ) -> None:
     parent = make_job(store, None)
     caller = connect()
-    (child,) = send_on(caller, enqueueing.enqueue(NewJob(task="work", parent=parent)))
+    (child,) = send_on(caller, enqueue_calls.enqueue(NewJob(task="work", parent=parent)))
     store.stop(parent)
     caller.commit()
     promote(store)

@@ -11,7 +11,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.errors import InputRefused
-from tenure.store.calls.working import Want
+from tenure.store.calls.worker_calls import Want
 from tenure.store.outcomes import Ending
 from tenure.store.results import Exchanged
 from tenure.store.store import Store

@@ -27,7 +27,7 @@ def running(store: Store, **fields: Any) -> tuple[Worker, Claimed]:
 
 
 def values(store: Store, job: int) -> list[Any]:
-    return [kept["value"] for kept in store.kept(job, "partials")]
+    return [kept["value"] for kept in store.job_output(job, "partials")]
 
 
 def test_a_completed_job_keeps_its_result_and_is_nobodys_any_more(store: Store) -> None:
@@ -138,7 +138,7 @@ def test_an_outcome_without_the_current_fence_is_refused_counted_and_kept(
     assert store.show(job.id).state is State.RUNNING
     assert store.show(job.id).result is None
     assert store.statistics().refused == 1
-    (event,) = store.kept(end.job, "events")
+    (event,) = store.job_output(end.job, "events")
     assert event["kind"] == "refused"
     assert event["worker_id"] == str(speaker.id)
     assert event["detail"]["outcome"] == "completed"

@@ -35,7 +35,7 @@ def roles(store: Store, sql: psycopg.Connection, database: str) -> Iterator[Role
 
 
 def number(store: Store, tenant: Tenant = ACME) -> int:
-    return store.stirs([tenant.name]).tenants[tenant.name]
+    return store.tenant_activity([tenant.name]).tenants[tenant.name]
 
 
 def paused_queue(store: Store) -> None:
@@ -134,26 +134,26 @@ def test_looking_moves_nobody(store: Store, acme: Store) -> None:
 def test_a_tenant_has_moved_before_it_is_seen_why(
     store: Store, acme: Store, connect: Connect
 ) -> None:
-    before = store.stirs(["acme"])
+    before = store.tenant_activity(["acme"])
     with connect() as writer, writer.transaction():
         writer.execute('SELECT tenure_acme.enqueue(\'{"task": "work"}\')')
-        moved = store.stirs(["acme"])
+        moved = store.tenant_activity(["acme"])
         assert moved.tenants["acme"] > before.tenants["acme"]
-        assert store.stirs(["acme"]).open < moved.next, "it is under way"
-    after = store.stirs(["acme"])
+        assert store.tenant_activity(["acme"]).open < moved.next, "it is under way"
+    after = store.tenant_activity(["acme"])
     assert after.tenants == moved.tenants
     assert after.open >= moved.next, "all that was under way then is over"
 
 
 def test_without_names_everybody_is_told_of(store: Store, acme: Store) -> None:
-    assert set(store.stirs().tenants) == {"default", "acme"}
-    assert set(store.stirs(["acme", "nobody"]).tenants) == {"acme"}
+    assert set(store.tenant_activity().tenants) == {"default", "acme"}
+    assert set(store.tenant_activity(["acme", "nobody"]).tenants) == {"acme"}
 
 
 def test_many_are_told_of_a_few_at_a_time(
     store: Store, acme: Store, sql: psycopg.Connection
 ) -> None:
-    ask = "SELECT tenure.stirs(names => %s, after => %s, n => 1)"
+    ask = "SELECT tenure.tenant_activity(names => %s, after => %s, n => 1)"
     [(first,)] = sql.execute(ask, (None, "")).fetchall()
     [(second,)] = sql.execute(ask, (None, "acme")).fetchall()
     [(none,)] = sql.execute(ask, (["acme"], "default")).fetchall()
@@ -184,8 +184,8 @@ def test_a_worker_is_told_of_tenants_whose_jobs_it_may_run(
     _, ours = roles.make("worker")
     try:
         _, theirs = others.make("worker")
-        assert set(ours.stirs().tenants) == {"default"}
-        assert set(theirs.stirs().tenants) == {"acme"}
+        assert set(ours.tenant_activity().tenants) == {"default"}
+        assert set(theirs.tenant_activity().tenants) == {"acme"}
         holder = leave_something(acme)
         make_job(store)
         assert ours.sweep().tenants == ()

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from tenure.errors import InputRefused
-from tenure.store.calls import keeping
+from tenure.store.calls import upkeep
 from tenure.store.connections import send_on
 from tenure.store.rollups import Ends, History
 from tenure.store.store import Store
@@ -111,7 +111,7 @@ def test_a_history_is_read_in_one_moment(store: Store, clock: Clock, connect: Co
     end_one(store)
     clock.advance(MINUTE)
     one = connect()
-    assert send_on(one, keeping.roll_up()).jobs == 1
+    assert send_on(one, upkeep.roll_up()).jobs == 1
     seen: History = store.history()
     assert counts(seen.total) == (1, 0, 0)
     one.commit()

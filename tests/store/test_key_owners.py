@@ -12,7 +12,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Principal, Role
 from tenure.errors import InputRefused, KeyTaken, NotAllowed
-from tenure.store.calls import enqueueing
+from tenure.store.calls import enqueue_calls
 from tenure.store.results import Enqueued
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in
@@ -34,7 +34,7 @@ def roles(store: Store, sql: psycopg.Connection, database: str) -> Iterator[Role
 
 
 def enqueue(store: Store, who: Principal | None = None, **fields: Any) -> Enqueued:
-    call = enqueueing.enqueue(NewJob(task="work", **fields))
+    call = enqueue_calls.enqueue(NewJob(task="work", **fields))
     (answer,) = store.send(call if who is None else call.asked_by(who))
     return answer
 
@@ -147,10 +147,10 @@ def test_an_operator_takes_no_key_of_the_whole_tenant(store: Store, kind: Kind) 
         NewJob(task="work", key_scope="tenant", **{kind: "new"}),  # type: ignore[arg-type]
     ):
         with pytest.raises(NotAllowed, match="ann is an operator and may not share keys"):
-            store.send(enqueueing.enqueue(draft).asked_by(ANN))
+            store.send(enqueue_calls.enqueue(draft).asked_by(ANN))
         with pytest.raises(NotAllowed, match="ann is an operator and may not share keys"):
-            store.send(enqueueing.enqueue_many(draft, [{}]).asked_by(ANN))
-    assert store.trail(n=1)[0].actor == "ann", "the refusal is on record"
+            store.send(enqueue_calls.enqueue_many(draft, [{}]).asked_by(ANN))
+    assert store.audit_log(n=1)[0].actor == "ann", "the refusal is on record"
     assert store.show(shared.id).state is State.PENDING
     assert len(store.list_jobs()) == 1
 

@@ -78,7 +78,7 @@ def test_a_newer_job_replaces_one_that_has_not_started_and_that_is_on_record(sto
     assert replaced.state is State.CANCELLED
     assert replaced.cancellation_id is not None
     assert "replaced" in (replaced.cancellation_reason or "")
-    assert [row.verb for row in store.trail("job", str(first.id))] == ["cancel"]
+    assert [row.verb for row in store.audit_log("job", str(first.id))] == ["cancel"]
     assert [job.id for job in make_worker(store).claim(9)] == [newer.id]
 
 

@@ -18,7 +18,7 @@ from tenure.domain.lifecycle import Intent, State
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, JobNotFound, StoreUnavailable
 from tenure.store import schema
-from tenure.store.calls import controlling, enqueueing, looking
+from tenure.store.calls import control_calls, enqueue_calls, queries
 from tenure.store.dedicated import dedicated
 from tenure.store.line import Line
 from tenure.store.store import Store
@@ -61,9 +61,9 @@ def test_a_line_is_opened_by_its_first_call_and_kept(
 ) -> None:
     async def talk(line: Line) -> None:
         assert backends(sql) == []
-        await line.send(enqueueing.enqueue(NewJob(task="work")))
+        await line.send(enqueue_calls.enqueue(NewJob(task="work")))
         (first,) = backends(sql)
-        assert (await line.send(looking.statistics())).total == 1
+        assert (await line.send(queries.statistics())).total == 1
         assert backends(sql) == [first]
 
     on_a_line(database, talk)
@@ -73,9 +73,9 @@ def test_a_line_speaks_for_any_tenant(database: str, sql: psycopg.Connection, st
     schema.migrate(sql, Tenant("acme"))
 
     async def talk(line: Line) -> None:
-        await line.send(enqueueing.enqueue(NewJob(task="work")), Tenant("acme"))
-        assert (await line.send(looking.statistics(), Tenant("acme"))).total == 1
-        assert (await line.send(looking.statistics())).total == 0
+        await line.send(enqueue_calls.enqueue(NewJob(task="work")), Tenant("acme"))
+        assert (await line.send(queries.statistics(), Tenant("acme"))).total == 1
+        assert (await line.send(queries.statistics())).total == 0
 
     on_a_line(database, talk)
 
@@ -84,11 +84,11 @@ def test_an_outage_is_told_and_the_next_call_connects_again(
     database: str, sql: psycopg.Connection
 ) -> None:
     async def talk(line: Line) -> None:
-        await line.send(looking.statistics())
+        await line.send(queries.statistics())
         sql.execute("SELECT pg_terminate_backend(%s, 5000)", (backends(sql)[0],))
         with pytest.raises(StoreUnavailable):
-            await line.send(looking.statistics())
-        assert (await line.send(looking.statistics())).total == 0
+            await line.send(queries.statistics())
+        assert (await line.send(queries.statistics())).total == 0
         assert len(backends(sql)) == 1
 
     on_a_line(database, talk)
@@ -102,7 +102,7 @@ def test_an_outage_in_the_middle_of_an_unsafe_call_says_that_nobody_knows(
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
     async def talk(line: Line) -> None:
-        resuming = asyncio.create_task(line.send(controlling.resume(job)))
+        resuming = asyncio.create_task(line.send(control_calls.resume(job)))
         await soon(lambda: waits_for_a_lock(sql))
         sql.execute("SELECT pg_terminate_backend(%s, 5000)", (backends(sql)[0],))
         with pytest.raises(StoreUnavailable, match="nobody knows whether it was carried out"):
@@ -117,7 +117,7 @@ def test_a_database_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     async def talk(line: Line) -> None:
         for _ in range(3):
             with pytest.raises(StoreUnavailable, match="cannot be reached"):
-                await line.send(looking.statistics())
+                await line.send(queries.statistics())
 
     on_a_line(f"postgresql:///none?host={tmp_path}", talk)
 
@@ -130,9 +130,9 @@ def test_a_call_that_is_given_up_takes_its_connection_with_it(
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
     async def talk(line: Line) -> None:
-        await line.send(looking.statistics())
+        await line.send(queries.statistics())
         (first,) = backends(sql)
-        stopping = asyncio.create_task(line.send(controlling.stop(job)))
+        stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
         asked = time.monotonic()
         if how == "cancelled":
@@ -143,7 +143,7 @@ def test_a_call_that_is_given_up_takes_its_connection_with_it(
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(stopping, 0.05)
         assert time.monotonic() - asked < 2, "it asked a server that does not answer"
-        assert (await line.send(looking.statistics())).total == 1, "an answer of the old call"
+        assert (await line.send(queries.statistics())).total == 1, "an answer of the old call"
         assert first not in backends(sql) or len(backends(sql)) == 2
         other.rollback()
         await soon(lambda: first not in backends(sql))
@@ -158,9 +158,9 @@ def test_a_call_that_waits_for_its_turn_can_be_given_up_without_harm(
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
     async def talk(line: Line) -> None:
-        stopping = asyncio.create_task(line.send(controlling.stop(job)))
+        stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
-        second = asyncio.create_task(line.send(looking.statistics()))
+        second = asyncio.create_task(line.send(queries.statistics()))
         await asyncio.sleep(0)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -178,7 +178,7 @@ def test_hanging_up_ends_the_call_that_is_under_way(
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
     async def talk(line: Line) -> None:
-        stopping = asyncio.create_task(line.send(controlling.stop(job)))
+        stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
         await asyncio.wait_for(line.close(), 5)
         with pytest.raises(StoreUnavailable):
@@ -194,7 +194,7 @@ def test_contention_is_tried_again(
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
     async def talk(line: Line) -> None:
-        stopping = asyncio.create_task(line.send(controlling.stop(job)))
+        stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
         await soon(lambda: not waits_for_a_lock(sql))
         other.rollback()
@@ -206,9 +206,9 @@ def test_contention_is_tried_again(
 def test_a_refusal_leaves_the_line_open(database: str, sql: psycopg.Connection) -> None:
     async def talk(line: Line) -> None:
         with pytest.raises(JobNotFound):
-            await line.send(looking.show(4711))
+            await line.send(queries.show(4711))
         with pytest.raises(InputRefused, match="UTF-8"):
-            await line.send(controlling.stop(1, reason="\ud800"))
+            await line.send(control_calls.stop(1, reason="\ud800"))
         assert len(backends(sql)) == 1
 
     on_a_line(database, talk)
@@ -218,9 +218,9 @@ def test_a_server_that_only_reads_is_left(
     database: str, sql: psycopg.Connection, store: Store
 ) -> None:
     async def talk(line: Line) -> None:
-        await line.send(looking.statistics())
+        await line.send(queries.statistics())
         with pytest.raises(StoreUnavailable, match="read-only"):
-            await line.send(enqueueing.enqueue(NewJob(task="work")))
+            await line.send(enqueue_calls.enqueue(NewJob(task="work")))
         await soon(lambda: backends(sql) == [])
 
     on_a_line(f"{database}&options=-c%20default_transaction_read_only%3Don", talk)
@@ -261,4 +261,4 @@ def test_a_cancel_that_the_driver_loses_is_raised_all_the_same(
 
     monkeypatch.setattr(waiting, waits, loses_cancels)
     with pytest.raises(asyncio.CancelledError):
-        on_a_line(database, lambda line: line.send(looking.statistics()))
+        on_a_line(database, lambda line: line.send(queries.statistics()))

@@ -17,7 +17,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing, keeping, looking, working
+from tenure.store.calls import control_calls, enqueue_calls, queries, upkeep, worker_calls
 from tenure.store.outcomes import Ending, Report
 from tenure.store.store import Store
 from tests.conftest import with_database
@@ -179,42 +179,44 @@ def furnish(store: Store, sql: psycopg.Connection) -> Mapping[str, Call[Any] | s
     )
     assert len(held) == len(stopped) == BATCH
     return {
-        "claim": working.claim(worker.id, BATCH, queues=["hot"]),
-        "claim from all queues": working.claim(worker.id, BATCH),
-        "claim with floors": working.claim(worker.id, BATCH, queues=["hot"], floors=claim.floors),
-        "finish": working.finish(
+        "claim": worker_calls.claim(worker.id, BATCH, queues=["hot"]),
+        "claim from all queues": worker_calls.claim(worker.id, BATCH),
+        "claim with floors": worker_calls.claim(
+            worker.id, BATCH, queues=["hot"], floors=claim.floors
+        ),
+        "finish": worker_calls.finish(
             worker.id, [Ending(job=j.id, token=j.token, outcome="completed", value=1) for j in held]
         ),
-        "retry": working.finish(
+        "retry": worker_calls.finish(
             worker.id, [Ending(job=j.id, token=j.token, outcome="retry") for j in held]
         ),
-        "crash": working.crash(worker.id, [Ending(job=j.id, token=j.token) for j in held]),
-        "exchange": working.exchange(
+        "crash": worker_calls.crash(worker.id, [Ending(job=j.id, token=j.token) for j in held]),
+        "exchange": worker_calls.exchange(
             worker.id,
             [Ending(job=j.id, token=j.token, outcome="completed", value=1) for j in held],
-            [working.Want(n=BATCH, queues=["hot"]), working.Want(n=1, queues=["none"])],
+            [worker_calls.Want(n=BATCH, queues=["hot"]), worker_calls.Want(n=1, queues=["none"])],
         ),
-        "waiting priority": working.waiting_priority(worker.id, queues=["hot"]),
-        "workers": looking.workers(),
+        "waiting priority": worker_calls.waiting_priority(worker.id, queues=["hot"]),
+        "workers": queries.workers(),
         "next due": "SELECT tenure.next_due()",
-        "report": working.report(
+        "report": worker_calls.report(
             worker.id,
             [Report(job=j.id, token=j.token, progress={"n": 1}, spent={"s": 1}) for j in held],
         ),
-        "renew": working.renew(worker.id),
+        "renew": worker_calls.renew(worker.id),
         "promote linked": f"SELECT tenure.promote_linked({BATCH})",
         "promote due": f"SELECT tenure.promote_due({BATCH})",
         "promote targets": f"SELECT tenure.promote_targets({BATCH})",
         "promote records": f"SELECT tenure.close_complete({BATCH})",
-        "recover": keeping.recover(),
-        "stop": controlling.stop(due[0].id),
-        "stop what runs": controlling.stop(held[0].id),
-        "hear": working.hear(worker.id),
-        "enqueue": enqueueing.enqueue(NewJob(task="hot", queue="hot")),
-        "enqueue with keys": enqueueing.enqueue(
+        "recover": upkeep.recover(),
+        "stop": control_calls.stop(due[0].id),
+        "stop what runs": control_calls.stop(held[0].id),
+        "read_signals": worker_calls.read_signals(worker.id),
+        "enqueue": enqueue_calls.enqueue(NewJob(task="hot", queue="hot")),
+        "enqueue with keys": enqueue_calls.enqueue(
             [NewJob(task="hot", queue="hot", unique=f"u{n}") for n in range(BATCH)]
         ),
-        "enqueue a child": enqueueing.enqueue(
+        "enqueue a child": enqueue_calls.enqueue(
             NewJob(task="hot", queue="hot", parent=held[0].id, after=[held[1].id])
         ),
     }
@@ -232,7 +234,7 @@ VERBS = [
     "claim", "claim from all queues", "claim with floors", "finish", "retry", "crash", "report",
     "exchange", "waiting priority", "workers", "next due",
     "renew", "promote linked", "promote due", "promote targets", "promote records", "recover",
-    "stop", "stop what runs", "hear", "enqueue", "enqueue with keys", "enqueue a child",
+    "stop", "stop what runs", "read_signals", "enqueue", "enqueue with keys", "enqueue a child",
 ]  # fmt: skip
 
 

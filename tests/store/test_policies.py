@@ -12,7 +12,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.domain.principal import Principal, Role
 from tenure.errors import InputRefused, JobNotFound, NotAllowed, NotFound
-from tenure.store.calls import keeping, ruling
+from tenure.store.calls import policy_calls, upkeep
 from tenure.store.outcomes import Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
@@ -89,7 +89,7 @@ def test_at_a_moment_once(store: Store, sql: psycopg.Connection) -> None:
     assert enforce(store, past) == {job}
     assert store.policies() == ()
     assert store.show(make_job(store)).status == "queued"
-    [dropped] = [row for row in store.trail("policy", "rule") if row.verb == "drop"]
+    [dropped] = [row for row in store.audit_log("policy", "rule") if row.verb == "drop"]
     assert (dropped.actor, dropped.before["stopped"]) == ("policy:rule", 1)
 
 
@@ -257,7 +257,7 @@ def test_a_policy_stops_as_it_says(store: Store) -> None:
     assert enforce(store, spec) == {job}
     record = store.cancellation(job=job)
     assert (record.intent, record.force, record.reason) == (Intent.CANCEL, True, "enough")
-    [row] = store.trail("job", str(job))
+    [row] = store.audit_log("job", str(job))
     assert (row.actor, row.via, row.verb) == ("policy:rule", "policy", "cancel")
 
 
@@ -399,7 +399,7 @@ def test_a_policy_is_on_record_and_can_be_changed_and_dropped(store: Store) -> N
     assert (changed.created_by, changed.spec["intent"]) == ("ada", "pause")
     assert store.drop_policy("rule") == {"dropped": "rule"}
     assert store.policies() == ()
-    assert [row.verb for row in store.trail("policy", "rule")] == ["drop", "set", "set"]
+    assert [row.verb for row in store.audit_log("policy", "rule")] == ["drop", "set", "set"]
     with pytest.raises(NotFound, match="there is no policy 'rule'; there are: none"):
         store.drop_policy("rule")
 
@@ -441,21 +441,21 @@ def test_an_operator_has_policies_for_single_jobs_of_its_own(store: Store) -> No
         return store.send(call.asked_by(Principal("ann", Role.OPERATOR)))
 
     at = {"when": {"at": datetime.now(UTC) + HOUR}}
-    by_ann(ruling.set_policy("mine", {**at, "filter": {"id": mine}}))
+    by_ann(policy_calls.set_policy("mine", {**at, "filter": {"id": mine}}))
     with pytest.raises(NotAllowed, match=f"job {yours} belongs to bob"):
-        by_ann(ruling.set_policy("yours", {**at, "filter": {"id": yours}}))
+        by_ann(policy_calls.set_policy("yours", {**at, "filter": {"id": yours}}))
     with pytest.raises(NotAllowed, match="ann is an operator and may not set policy"):
-        by_ann(ruling.set_policy("all", OLD))
+        by_ann(policy_calls.set_policy("all", OLD))
     store.set_policy("admins", {**at, "filter": {"id": mine}}, by="root")
     for verb in (
-        ruling.drop_policy("admins"),
-        ruling.set_policy("admins", {**at, "filter": {"id": mine}}),
+        policy_calls.drop_policy("admins"),
+        policy_calls.set_policy("admins", {**at, "filter": {"id": mine}}),
     ):
         with pytest.raises(NotAllowed, match="an admin may"):
             by_ann(verb)
-    by_ann(ruling.drop_policy("mine"))
+    by_ann(policy_calls.drop_policy("mine"))
     assert [policy.name for policy in store.policies()] == ["admins"]
-    assert len([row for row in store.trail() if row.verb == "refuse"]) == 4
+    assert len([row for row in store.audit_log() if row.verb == "refuse"]) == 4
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.ADMIN])
@@ -464,7 +464,7 @@ def test_an_operators_policy_takes_along_what_is_its_own(store: Store, role: Rol
     after = {owner: make_job(store, owner=owner, after=[job]) for owner in ("ann", "bob")}
     promote(store)
     spec = {"filter": {"id": job}, "when": {"at": datetime.now(UTC) - HOUR}}
-    store.send(ruling.set_policy("mine", spec).asked_by(Principal("ann", role)))
+    store.send(policy_calls.set_policy("mine", spec).asked_by(Principal("ann", role)))
     assert store.enforce_policies().stopped == 1
     assert store.show(after["ann"]).state is State.CANCELLED
     left = store.show(after["bob"])
@@ -489,13 +489,13 @@ def test_two_who_enforce_at_once_do_not_wait_and_stop_nothing_twice(
     job = make_job(store)
     store.set_policy("rule", OLD)
     first, second = Session(connect()), Session(connect())
-    assert first(keeping.enforce_policies()).stopped == 1
-    assert second(keeping.enforce_policies()).policies == 0
+    assert first(upkeep.enforce_policies()).stopped == 1
+    assert second(upkeep.enforce_policies()).policies == 0
     first.commit()
-    assert second(keeping.enforce_policies(every=HOUR)).policies == 0
+    assert second(upkeep.enforce_policies(every=HOUR)).policies == 0
     second.commit()
     assert store.enforce_policies().stopped == 0
-    assert len([row for row in store.trail("job", str(job)) if row.verb == "cancel"]) == 1
+    assert len([row for row in store.audit_log("job", str(job)) if row.verb == "cancel"]) == 1
 
 
 def test_a_policy_does_not_wait_for_a_job_that_another_has_locked(

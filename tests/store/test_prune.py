@@ -172,7 +172,7 @@ def test_the_audit_has_a_time_of_its_own(store: Store, clock: Clock) -> None:
     store.stop(make_job(store))
     clock.advance(DAY * 2)
     assert store.prune(ALL).jobs == 1
-    assert len(store.trail()) == 1
+    assert len(store.audit_log()) == 1
     assert store.prune_records(keep_audit=DAY * 3).audit == 0
     assert store.prune_records(keep_audit=DAY).audit == 1
 

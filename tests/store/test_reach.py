@@ -15,7 +15,7 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotAllowed, TenureError
 from tenure.store import schema
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing, looking, ruling
+from tenure.store.calls import control_calls, enqueue_calls, policy_calls, queries
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in, make_worker
 from tests.store.roles import KINDS, Kind, Roles
@@ -60,7 +60,7 @@ def worker_row(sql: psycopg.Connection, worker: UUID) -> tuple[Any, ...]:
 SPEAKING: dict[str, Callable[[Store, UUID, int], object]] = {
     "leave": lambda s, worker, _: s.leave(worker),
     "leave for one that was killed": lambda s, worker, _: s.leave(worker, killed=True),
-    "hear": lambda s, worker, _: s.hear(worker),
+    "read_signals": lambda s, worker, _: s.read_signals(worker),
     "renew": lambda s, worker, _: s.renew(worker),
     "claim": lambda s, worker, _: s.claim(worker, 1),
     "exchange": lambda s, worker, _: s.exchange(worker, hungry=True),
@@ -99,7 +99,7 @@ def test_no_role_of_another_tenant_speaks_for_a_worker(
     assert "secret reason" not in repr(answer)
     assert str(job) not in repr(getattr(answer, "signals", ()))
     assert worker_row(sql, theirs.id) == before
-    assert theirs.store.hear(theirs.id).alive
+    assert theirs.store.read_signals(theirs.id).alive
     assert theirs.finish(claimed, "stopped", heard=True).accepted == {job: State.CANCELLED}
     assert acme.list_jobs({"state": "running"}) == ()
 
@@ -162,7 +162,7 @@ def test_workers_of_other_tenants_are_not_shown(
         (DEFAULT, Role.VIEWER, {of_ours, of_all}),
         (DEFAULT, Role.ADMIN, {of_ours, of_theirs, of_all}),
     ):
-        call = looking.workers(all=True).asked_by(Principal("x", role, tenant))
+        call = queries.workers(all=True).asked_by(Principal("x", role, tenant))
         assert {one.id for one in store.send(call)} == shown, (tenant, role)
 
 
@@ -171,9 +171,9 @@ def test_a_principal_is_shown_only_jobs_of_its_tenant_that_workers_hold(
 ) -> None:
     make_job(store)
     make_worker(store).claim_one()
-    [one] = store.send(looking.workers().asked_by(Principal("x", Role.ADMIN, ACME)))
+    [one] = store.send(queries.workers().asked_by(Principal("x", Role.ADMIN, ACME)))
     assert one.jobs == ()
-    [one] = store.send(looking.workers().asked_by(ROOT))
+    [one] = store.send(queries.workers().asked_by(ROOT))
     assert len(one.jobs) == 1
 
 
@@ -208,9 +208,9 @@ LOOKING: dict[str, Callable[[Store, int], object]] = {
     "come after": lambda s, job: s.enqueue(NewJob(task="work", after=[job])),
     "come after in words": lambda s, job: s.enqueue(NewJob(task="work", after=[str(job)])),
     "find by key": lambda s, job: s.job_with_key(f"key of {job}"),
-    "partials": lambda s, job: s.kept(job, "partials"),
-    "logs": lambda s, job: s.kept(job, "logs"),
-    "events": lambda s, job: s.kept(job, "events", newest=True),
+    "partials": lambda s, job: s.job_output(job, "partials"),
+    "logs": lambda s, job: s.job_output(job, "logs"),
+    "events": lambda s, job: s.job_output(job, "events", newest=True),
 }
 
 
@@ -245,7 +245,7 @@ def test_a_producer_looks_at_what_is_its_own(store: Store, roles: Roles) -> None
     for job in (parent, child):
         assert producer.show(job).id == job
         assert producer.explain(job).job_id == job
-        assert producer.kept(job, "logs") == ()
+        assert producer.job_output(job, "logs") == ()
     assert producer.job_with_key("mine").id == parent
 
 
@@ -267,7 +267,7 @@ def test_who_is_a_producer_and_a_viewer_looks_at_all_jobs(store: Store, roles: R
 
 
 def by_key(store: Store, key: str, who: Principal | None = None) -> int:
-    call = looking.job_with_key(key)
+    call = queries.job_with_key(key)
     return store.send(call if who is None else call.asked_by(who)).id
 
 
@@ -313,14 +313,14 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 def policy(name: str, job: int | None, **more: Any) -> Call[Any]:
     spec = {"filter": {} if job is None else {"id": job}, "when": {"at": LATER}, **more}
-    return ruling.set_policy(name, spec)
+    return policy_calls.set_policy(name, spec)
 
 
 def test_an_admins_policy_is_not_overwritten_by_who_had_its_name_before(store: Store) -> None:
     job = make_job(store, owner="ann")
     store.send(policy("curfew", job).asked_by(ANN))
     store.send(policy("curfew", job, reason="the admin's").asked_by(ROOT))
-    for call in (policy("curfew", job), ruling.drop_policy("curfew")):
+    for call in (policy("curfew", job), policy_calls.drop_policy("curfew")):
         with pytest.raises(NotAllowed, match="ann is an operator and may not"):
             store.send(call.asked_by(ANN))
     [kept] = store.policies()
@@ -331,7 +331,7 @@ def test_an_operator_does_not_overwrite_what_it_set_as_an_admin(store: Store) ->
     """What comes after the job is stopped with it, whosever it is."""
     job = make_job(store, owner="ann")
     store.send(policy("curfew", job).asked_by(Principal("ann", Role.ADMIN)))
-    for call in (policy("curfew", job), ruling.drop_policy("curfew")):
+    for call in (policy("curfew", job), policy_calls.drop_policy("curfew")):
         with pytest.raises(NotAllowed, match="ann is an operator and may not"):
             store.send(call.asked_by(ANN))
 
@@ -352,7 +352,7 @@ def test_the_name_of_a_stop_at_a_time_is_taken_by_nobody_else(store: Store) -> N
 @pytest.mark.parametrize("name", ["db:x", "job:1", "policy:x", "schedule:nightly"])
 def test_names_of_tenures_own_are_given_to_no_token(store: Store, name: str) -> None:
     with pytest.raises(InputRefused, match="does not begin with"):
-        store.send(controlling.create_token(name, Role.OPERATOR, DEFAULT, uuid4().bytes * 2))
+        store.send(control_calls.create_token(name, Role.OPERATOR, DEFAULT, uuid4().bytes * 2))
 
 
 @pytest.mark.parametrize("grace", ["-1 day", "infinity", "178000000 years", None])
@@ -371,7 +371,7 @@ def test_nobody_is_declared_dead_before_the_end_of_its_lease(
 
 
 @pytest.mark.parametrize(
-    "verb", ["cancellations(-1)", "cancellations(1, -1)", "stops(-1)", "trail(n => -1)"]
+    "verb", ["cancellations(-1)", "cancellations(1, -1)", "stops(-1)", "audit_log(n => -1)"]
 )
 def test_a_number_below_zero_is_none(roles: Roles, verb: str) -> None:
     name, _ = roles.make("viewer")
@@ -383,7 +383,7 @@ def test_a_number_below_zero_is_none(roles: Roles, verb: str) -> None:
     [
         ("promote(-1)", "a batch of -1 is not possible; 1 and more are"),
         ("promote(NULL)", "a batch of null is not possible"),
-        ("stirs(n => -1)", "a batch of -1 is not possible"),
+        ("tenant_activity(n => -1)", "a batch of -1 is not possible"),
         ("discards(0)", "a batch of 0 is not possible"),
         ("recover(n => -1)", "a batch of -1 is not possible"),
         ("prune(n => -1)", "a batch of -1 is not possible"),
@@ -407,7 +407,7 @@ def test_what_an_admin_leaves_out_is_refused_or_filled_in(
         sql.execute("SELECT tenure.drop_strategy(NULL)")
     assert refused.value.sqlstate == "TN006"
     sql.execute("SELECT tenure.pause('queue', 'mail', via => NULL)")
-    assert store.trail(n=1)[0].via == "sql"
+    assert store.audit_log(n=1)[0].via == "sql"
     assert sql.execute("SELECT tenure.roll_up('9999 years')").fetchone()
 
 
@@ -425,12 +425,12 @@ def test_operators_take_no_policy_from_an_admin(store: Store, sql: psycopg.Conne
     )
     sql.execute(made, ("ann", "ann", "ann", of_one))
     with pytest.raises(InputRefused, match="ann has 100 policies, and an operator has no more"):
-        store.send(ruling.set_policy("mine", spec).asked_by(ANN))
-    store.send(ruling.set_policy("ann1", spec).asked_by(ANN))  # one that is there is changed
+        store.send(policy_calls.set_policy("mine", spec).asked_by(ANN))
+    store.send(policy_calls.set_policy("ann1", spec).asked_by(ANN))  # one that is there is changed
     sql.execute(made, ("bob", "bob", "bob", most - of_one))
     with pytest.raises(InputRefused, match="at most 1000 policies of all its operators"):
-        store.send(ruling.set_policy("mine", spec).asked_by(ANN))
-    store.send(ruling.set_policy("rule", spec).asked_by(ROOT))
+        store.send(policy_calls.set_policy("mine", spec).asked_by(ANN))
+    store.send(policy_calls.set_policy("rule", spec).asked_by(ROOT))
 
 
 def test_the_last_names_are_left_to_admins(store: Store, sql: psycopg.Connection) -> None:
@@ -441,28 +441,28 @@ def test_the_last_names_are_left_to_admins(store: Store, sql: psycopg.Connection
     )
     new = NewJob(task="t", queue="new")
     with pytest.raises(InputRefused, match="this tenant has 9000 combinations"):
-        store.send(enqueueing.enqueue([new]).asked_by(ANN))
-    store.send(enqueueing.enqueue([NewJob(task="t", queue="q1")]).asked_by(ANN))
-    store.send(enqueueing.enqueue([new]).asked_by(ROOT))
+        store.send(enqueue_calls.enqueue([new]).asked_by(ANN))
+    store.send(enqueue_calls.enqueue([NewJob(task="t", queue="q1")]).asked_by(ANN))
+    store.send(enqueue_calls.enqueue([new]).asked_by(ROOT))
 
 
 def test_an_operator_has_so_many_bulk_stops_under_way(
     store: Store, sql: psycopg.Connection
 ) -> None:
     for _ in range(100):
-        store.send(ruling.bulk_stop({"queue": "none"}).asked_by(ANN))
+        store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(ANN))
     with pytest.raises(InputRefused, match="ann has 100 bulk operations under way"):
-        store.send(ruling.bulk_stop({"queue": "none"}).asked_by(ANN))
-    store.send(ruling.bulk_stop({"queue": "none"}).asked_by(BOB))
-    store.send(ruling.bulk_stop({"queue": "none"}).asked_by(ROOT))
+        store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(ANN))
+    store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(BOB))
+    store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(ROOT))
     store.advance_bulk(bulk=1)
-    store.send(ruling.bulk_stop({"queue": "none"}).asked_by(ANN))
+    store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(ANN))
 
 
 def test_the_bulk_stop_of_an_admin_comes_first(store: Store) -> None:
     for _ in range(3):
-        store.send(ruling.bulk_stop({"queue": "none"}).asked_by(ANN))
-    urgent = store.send(ruling.bulk_stop({"queue": "none"}).asked_by(ROOT))
+        store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(ANN))
+    urgent = store.send(policy_calls.bulk_stop({"queue": "none"}).asked_by(ROOT))
     moved = store.advance_bulk()
     assert moved is not None
     assert moved.id == urgent.id

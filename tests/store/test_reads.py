@@ -81,7 +81,7 @@ ABOUT_ONE: Mapping[str, LiteralString] = {
     "crash": f"SELECT tenure.crash(%(worker)s, {ONE})",
     "release": f"SELECT tenure.release(%(worker)s, {ONE})",
     "report": f"SELECT tenure.report(%(worker)s, {ONE})",
-    "look": "SELECT tenure.look_into(%(job)s)",
+    "look": "SELECT tenure.inspect(%(job)s)",
     "show": "SELECT tenure.show(%(job)s)",
     "explain": "SELECT tenure.explain(%(job)s)",
     "queue": "SELECT tenure.queue(%(aside)s)",

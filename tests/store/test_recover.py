@@ -291,7 +291,7 @@ def test_ten_thousand_bad_rows_do_not_hold_up_an_orphan(
     recovery = store.recover()
     assert [one.job for one in recovery.recovered] == [orphan]
     assert len(recovery.failed) == 10_001
-    assert store.kept(min(recovery.failed), "events")[0]["kind"] == "recover_failed"
+    assert store.job_output(min(recovery.failed), "events")[0]["kind"] == "recover_failed"
 
 
 def test_what_could_not_be_recovered_is_tried_again_by_the_next_sweep(

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 
 from tenure.domain.principal import Principal, Role
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.results import AuditRow
 from tenure.store.store import Store
 from tests.factories import make_job
@@ -21,7 +21,7 @@ def refuse(database: str, job: int, times: int, by: str = "vic") -> None:
 
 
 def refusals(store: Store, actor: str = "vic") -> list[AuditRow]:
-    return [row for row in store.trail(n=1000) if (row.verb, row.actor) == ("refuse", actor)]
+    return [row for row in store.audit_log(n=1000) if (row.verb, row.actor) == ("refuse", actor)]
 
 
 def counted(row: AuditRow) -> int:
@@ -76,7 +76,7 @@ def test_a_new_hour_begins_anew(store: Store, database: str) -> None:
 
 
 def test_whoever_is_refused_before_a_verb_is_called_is_counted_too(store: Store) -> None:
-    call = controlling.refuse("stop", "no").asked_by(Principal("ada", Role.VIEWER))
+    call = control_calls.refuse("stop", "no").asked_by(Principal("ada", Role.VIEWER))
     for _ in range(MOST + 3):
         store.send(call)
     newest, *rest = refusals(store, "ada")

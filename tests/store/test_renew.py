@@ -220,13 +220,13 @@ def test_what_there_is_to_hear_is_heard_without_a_renewal(
     worker.claim_one()
     store.stop(job, by="anna")
     before = sql.execute("SELECT * FROM tenure.worker ORDER BY id").fetchall()
-    heard = store.hear(worker.id)
-    assert (heard.alive, heard.draining, store.hear(other.id).signals) == (True, False, ())
+    heard = store.read_signals(worker.id)
+    assert (heard.alive, heard.draining, store.read_signals(other.id).signals) == (True, False, ())
     assert sql.execute("SELECT * FROM tenure.worker ORDER BY id").fetchall() == before
 
     assert heard.signals == store.renew(worker.id).signals != ()
     store.drain(other.id)
-    assert store.hear(other.id).draining
+    assert store.read_signals(other.id).draining
     store.leave(other.id)
-    assert not store.hear(other.id).alive
-    assert not store.hear(uuid4()).alive
+    assert not store.read_signals(other.id).alive
+    assert not store.read_signals(uuid4()).alive

@@ -29,7 +29,7 @@ def report(worker: Worker, job: Claimed, **told: Any) -> Reported:
 
 
 def values(store: Store, job: int) -> list[Any]:
-    return [kept["value"] for kept in store.kept(job, "partials")]
+    return [kept["value"] for kept in store.job_output(job, "partials")]
 
 
 def test_progress_and_checkpoint_are_the_last_that_was_said(store: Store) -> None:
@@ -62,7 +62,7 @@ def test_log_lines_keep_their_order_their_level_and_their_time(store: Store) -> 
     worker, job = running(store)
     at = datetime(2024, 2, 29, 12, tzinfo=UTC)
     report(worker, job, logs=[LogLine("first"), LogLine("second", "error", at)])
-    first, second = store.kept(job.id, "logs")
+    first, second = store.job_output(job.id, "logs")
     assert (first["line"], first["level"]) == ("first", "info")
     assert (second["line"], second["level"]) == ("second", "error")
     assert datetime.fromisoformat(second["at"]) == at
@@ -154,9 +154,11 @@ def test_a_report_without_the_fence_changes_nothing_and_is_kept_as_an_event(
         0,
         (),
     )
-    assert store.kept(job.id, "logs") == ()
+    assert store.job_output(job.id, "logs") == ()
     assert store.statistics().refused == 1
-    assert [event["detail"]["outcome"] for event in store.kept(job.id, "events")] == ["report"]
+    assert [event["detail"]["outcome"] for event in store.job_output(job.id, "events")] == [
+        "report"
+    ]
 
 
 def test_a_job_that_was_asked_to_stop_may_still_report(store: Store) -> None:

@@ -107,7 +107,7 @@ def test_partial_results_survive_a_fresh_start(store: Store) -> None:
     store.report(worker.id, [Report(job=job.id, token=job.token, partials=["a"])])
     worker.finish(job, "failed", error=ERROR)
     store.resume(job.id, fresh=True)
-    assert [partial["value"] for partial in store.kept(job.id, "partials")] == ["a"]
+    assert [partial["value"] for partial in store.job_output(job.id, "partials")] == ["a"]
 
 
 @pytest.mark.parametrize("ending", ["paused", "failed"])

@@ -8,9 +8,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from tenure.domain.inspection import InspectionAnswer
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
-from tenure.domain.look import Sight
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotAllowed, TenureError
@@ -28,8 +28,8 @@ LOOKING = {
     "statistics",
     "cancellation",
     "cancellations",
-    "trail",
-    "kept",
+    "audit_log",
+    "job_output",
     "pools",
     "workers",
     "targets",
@@ -45,7 +45,7 @@ LOOKING = {
     "history",
     "movements",
     "stops",
-    "ailments",
+    "diagnose",
     "server",
     "policies",
     "bulk",
@@ -54,10 +54,10 @@ LOOKING = {
     "tasks",
 }
 OWN = {"enqueue", "enqueue_many", "queue", "stop", "resume", "clear", "rerun", "rollback", "refuse"}
-OWN |= {"set_policy", "drop_policy", "look_into", "looked", "end_runner"}
+OWN |= {"set_policy", "drop_policy", "inspect", "inspection", "end_runner"}
 OWN |= {"bulk_stop", "bulk_resume", "bulk_rerun", "advance_bulk"}
 MAY: dict[Kind, set[str]] = {
-    "producer": {"enqueue", "enqueue_many", "queue", "show", "explain", "kept", "whoami"}
+    "producer": {"enqueue", "enqueue_many", "queue", "show", "explain", "job_output", "whoami"}
     | {"job_with_key", "tasks"},
     "viewer": LOOKING | {"refuse"},
     "operator": LOOKING | OWN,
@@ -66,7 +66,17 @@ MAY: dict[Kind, set[str]] = {
     | {"pause", "unpause", "create_pool", "change_slots", "release_slot", "recover", "drain"}
     | {"step", "close_record", "prune", "tenants", "tokens", "create_token", "revoke_token"}
     | {"set_strategy", "drop_strategy", "announce_tasks"},
-    "worker": {"register", "renew", "hear", "leave", "claim", "held", "finish", "crash", "release"}
+    "worker": {
+        "register",
+        "renew",
+        "read_signals",
+        "leave",
+        "claim",
+        "held",
+        "finish",
+        "crash",
+        "release",
+    }
     | {
         "exchange",
         "report",
@@ -80,8 +90,8 @@ MAY: dict[Kind, set[str]] = {
         "show",
     }
     | {"waiting_priority", "end_session", "completed", "enforce_policies", "advance_bulk"}
-    | {"roll_up", "stirs", "sweep"}
-    | {"discards", "discarded", "answer_look", "enqueue_reserved", "announce"},
+    | {"roll_up", "tenant_activity", "sweep"}
+    | {"discards", "discarded", "answer_inspection", "enqueue_reserved", "announce"},
 }
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
 
@@ -96,9 +106,9 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "announce_tasks": lambda s, _: s.announce_tasks([announcement("work")]),
     "tasks": lambda s, _: s.tasks(),
     "renew": lambda s, _: s.renew(uuid4()),
-    "hear": lambda s, _: s.hear(uuid4()),
+    "read_signals": lambda s, _: s.read_signals(uuid4()),
     "leave": lambda s, _: s.leave(uuid4()),
-    "stirs": lambda s, _: s.stirs(),
+    "tenant_activity": lambda s, _: s.tenant_activity(),
     "sweep": lambda s, _: s.sweep(),
     "drain": lambda s, _: s.drain(uuid4()),
     "claim": lambda s, _: s.claim(uuid4(), 1),
@@ -113,11 +123,13 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "report": lambda s, _: s.report(uuid4(), []),
     "completed": lambda s, job: s.completed(uuid4(), job, 1),
     "stop": lambda s, job: s.stop(job),
-    "look_into": lambda s, job: s.look_into(job),
-    "looked": lambda s, job: s.looked(job),
+    "inspect": lambda s, job: s.inspect(job),
+    "inspection": lambda s, job: s.inspection(job),
     "runners": lambda s, job: s.runners(job),
     "end_runner": lambda s, _: s.end_runner("runner-none-1"),
-    "answer_look": lambda s, job: s.answer_look(uuid4(), job, 1, 1, Sight((), (), ())),
+    "answer_inspection": lambda s, job: s.answer_inspection(
+        uuid4(), job, 1, 1, InspectionAnswer((), (), ())
+    ),
     "rollback": lambda s, _: s.rollback("cancel-000001"),
     "step": lambda s, _: s.step("cancel-000001", "update_tasks", "completed"),
     "note_reached": lambda s, _: s.note_reached(uuid4(), "cancel-000001", {}),
@@ -147,8 +159,8 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "history": lambda s, _: s.history(),
     "cancellation": lambda s, _: s.cancellation("cancel-000001"),
     "cancellations": lambda s, _: s.cancellations(),
-    "trail": lambda s, _: s.trail(),
-    "kept": lambda s, job: s.kept(job, "logs"),
+    "audit_log": lambda s, _: s.audit_log(),
+    "job_output": lambda s, job: s.job_output(job, "logs"),
     "pools": lambda s, _: s.pools(),
     "targets": lambda s, _: s.targets(),
     "strategies": lambda s, _: s.strategies(),
@@ -260,7 +272,7 @@ def test_no_kind_can_change_the_audit(store: Store, roles: Roles) -> None:
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement.encode())
-    assert [row.actor for row in store.trail("job")] == ["db:postgres"]
+    assert [row.actor for row in store.audit_log("job")] == ["db:postgres"]
 
 
 def test_a_worker_cannot_prune_the_audit_away(store: Store, roles: Roles) -> None:
@@ -268,7 +280,7 @@ def test_a_worker_cannot_prune_the_audit_away(store: Store, roles: Roles) -> Non
     _, keeper = roles.make("worker")
     with suppress(TenureError):  # refused is as good
         keeper.prune_records(keep_audit=timedelta(0))
-    assert len(store.trail("job")) == 1
+    assert len(store.audit_log("job")) == 1
 
 
 def test_only_a_delegate_may_name_the_actor(store: Store, roles: Roles) -> None:
@@ -277,7 +289,7 @@ def test_only_a_delegate_may_name_the_actor(store: Store, roles: Roles) -> None:
     for caller, actor in ((plain, f"db:{name}"), (delegate, "user:ann")):
         record = caller.stop(make_job(store), by="user:ann")
         assert record.initiated_by == actor
-        assert store.trail(n=1)[0].actor == actor
+        assert store.audit_log(n=1)[0].actor == actor
 
 
 def test_a_delegate_that_names_nobody_is_itself_on_record(store: Store, roles: Roles) -> None:
@@ -294,7 +306,7 @@ def test_a_name_that_looks_like_the_delegate_role_is_not_enough(store: Store, ro
         connection.execute("SET ROLE tenure_delegate")
     connection.execute("SET application_name = 'tenure_delegate'")
     connection.execute("SELECT tenure.stop(%s, by => 'user:ann')", (job,))
-    assert store.trail()[0].actor == f"db:{name}"
+    assert store.audit_log()[0].actor == f"db:{name}"
 
 
 def test_an_admin_of_another_tenant_has_no_say_over_what_all_share(

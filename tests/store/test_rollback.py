@@ -9,7 +9,7 @@ import pytest
 from tenure.domain.job import Job, NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition, InputRefused, NotFound
-from tenure.store.calls.controlling import stop
+from tenure.store.calls.control_calls import stop
 from tenure.store.connections import send_on
 from tenure.store.results import Claimed
 from tenure.store.store import Store
@@ -88,7 +88,7 @@ def test_asking_again_adds_it_once(store: Store) -> None:
     assert len(rollbacks(store)) == 1
     (signal,) = store.renew(worker.id).signals
     assert signal.orders["rollback"] is True
-    assert [row.verb for row in store.trail("job", str(job.id))] == ["rollback", "cancel"]
+    assert [row.verb for row in store.audit_log("job", str(job.id))] == ["rollback", "cancel"]
 
 
 def test_a_pause_is_not_rolled_back(store: Store) -> None:
@@ -196,7 +196,7 @@ def test_it_is_asked_for_also_when_the_record_has_ended(store: Store) -> None:
     (job,) = rollbacks(store)
     assert (job.id, job.owner) == (asked["job"], "ann")
     assert undone(store, worker)[1] == ["b", "a"]
-    row = store.trail("job", str(ids["root"]))[-2]
+    row = store.audit_log("job", str(ids["root"]))[-2]
     assert (row.verb, row.actor, row.reason) == ("rollback", "ann", "it was wrong")
 
 

@@ -10,7 +10,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
-from tenure.store.calls import controlling, keeping, working
+from tenure.store.calls import control_calls, upkeep, worker_calls
 from tenure.store.connections import send_on
 from tenure.store.migrating import Migrator
 from tenure.store.rollups import Ends
@@ -123,7 +123,7 @@ def test_a_job_that_commits_late_is_not_lost(
     make_job(store)
     job = worker.claim_one()
     late = connect()
-    send_on(late, working.finish(worker.id, [ending(job)]))
+    send_on(late, worker_calls.finish(worker.id, [ending(job)]))
     end_one(store)
     clock.advance(7 * MINUTE)
     end_one(store)
@@ -158,7 +158,7 @@ def test_who_begins_later_than_the_mark_and_ends_a_job_is_counted_later(
     assert roll_up(store) == 0
     clock.advance(MINUTE)
     job = make_job(store)
-    send_on(second, controlling.stop(job))
+    send_on(second, control_calls.stop(job))
     first.commit()
     clock.advance(MINUTE)
     for _ in range(3):
@@ -187,8 +187,8 @@ def test_a_caller_in_a_transaction_of_its_own_marks_no_later_than_it_began(
     make_job(store)
     worker = make_worker(store, HOUR)
     inner = connect()
-    send_on(inner, working.finish(worker.id, [ending(worker.claim_one())]))
-    send_on(outer, keeping.roll_up())
+    send_on(inner, worker_calls.finish(worker.id, [ending(worker.claim_one())]))
+    send_on(outer, upkeep.roll_up())
     outer.commit()
     inner.commit()
     clock.advance(MINUTE)
@@ -222,7 +222,7 @@ def test_while_one_counts_the_other_leaves_it_alone(
         " SELECT t, t FROM (SELECT tenure.now() - interval '24 h' AS t) AS t"
     )
     one = connect()
-    assert send_on(one, keeping.roll_up()).jobs == 10
+    assert send_on(one, upkeep.roll_up()).jobs == 10
     other = store.roll_up()
     assert (other.jobs, other.more) == (0, False)
     one.rollback()

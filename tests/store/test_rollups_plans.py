@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
-from tenure.store.calls import keeping, looking
+from tenure.store.calls import queries, upkeep
 from tenure.store.store import Store
 from tests.store.test_plans import Scene, cost
 
@@ -30,7 +30,7 @@ def ended(store: Store, sql: psycopg.Connection, n: int, ago: str) -> None:
 def test_what_ended_before_is_not_read(
     store: Store, sql: psycopg.Connection, analyzed: str
 ) -> None:
-    scene = Scene(sql, {"roll_up": keeping.roll_up(), "history": looking.history()})
+    scene = Scene(sql, {"roll_up": upkeep.roll_up(), "history": queries.history()})
     ended(store, sql, 20, "1 minute")
     store.roll_up()
     sql.execute("UPDATE tenure.job SET ended_at = tenure.now() - interval '6 s'")

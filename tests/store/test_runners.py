@@ -74,17 +74,17 @@ def test_a_runner_that_is_to_end_is_told_until_it_is_gone(store: Store, worker: 
     answer = store.end_runner(OWN, reason="it leaks", by="ada", grace=timedelta(seconds=8))
     assert (answer.runner, answer.worker_id, answer.jobs) == (OWN, worker.id, (job.id,))
     assert [it.ending for it in store.runners(job.id)] == [True]
-    for heard in (store.hear(worker.id), store.renew(worker.id)):
+    for heard in (store.read_signals(worker.id), store.renew(worker.id)):
         [(name, order)] = heard.ending.items()
         assert (name, order.by, order.reason) == (OWN, "ada", "it leaks")
         assert (order.grace, order.force) == (8, False)
-    noted = store.trail(n=1)[0]
+    noted = store.audit_log(n=1)[0]
     assert (noted.actor, noted.verb, noted.name, noted.reason) == (
         *("ada", "end_runner", OWN, "it leaks"),
     )
     assert noted.after["jobs"] == [job.id]
     store.end_runner(OWN, force=True)
-    assert store.hear(worker.id).ending[OWN].force
+    assert store.read_signals(worker.id).ending[OWN].force
     assert tell(worker, {LOOP: [job]}).ending == {}
 
 
@@ -135,8 +135,8 @@ def test_only_who_owns_all_jobs_in_a_runner_or_an_admin_ends_it(
     ).fetchone()
     assert row is not None
     assert ("jobs" in row[0]) is may
-    assert (OWN in store.hear(worker.id).ending) is may
-    assert store.trail(n=1)[0].verb == ("end_runner" if may else "refuse")
+    assert (OWN in store.read_signals(worker.id).ending) is may
+    assert store.audit_log(n=1)[0].verb == ("end_runner" if may else "refuse")
 
 
 def test_a_job_of_another_that_began_after_the_beat_may_be_in_any_runner(
@@ -151,4 +151,4 @@ def test_a_job_of_another_that_began_after_the_beat_may_be_in_any_runner(
     ).fetchone()
     assert row is not None
     assert "jobs" not in row[0]
-    assert store.hear(worker.id).ending == {}
+    assert store.read_signals(worker.id).ending == {}

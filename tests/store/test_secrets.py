@@ -21,7 +21,7 @@ def everything(sql: psycopg.Connection, job: int) -> str:
         "SELECT tenure.list_jobs()::text",
         "SELECT to_json(j)::text FROM tenure.jobs AS j",
         "SELECT tenure.cancellations()::text",
-        "SELECT tenure.trail()::text",
+        "SELECT tenure.audit_log()::text",
         "SELECT tenure.workers()::text",
     ]
     return str([sql.execute(view.encode()).fetchall() for view in views])

@@ -89,5 +89,5 @@ def test_refused_writes_and_recoveries_are_counted(store: Store, sql: psycopg.Co
     worker.finish(jobs[0])
     counted = store.statistics()
     assert (counted.refused, counted.recovered) == (3, 2)
-    (event,) = (e for e in store.kept(jobs[1].id, "events") if e["kind"] == "refused")
+    (event,) = (e for e in store.job_output(jobs[1].id, "events") if e["kind"] == "refused")
     assert (event["worker_id"], event["detail"]["outcome"]) == (str(worker.id), "completed")

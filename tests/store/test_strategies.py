@@ -42,7 +42,7 @@ def test_a_stop_takes_all_that_its_strategy_says(store: Store) -> None:
     assert (record.cascade, record.preserve, record.rollback) == (False, False, True)
     (signal,) = store.renew(worker.id).signals
     assert (signal.orders["grace"], signal.orders["preserve"]) == (7.5, False)
-    after = store.trail(n=1)[0].after
+    after = store.audit_log(n=1)[0].after
     assert (after["strategy"], after["preserve"]) == ("gentle", False)
 
 
@@ -100,7 +100,7 @@ def test_another_word_about_artifacts_counts_while_it_goes_on(store: Store) -> N
         assert store.stop(job).preserve is word
         (signal,) = store.renew(worker.id).signals
         assert signal.orders["preserve"] is word
-    assert [row.verb for row in store.trail("job")] == ["preserve", "preserve", "cancel"]
+    assert [row.verb for row in store.audit_log("job")] == ["preserve", "preserve", "cancel"]
 
 
 def test_a_pause_by_a_strategy_that_rolls_back_is_only_a_pause(store: Store) -> None:
@@ -128,7 +128,8 @@ def test_it_is_made_changed_and_dropped_on_record(store: Store) -> None:
     assert (changed.created_by, changed.options) == ("ann", {"grace": 90})
     store.drop_strategy("slow", by="cleo")
     assert [
-        (row.verb, row.name, row.actor, row.before, row.after) for row in store.trail("strategy")
+        (row.verb, row.name, row.actor, row.before, row.after)
+        for row in store.audit_log("strategy")
     ] == [
         ("drop", "slow", "cleo", {"grace": 90}, None),
         ("set", "slow", "bob", {"grace": 60}, {"grace": 90}),

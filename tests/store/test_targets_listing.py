@@ -7,7 +7,7 @@ from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
 from tenure.store import schema
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.results import Target
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker, promote
@@ -87,7 +87,7 @@ def test_a_long_line_is_not_walked_for_the_names(store: Store, sql: psycopg.Conn
 def test_queues_are_those_of_the_statistics(store: Store) -> None:
     make_job(store, queue="far")
     store.pause("queue", "far")
-    seen = store.send(looking.queues())
+    seen = store.send(queries.queues())
     assert seen.keys() == store.statistics().queues.keys() == {"far"}
     assert (seen["far"].by_status, seen["far"].paused) == ({"queued": 1}, True)
 

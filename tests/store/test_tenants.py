@@ -85,7 +85,7 @@ def test_records_trails_pools_and_pauses_are_apart(store: Store, acme: Store) ->
     store.create_pool("tree", ["main"])
     store.pause("queue", "default")
     store.pause("tenant")
-    assert (acme.cancellations(), acme.trail(), acme.pools()) == ((), (), ())
+    assert (acme.cancellations(), acme.audit_log(), acme.pools()) == ((), (), ())
     with pytest.raises(NotFound):
         acme.cancellation(record.cancellation_id)
     with pytest.raises(InputRefused, match="there is no pool"):
@@ -145,7 +145,7 @@ def test_a_role_of_one_tenant_cannot_call_the_verbs_of_another(
             lambda: outside.list_jobs(),
             lambda: outside.stop(theirs),
             lambda: outside.statistics(),
-            lambda: outside.trail(),
+            lambda: outside.audit_log(),
             lambda: outside.recover(),
             lambda: outside.pause("tenant"),
         ]
@@ -222,12 +222,12 @@ def test_a_tenant_whose_jobs_are_held_is_dropped_by_force_alone(
     with pytest.raises(IllegalTransition, match="workers hold 1 jobs of tenant acme; cancel them"):
         Migrator(database).drop(ACME)
     assert acme.statistics().total == 1
-    assert [row.verb for row in store.trail("tenant")] == ["create"]
+    assert [row.verb for row in store.audit_log("tenant")] == ["create"]
     with Client(database) as client:
         client.drop_tenant("acme", force=True, by="root", via="cli")
         with pytest.raises(NotFound, match="there is no tenant 'acme'"):
             client.drop_tenant("acme")
-    row = store.trail("tenant", "acme")[0]
+    row = store.audit_log("tenant", "acme")[0]
     assert (row.verb, row.actor, row.via) == ("drop", "root", "cli")
     assert row.before == {"running": 1}
 

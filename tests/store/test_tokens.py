@@ -12,7 +12,7 @@ from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, KeyTaken, NotAllowed, NotFound
 from tenure.store import schema
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.migrating import Migrator
 from tenure.store.results import Token
 from tenure.store.store import Store
@@ -78,7 +78,7 @@ def test_a_revoked_one_is_nobodys_and_stays_so(store: Store) -> None:
     assert revoked.revoked_by == "root"
     assert store.principal(digest("s")) is None
     assert store.revoke_token(made.id, by="bob") == revoked, "who was first stays on record"
-    assert [(row.verb, row.actor, row.reason) for row in store.trail("token")] == [
+    assert [(row.verb, row.actor, row.reason) for row in store.audit_log("token")] == [
         ("revoke", "root", "lost"),
         ("create", "db:postgres", None),
     ]
@@ -146,7 +146,7 @@ def test_the_default_tenant_makes_them_for_all_and_another_for_itself(
         assert (store.principal(digest(secret)) or {})["tenant"] == "acme"
     with pytest.raises(NotAllowed, match="may not create a token of tenant default; an admin of"):
         make(acme, "d", tenant=DEFAULT)
-    (row,) = acme.trail("token", "ann")
+    (row,) = acme.audit_log("token", "ann")
     assert (row.verb, row.after) == ("refuse", {"verb": "create_token"})
     with pytest.raises(NotFound):
         acme.revoke_token(mine.id)
@@ -164,7 +164,7 @@ def test_a_dropped_tenant_takes_its_tokens_along(store: Store, acme: Store, data
     Migrator(database).drop(ACME, by="root", via="cli")
     assert store.principal(digest("a")) is None
     assert store.principal(digest("b")) is not None
-    row = store.trail("tenant", "acme")[0]
+    row = store.audit_log("tenant", "acme")[0]
     assert (row.verb, row.actor, row.via) == ("drop", "root", "cli")
 
 
@@ -185,9 +185,9 @@ def test_tokens_are_an_admins_business(store: Store) -> None:
     ann = Principal("ann", Role.OPERATOR)
     made = make(store)
     for call in (
-        controlling.create_token("eve", Role.ADMIN, DEFAULT, digest("x")),
-        controlling.revoke_token(made.id),
+        control_calls.create_token("eve", Role.ADMIN, DEFAULT, digest("x")),
+        control_calls.revoke_token(made.id),
     ):
         with pytest.raises(NotAllowed, match="ann is an operator and may not"):
             store.send(call.asked_by(ann))
-    assert store.send(looking.tokens()) == (made,)
+    assert store.send(queries.tokens()) == (made,)

@@ -137,7 +137,7 @@ def test_without_the_fence_no_row_is_there(
         begin(database, fence, lose)
     assert lines(sql) == []
     assert store.show(job.id).result is None
-    events = [event for event in store.kept(job.id, "events") if event["kind"] == "refused"]
+    events = [event for event in store.job_output(job.id, "events") if event["kind"] == "refused"]
     assert len(events) == 1, "what was refused is on record"
 
 
@@ -251,7 +251,7 @@ def test_ending_its_session_takes_everything_back(
         begin(database, fence, kill)
     assert lines(sql) == []
     assert store.end_session(worker.id, job.id, job.token) == 0
-    (event,) = store.kept(job.id, "events")
+    (event,) = store.job_output(job.id, "events")
     assert (event["kind"], event["detail"]) == ("session_ended", {"sessions": 1})
 
 

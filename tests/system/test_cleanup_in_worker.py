@@ -33,7 +33,7 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def logged(stage: Stage, job: int) -> str:
-    return "\n".join(str(line["line"]) for line in stage.store.kept(job, "logs"))
+    return "\n".join(str(line["line"]) for line in stage.store.job_output(job, "logs"))
 
 
 def report_of(job: Job) -> dict[str, Any]:

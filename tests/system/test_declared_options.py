@@ -265,7 +265,7 @@ def check_grace(scene: Scene, job: int) -> None:
 
 def check_ask_for(scene: Scene, job: int) -> None:
     assert scene.ended(job).state is State.CANCELLED
-    [_, asked_for] = scene.store.kept(job, "partials")
+    [_, asked_for] = scene.store.job_output(job, "partials")
     assert asked_for["value"] >= 0.25
 
 

@@ -48,7 +48,7 @@ def test_all_jobs_in_a_runner_that_is_ended_are_given_back(stage: Stage) -> None
     is_given_back(stage, neighbour)
     eventually(lambda: not process.is_running(), "the runner is gone")
     assert runner_of(job).runner != runner.runner
-    noted = stage.store.trail(n=1)[0]
+    noted = stage.store.audit_log(n=1)[0]
     assert (noted.actor, noted.verb, noted.subject) == ("ada", "end_runner", "runner")
     for one in (job, neighbour):
         stage.stop(one, force=True)

@@ -84,7 +84,7 @@ def test_so_does_a_hook_that_closes_them(stage: Stage) -> None:
 def test_a_hook_whose_error_cannot_be_shown_changes_nothing(stage: Stage) -> None:
     handle = jobs.has_a_hook_that_cannot_be_shown.enqueue()
     assert error_of(stage, handle)["message"] == "no good"
-    lines = [str(line["line"]) for line in stage.store.kept(handle.id, "logs")]
+    lines = [str(line["line"]) for line in stage.store.job_output(handle.id, "logs")]
     [line] = [line for line in lines if line.startswith("a hook failed: ")]
     assert line.endswith("Unshowable: its message cannot be shown: SystemExit")
 

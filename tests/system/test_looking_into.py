@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tenure.domain.look import Look, Stack
+from tenure.domain.inspection import Inspection, Stack
 from tenure.errors import IllegalTransition, NotAnswered
 from tests.apps import looked
 from tests.system.stage import Jobs, Stage, runners_of, staged
@@ -39,7 +39,7 @@ def begun(stage: Stage) -> Iterator[Any]:
         stage.stop(handle, force=True)
 
 
-def look(handle: Jobs) -> Look:
+def look(handle: Jobs) -> Inspection:
     seen = handle.look(timeout="40s")
     assert seen.answered_at is not None
     assert SECRET not in repr(seen)
@@ -52,7 +52,7 @@ def innermost(stack: Stack) -> tuple[str, str, str]:
     return frame.file, frame.function, frame.code
 
 
-def named(seen: Look) -> dict[str, Stack]:
+def named(seen: Inspection) -> dict[str, Stack]:
     return {stack.name: stack for stack in seen.stacks}
 
 
@@ -164,9 +164,9 @@ def test_a_look_ends_with_the_attempt(stage: Stage) -> None:
     handle = stage.start(looked.sleeps)
     look(handle)
     stage.stop(handle, force=True)
-    with pytest.raises(IllegalTransition, match="cannot look into a job that is cancelled"):
+    with pytest.raises(IllegalTransition, match="cannot inspect a job that is cancelled"):
         handle.look()
-    assert stage.store.looked(handle.id) is None
+    assert stage.store.inspection(handle.id) is None
 
 
 def test_a_worker_that_stands_still_is_not_waited_for(begun: Any, stage: Stage) -> None:

@@ -22,13 +22,13 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 def lines_of(stage: Stage, job: int, n: int = 100) -> list[tuple[str, str]]:
     """Level and text of the first lines in its log."""
-    return [(line["level"], line["line"]) for line in stage.store.kept(job, "logs", n=n)]
+    return [(line["level"], line["line"]) for line in stage.store.job_output(job, "logs", n=n)]
 
 
 def all_lines_of(stage: Stage, job: int) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     above = 0
-    while page := stage.store.kept(job, "logs", above=above, n=1000):
+    while page := stage.store.job_output(job, "logs", above=above, n=1000):
         lines += [(line["level"], line["line"]) for line in page]
         above = page[-1]["id"]
     return lines

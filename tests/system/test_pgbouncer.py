@@ -17,7 +17,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.errors import QueryTimeout
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.outcomes import Report
 from tenure.store.store import AsyncStore, Store
 from tests.factories import end_as_stopped, make_job, make_jobs, make_worker, promote
@@ -132,7 +132,7 @@ def test_many_clients_share_two_backends(pooled: str) -> None:
 
 
 def test_a_limit_of_one_call_stays_with_nobody(pooled: str, database: str) -> None:
-    call = looking.trail().within(timedelta(milliseconds=200))
+    call = queries.audit_log().within(timedelta(milliseconds=200))
     with Store(pooled) as store, psycopg.connect(database) as holder:
         for _ in range(4):
             store.send(call)

@@ -1,4 +1,4 @@
-"""Watching while the database is stopped and started again."""
+"""Subscription while the database is stopped and started again."""
 
 import asyncio
 import tempfile
@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 
 from tenure.config import Settings
-from tenure.control import CancellationService, Client, Watching
+from tenure.control import CancellationService, Client, Subscription
 from tenure.control.hub import Hub
 from tenure.domain.tenant import DEFAULT
 from tenure.store import schema
@@ -35,7 +35,7 @@ def test_a_restart_of_the_database_loses_neither_a_change_nor_an_end() -> None:
             schema.migrate(connection, DEFAULT)
 
         async def story() -> None:
-            async with Client(url, settings=IMPATIENT) as client, Watching(client) as watching:
+            async with Client(url, settings=IMPATIENT) as client, Subscription(client) as watching:
                 with Store(url) as store, psycopg.connect(url, autocommit=True) as sql:
                     job = make_job(store)
                     watched = Reader(watching.job("default", job), status)

@@ -22,7 +22,7 @@ def test_what_is_seen_is_the_answer(ada: Http, store: Store) -> None:
         {"file": "/srv/shop.py", "line": 7, "function": "crawl", "code": "time.sleep(9)"}
     ]
     assert seen["processes"][0]["memory"] == SIGHT.processes[0].memory
-    [row] = [row for row in store.trail("job", str(job)) if row.verb == "look_into"]
+    [row] = [row for row in store.audit_log("job", str(job)) if row.verb == "inspect"]
     assert (row.actor, row.via) == ("ada", "rest")
 
 
@@ -30,7 +30,7 @@ def test_who_cannot_be_seen_is_told_with_a_sentence(ada: Http, store: Store) -> 
     job = make_job(store, owner="ada")
     answer = ada.post(f"/api/jobs/{job}/look", {})
     assert answer.status_code == 409
-    assert answer.json()["error"]["message"] == "cannot look into a job that is queued"
+    assert answer.json()["error"]["message"] == "cannot inspect a job that is queued"
     make_worker(store, timedelta(hours=1)).claim_one()
     answer = ada.post(f"/api/jobs/{job}/look", {"wait": 0})
     assert (answer.status_code, answer.json()["error"]["type"]) == (504, "NotAnswered")

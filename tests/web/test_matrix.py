@@ -57,7 +57,7 @@ class Everybody:
 
     def refusals(self, tenant: str, above: int = 0) -> tuple[int, list[str]]:
         """The last row of the audit trail, and who was refused what by request since another."""
-        rows = self.client.store_of(tenant).trail(n=10)
+        rows = self.client.store_of(tenant).audit_log(n=10)
         refused = [
             row.actor
             for row in rows

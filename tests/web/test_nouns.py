@@ -85,7 +85,7 @@ def test_the_runners_of_a_job_are_listed_and_one_is_ended(admin: Http, store: St
     assert (seen["runner"], seen["jobs"], seen["others"]) == ("runner-1", [job.id], 0)
     ended = admin.post("/api/workers/runners/runner-1/end", {"reason": "it leaks", "grace": "8s"})
     assert ended.json()["jobs"] == [job.id]
-    assert store.hear(worker.id).ending["runner-1"].grace == 8
+    assert store.read_signals(worker.id).ending["runner-1"].grace == 8
     assert problem(admin.post("/api/workers/runners/runner-2/end"))[0] == 404
     assert problem(admin.post("/api/workers/runners/runner-1/end", {"grace": "soon"}))[0] == 422
 

@@ -86,7 +86,7 @@ def test_refused_requests_are_counted_and_not_written_down(client: Client, store
         for _ in range(3):
             http.get("/api/jobs", headers={"authorization": "Bearer tenure_guess"})
         assert app.state.tenure.recognizer.refused == 3
-    assert store.trail() == ()
+    assert store.audit_log() == ()
 
 
 def test_no_token_is_ever_logged(
@@ -125,7 +125,7 @@ def test_a_hook_of_ones_own_says_who_it_is(client: Client, store: Store) -> None
         http.post("/api/jobs/1/cancel", headers={"x-user": "carl"})
     theirs = client.store_of("acme")
     assert theirs.show(1).owner == "carl"
-    assert (theirs.trail()[0].actor, theirs.trail()[0].via) == ("carl", "rest")
+    assert (theirs.audit_log()[0].actor, theirs.audit_log()[0].via) == ("carl", "rest")
     assert store.list_jobs() == ()
 
 
@@ -167,7 +167,7 @@ def test_what_is_open_is_open_as_far_as_was_said(client: Client, store: Store) -
         )
         bad = http.get("/api/jobs", headers={"authorization": "Bearer tenure_guess"})
         assert bad.status_code == 401
-    [row] = store.trail()
+    [row] = store.audit_log()
     assert (row.actor, row.verb, row.via) == ("anonymous", "refuse", "rest")
 
 

@@ -65,7 +65,7 @@ def test_a_change_without_a_body_needs_the_type_of_json(
     headers = {} if kind is None else {"content-type": kind}
     code, name, _ = problem(httpx.post(f"{open_url}{path}", headers=headers))
     assert (code, name) == (415, "NotJSON")
-    assert store.trail() == ()
+    assert store.audit_log() == ()
 
 
 def test_every_change_needs_the_type_of_json(open_url: str) -> None:

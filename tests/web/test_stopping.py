@@ -63,7 +63,7 @@ def test_a_cancel_waits_and_answers_with_its_result(admin: Http, store: Store) -
     assert [(one["job_id"], one["rung"]) for one in result["members"]] == [(job, "interrupted")]
     [record] = records(store)
     assert (record.initiated_by, record.reason) == ("root", "enough")
-    assert store.trail("job", str(job))[0].via == "rest"
+    assert store.audit_log("job", str(job))[0].via == "rest"
 
 
 def test_a_cancel_that_takes_longer_is_accepted_and_can_be_followed(

@@ -16,7 +16,7 @@ from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Principal, Role
 from tenure.errors import QueryTimeout
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.factories import make_job
@@ -64,8 +64,8 @@ def test_a_read_that_takes_too_long_is_given_up(database: str, store: Store) -> 
     ):
         code, kind, message = problem(http.get("/api/audit"))
         assert (code, kind) == (504, "QueryTimeout")
-        assert message.startswith("trail took longer than 300ms and was given up")
-        assert at_work(database, "trail") == 0
+        assert message.startswith("audit log took longer than 300ms and was given up")
+        assert at_work(database, "audit_log") == 0
         assert http.get("/api/jobs").status_code == 200, "the connection is as good as new"
 
 
@@ -92,12 +92,14 @@ def test_a_change_has_a_limit_of_its_own(database: str, store: Store) -> None:
 def test_what_python_and_commands_ask_has_no_limit(database: str, store: Store) -> None:
     settings = Settings(read_timeout="20ms")  # type: ignore[arg-type]
     with Client(database, settings=settings) as client:
-        behalf = client.behalf(Principal("ada", Role.VIEWER, via="cli"))
+        caller = client.acting_as(Principal("ada", Role.VIEWER, via="cli"))
         found: list[object] = []
         with held(database, "audit"):
-            reading = threading.Thread(target=lambda: found.append(behalf.send(looking.trail())))
+            reading = threading.Thread(
+                target=lambda: found.append(caller.send(queries.audit_log()))
+            )
             reading.start()
-            eventually(lambda: at_work(database, "trail") == 1, "it waits")
+            eventually(lambda: at_work(database, "audit_log") == 1, "it waits")
             reading.join(0.2)
             assert reading.is_alive()
         reading.join(20)
@@ -105,7 +107,7 @@ def test_what_python_and_commands_ask_has_no_limit(database: str, store: Store) 
 
 
 def test_a_limit_from_plain_code_is_kept_too(database: str, store: Store) -> None:
-    call = looking.trail().within(timedelta(milliseconds=200))
+    call = queries.audit_log().within(timedelta(milliseconds=200))
     with held(database, "audit"), pytest.raises(QueryTimeout, match="longer than 200ms"):
         store.send(call)
     assert store.send(call) == ()
@@ -115,14 +117,14 @@ def test_a_shorter_limit_of_the_database_role_stays(database: str, store: Store)
     mark = "?" if "?" not in database else "&"
     url = f"{database}{mark}options=-cstatement_timeout%3D200ms"
     with Store(url) as limited, held(database, "audit"):
-        call = looking.trail().within(timedelta(minutes=5))
+        call = queries.audit_log().within(timedelta(minutes=5))
         with pytest.raises(QueryTimeout):
             limited.send(call)
 
 
 def test_a_limit_is_gone_with_its_statement(database: str, store: Store) -> None:
     with Store(database) as limited:
-        limited.send(looking.trail().within(timedelta(milliseconds=50)))
+        limited.send(queries.audit_log().within(timedelta(milliseconds=50)))
         with limited._shared.connection(limited.tenant) as connection:
             assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
 

@@ -8,7 +8,7 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.listing import refuse_limit
 from tenure.cli.printing import ago
 from tenure.errors import InputRefused
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 EXAMPLES = (
     "tenure audit",
@@ -43,7 +43,7 @@ def audit(
         if subject is not None or name is not None:
             raise InputRefused("--job says what it is about; leave out --subject and --name")
         subject, name = "job", str(to.job(job))
-    rows = to.send(looking.trail(subject, name, below=below, n=limit))
+    rows = to.send(queries.audit_log(subject, name, below=below, n=limit))
     if to.show.json:
         to.show.document(rows)
         return

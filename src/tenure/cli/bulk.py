@@ -17,7 +17,7 @@ from tenure.cli.stops import INTERRUPTED, NOT_CONFIRMED
 from tenure.control.bulk import WORDS, carried_on, consequence
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.store.call import Call
-from tenure.store.calls import looking, ruling
+from tenure.store.calls import policy_calls, queries
 from tenure.store.ruled import Bulk, BulkPreview
 
 BAR = 40  # columns
@@ -39,8 +39,8 @@ def stop_where(
 ) -> None:
     """Count the jobs, ask, and stop them; each stop is on record like any other."""
     wanted, force, grace = filters(where), bool(how.get("force")), how.get("grace")
-    begin = ruling.bulk_stop(wanted, intent, **how)
-    preview = to.send(looking.bulk_preview(wanted, intent, force=force))
+    begin = policy_calls.bulk_stop(wanted, intent, **how)
+    preview = to.send(queries.bulk_preview(wanted, intent, force=force))
     said = consequence(preview, BulkIntent(intent), force=force, grace=grace)
     _carry_out(to, begin, preview, said, yes=yes, wait=wait)
 
@@ -49,9 +49,9 @@ def resume_where(
     to: Connection, where: Sequence[str], reason: str | None, *, fresh: bool, yes: bool, wait: bool
 ) -> None:
     wanted = filters(where)
-    preview = to.send(looking.bulk_preview(wanted, BulkIntent.RESUME))
+    preview = to.send(queries.bulk_preview(wanted, BulkIntent.RESUME))
     said = consequence(preview, BulkIntent.RESUME, fresh=fresh)
-    begin = ruling.bulk_resume(wanted, reason, fresh=fresh)
+    begin = policy_calls.bulk_resume(wanted, reason, fresh=fresh)
     _carry_out(to, begin, preview, said, yes=yes, wait=wait)
 
 
@@ -59,9 +59,9 @@ def rerun_where(
     to: Connection, where: Sequence[str], reason: str | None, *, yes: bool, wait: bool
 ) -> None:
     wanted = filters(where)
-    preview = to.send(looking.bulk_preview(wanted, BulkIntent.RERUN))
+    preview = to.send(queries.bulk_preview(wanted, BulkIntent.RERUN))
     said = consequence(preview, BulkIntent.RERUN)
-    _carry_out(to, ruling.bulk_rerun(wanted, reason), preview, said, yes=yes, wait=wait)
+    _carry_out(to, policy_calls.bulk_rerun(wanted, reason), preview, said, yes=yes, wait=wait)
 
 
 def _carry_out(
@@ -92,7 +92,7 @@ def bulks(
 ) -> None:
     """List operations on many jobs at once, newest first."""
     refuse_limit(limit)
-    found = to.send(looking.bulks(limit))
+    found = to.send(queries.bulks(limit))
     if to.show.json:
         to.show.document(found)
         return
@@ -140,11 +140,11 @@ def _carried_out(to: Connection, bulk: Bulk) -> Bulk:
     """Carry it on until it is over; the workers do so too."""
     try:
         if to.show.json:
-            return to.take(carried_on(bulk, to.show.line))
+            return to.perform(carried_on(bulk, to.show.line))
         if not to.show.may_move:
-            return to.take(carried_on(bulk))
+            return to.perform(carried_on(bulk))
         with Live(console=to.show.console, transient=True, redirect_stdout=False) as live:
-            return to.take(carried_on(bulk, lambda it: live.update(_drawn(it), refresh=True)))
+            return to.perform(carried_on(bulk, lambda it: live.update(_drawn(it), refresh=True)))
     except KeyboardInterrupt:
         if not to.show.json:
             to.show.say(f"The workers carry on bulk {bulk.intent} {bulk.id}. See tenure job bulks")

@@ -16,7 +16,7 @@ from tenure.control.cancellation import refuse_stranger
 from tenure.control.policies import stop_at
 from tenure.domain.lifecycle import Intent
 from tenure.errors import InputRefused
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 
 Force = Annotated[bool, typer.Option("--force", help="Kill it at once.")]
 Grace = Annotated[str | None, typer.Option(metavar="LENGTH", help="From now to the kill: 10s, 2m.")]
@@ -84,11 +84,11 @@ def cancel(
     chosen = to.job(required_job(job))
     member = chosen if task is None else to.job(task)
     if member != chosen:
-        to.take(refuse_stranger(member, chosen))
+        to.perform(refuse_stranger(member, chosen))
     if at is not None:
         _cancel_at(to, member, at, how)
         return
-    stop = controlling.stop(member, intent=Intent.CANCEL, **how)
+    stop = control_calls.stop(member, intent=Intent.CANCEL, **how)
     stops.carry_out(to, chosen, stop, wait=wait, timeout=timeout)
 
 
@@ -98,7 +98,7 @@ def _cancel_at(to: Connection, job: int, at: str, how: Mapping[str, Any]) -> Non
             "a stop at a time takes --reason and --strategy; a strategy has the rest"
         )
     when = moment(at, "--at")
-    policy = to.take(stop_at(job, when, reason=how["reason"], strategy=how["strategy"]))
+    policy = to.perform(stop_at(job, when, reason=how["reason"], strategy=how["strategy"]))
     if to.show.json:
         to.show.document(policy)
         return
@@ -136,14 +136,14 @@ def pause(
         stop_where(to, Intent.PAUSE, where, how, yes=yes, wait=wait)
         return
     chosen = to.job(required_job(job))
-    stop = controlling.stop(chosen, intent=Intent.PAUSE, **how)
+    stop = control_calls.stop(chosen, intent=Intent.PAUSE, **how)
     stops.carry_out(to, chosen, stop, wait=wait, timeout=timeout)
 
 
 @connected
 def cancel_status(to: Connection, job: JobName) -> None:
     """Show how far the latest stop of a job has come."""
-    record = to.send(looking.cancellation(job=to.job(job)))
+    record = to.send(queries.cancellation(job=to.job(job)))
     if to.show.json:
         to.show.document(record)
         return
@@ -160,7 +160,7 @@ def cancellations(
     refuse_limit(limit)
     if offset < 0:
         raise InputRefused(f"--offset takes 0 or more, not {offset}")
-    records = to.send(looking.cancellations(limit, offset))
+    records = to.send(queries.cancellations(limit, offset))
     if to.show.json:
         to.show.document(records)
         return
@@ -197,7 +197,7 @@ def rollback(
 ) -> None:
     """Undo what the tasks of a cancelled job had completed, newest first."""
     tasks = [whole(one, "a task") for one in task or ()] or None
-    answer = to.send(controlling.rollback(cancellation, tasks, reason=reason))
+    answer = to.send(control_calls.rollback(cancellation, tasks, reason=reason))
     if to.show.json:
         to.show.document(answer)
         return

@@ -16,24 +16,24 @@ _MOST = 50  # words that are offered
 
 def complete_tasks(ctx: Any, incomplete: str) -> list[str]:
     """Offer the names of announced tasks."""
-    from tenure.store.calls import cataloguing
+    from tenure.store.calls import task_calls
 
-    return _offered(ctx, incomplete, lambda ask: (it.name for it in ask(cataloguing.tasks())))
+    return _offered(ctx, incomplete, lambda ask: (it.name for it in ask(task_calls.tasks())))
 
 
 def complete_queues(ctx: Any, incomplete: str) -> list[str]:
     """Offer the names of queues."""
-    from tenure.store.calls import looking
+    from tenure.store.calls import queries
 
-    return _offered(ctx, incomplete, lambda ask: ask(looking.queues()))
+    return _offered(ctx, incomplete, lambda ask: ask(queries.queues()))
 
 
 def complete_jobs(ctx: Any, incomplete: str) -> list[str]:
     """Offer the ids and keys of the newest jobs."""
-    from tenure.store.calls import looking
+    from tenure.store.calls import queries
 
     def names(ask: Callable[..., Any]) -> Iterable[str]:
-        for job in ask(looking.list_jobs({}, n=_MOST)):
+        for job in ask(queries.list_jobs({}, n=_MOST)):
             yield str(job.id)
             if job.key:
                 yield job.key

@@ -15,10 +15,10 @@ import typer
 
 from tenure.cli.printing import Printer, clean
 from tenure.cli.reading import id_or_key, not_found
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
-from tenure.control.following import job_with_key
-from tenure.control.steps import Steps
+from tenure.control.job_operations import job_with_key
+from tenure.control.operation import Operation
 from tenure.control.tokens import recognize
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
@@ -111,41 +111,41 @@ class Connection:
             raise NotAllowed(f"this token is for the tenant {known.tenant.name}, and for no other")
         return known
 
-    def of_tenant(self, name: str) -> Behalf:
+    def of_tenant(self, name: str) -> AuthorizedClient:
         """On behalf of the same one, in another tenant: for admins of the default one alone."""
         tenant, who = as_tenant(name), self.principal
         if tenant == who.tenant:
-            return self.behalf
+            return self.caller
         if not self.has_token:
-            return Behalf(self.client, self._database_user(tenant))
+            return AuthorizedClient(self.client, self._database_user(tenant))
         if not who.controls_tenants:
             raise NotAllowed(f"this token is for the tenant {who.tenant.name}, and for no other")
         self._refuse_unknown(tenant)
-        return Behalf(self.client, replace(who, tenant=tenant))
+        return AuthorizedClient(self.client, replace(who, tenant=tenant))
 
     @cached_property
-    def behalf(self) -> Behalf:
-        return Behalf(self.client, self.principal)
+    def caller(self) -> AuthorizedClient:
+        return AuthorizedClient(self.client, self.principal)
 
     @cached_property
-    def shared(self) -> Behalf:
+    def shared(self) -> AuthorizedClient:
         """For what all tenants share: workers and tenants."""
-        return self.behalf if self.has_token else self.of_tenant(DEFAULT.name)
+        return self.caller if self.has_token else self.of_tenant(DEFAULT.name)
 
     @property
     def tenant(self) -> Tenant:
         return self.principal.tenant
 
     def send(self, call: Call[T]) -> T:
-        return self.behalf.send(call)
+        return self.caller.send(call)
 
-    def take(self, steps: Steps[T]) -> T:
-        return self.behalf.take(steps)
+    def perform(self, operation: Operation[T]) -> T:
+        return self.caller.perform(operation)
 
     def job(self, named: str) -> int:
         """The id of a job, from its id or its key; what has digits alone is an id."""
         known = id_or_key(named)
-        return known if isinstance(known, int) else self.take(job_with_key(known))
+        return known if isinstance(known, int) else self.perform(job_with_key(known))
 
     def use(self, app: "App") -> None:
         """Where the app has its jobs, unless the command says otherwise."""

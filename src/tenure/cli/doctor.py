@@ -7,8 +7,8 @@ from rich.text import Text
 
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.host import means_of_stopping
+from tenure.control.checks import Finding, Level
 from tenure.control.health import examine, unreachable
-from tenure.control.judging import Finding, Level
 from tenure.errors import EmbeddedUnavailable, SchemaMismatch, StoreUnavailable
 
 _STYLES = {Level.FINE: "green", Level.WARNING: "yellow", Level.WRONG: "red"}
@@ -39,11 +39,11 @@ async def _examined(to: Connection) -> list[Finding]:
 
 async def _findings(to: Connection) -> AsyncIterator[Finding]:
     try:
-        behalf = to.behalf
+        caller = to.caller
     except (StoreUnavailable, EmbeddedUnavailable, SchemaMismatch) as error:
         yield unreachable(error)
         return
-    async for finding in examine(behalf):
+    async for finding in examine(caller):
         yield finding
     yield means_of_stopping()
 

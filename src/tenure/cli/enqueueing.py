@@ -129,9 +129,9 @@ def enqueue(
             "owner": owner,
         }
     )
-    to.behalf.require("enqueue")  # before anything is looked up
+    to.caller.require("enqueue")  # before anything is looked up
     told = {**({} if args is None else an_object(args, "--args")), **named_values(arguments or ())}
-    [answer] = to.take(enqueued_by_name(client, [JobRequest(task, told, said, unannounced)]))
+    [answer] = to.perform(enqueued_by_name(client, [JobRequest(task, told, said, unannounced)]))
     if to.show.json:
         to.show.line(answer) if wait else to.show.document(answer)
     elif answer.created:

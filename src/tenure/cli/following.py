@@ -14,7 +14,7 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.listing import how_far
 from tenure.cli.naming import JobName
 from tenure.cli.printing import clean, compact, lasting
-from tenure.control.watching import Watching
+from tenure.control.subscription import Subscription
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, State
 from tenure.domain.values import nearest_float
@@ -47,8 +47,8 @@ def follow(to: Connection, job: int) -> None:
 
 
 async def _shown(to: Connection, job: int) -> Job | None:
-    async with Watching(to.client) as watching:
-        jobs = watching.job(to.behalf, job)
+    async with Subscription(to.client) as watching:
+        jobs = watching.job(to.caller, job)
         if to.show.json:
             return await _as_lines(to, jobs)
         return await (_live(to, jobs) if to.show.may_move else _plainly(to, jobs))

@@ -9,9 +9,9 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.listing import Where
 from tenure.cli.naming import JobName, OneJob, Why, Yes, refuse_job, required_job
 from tenure.cli.reading import moment, named_values
-from tenure.control.following import resume as resume_job
+from tenure.control.job_operations import resume as resume_job
 from tenure.errors import InputRefused
-from tenure.store.calls import controlling, enqueueing
+from tenure.store.calls import control_calls, enqueue_calls
 
 
 @connected
@@ -41,7 +41,7 @@ def resume(
         resume_where(to, where, reason, fresh=fresh, yes=yes, wait=wait)
         return
     limits = named_values(budget) if budget else None
-    seen = to.take(resume_job(to.job(required_job(job)), reason, fresh=fresh, budget=limits))
+    seen = to.perform(resume_job(to.job(required_job(job)), reason, fresh=fresh, budget=limits))
     if to.show.json:
         to.show.document(seen)
         return
@@ -52,7 +52,7 @@ def resume(
 def clear(to: Connection, job: JobName, reason: Why = None) -> None:
     """Give up on a failed job: it is cancelled, and blocks its target no longer."""
     chosen = to.job(job)
-    answer = to.send(controlling.clear(chosen, reason=reason))
+    answer = to.send(control_calls.clear(chosen, reason=reason))
     if to.show.json:
         to.show.document(answer)
         return
@@ -78,7 +78,7 @@ def rerun(
         rerun_where(to, where, reason, yes=yes, wait=wait)
         return
     chosen = to.job(required_job(job))
-    new = to.send(controlling.rerun(chosen, reason=reason))
+    new = to.send(control_calls.rerun(chosen, reason=reason))
     if to.show.json:
         to.show.document(new)
         return
@@ -95,7 +95,7 @@ def queue(
 ) -> None:
     """Queue a job that was created but not queued."""
     run_at = None if at is None else moment(at, "--at")
-    seen = to.send(enqueueing.queue(to.job(job), run_at=run_at))
+    seen = to.send(enqueue_calls.queue(to.job(job), run_at=run_at))
     if to.show.json:
         to.show.document(seen)
         return

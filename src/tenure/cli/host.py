@@ -3,7 +3,7 @@
 import os
 import sys
 
-from tenure.control.judging import Finding, fine
+from tenure.control.checks import Finding, fine
 
 
 def means_of_stopping() -> Finding:

@@ -8,8 +8,8 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.naming import JobName
 from tenure.cli.printing import ago, bytes_of
 from tenure.cli.reading import length
-from tenure.control.looking_into import PATIENCE, look
-from tenure.store.calls import looking
+from tenure.control.inspection import PATIENCE, inspect
+from tenure.store.calls import queries
 
 Timeout = Annotated[str, typer.Option(metavar="TIME", help="How long to wait for its worker.")]
 
@@ -17,7 +17,7 @@ Timeout = Annotated[str, typer.Option(metavar="TIME", help="How long to wait for
 @connected
 def stack(to: Connection, job: JobName, timeout: Timeout = PATIENCE) -> None:
     """Show where the code of a running job is, and what its processes take."""
-    seen = to.take(look(to.job(job), length(timeout, "--timeout")))
+    seen = to.perform(inspect(to.job(job), length(timeout, "--timeout")))
     if to.show.json:
         to.show.document(seen)
         return
@@ -43,7 +43,7 @@ def stack(to: Connection, job: JobName, timeout: Timeout = PATIENCE) -> None:
 @connected
 def runners(to: Connection, job: JobName) -> None:
     """List the runners in which a job, or anything below it, runs."""
-    listed = to.send(looking.runners(to.job(job)))
+    listed = to.send(queries.runners(to.job(job)))
     if to.show.json:
         to.show.document(listed)
         return

@@ -9,7 +9,7 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.naming import JobName
 from tenure.cli.printing import ago, bytes_of, compact
 from tenure.domain.values import nearest_time
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 PAGE = 1000
 
@@ -19,7 +19,7 @@ Tail = Annotated[int | None, typer.Option(metavar="N", help="Only the last so ma
 @connected
 def artifacts(to: Connection, job: JobName) -> None:
     """List the files that a job keeps."""
-    seen = to.send(looking.show(to.job(job)))
+    seen = to.send(queries.show(to.job(job)))
     if to.show.json:
         to.show.document(seen.artifacts)
         return
@@ -36,7 +36,7 @@ def artifacts(to: Connection, job: JobName) -> None:
 @connected
 def partials(to: Connection, job: JobName, tail: Tail = None) -> None:
     """Print the partial results of a job, oldest first; they outlive every kind of end."""
-    chosen = to.send(looking.show(to.job(job))).id
+    chosen = to.send(queries.show(to.job(job))).id
     for partial in _last(_kept(to, chosen, "partials"), tail):
         if to.show.json:
             to.show.line(partial)
@@ -47,7 +47,7 @@ def partials(to: Connection, job: JobName, tail: Tail = None) -> None:
 @connected
 def log(to: Connection, job: JobName, tail: Tail = None) -> None:
     """Print what a job has written and logged, oldest first."""
-    chosen = to.send(looking.show(to.job(job))).id
+    chosen = to.send(queries.show(to.job(job))).id
     for line in _last(_kept(to, chosen, "logs"), tail):
         if to.show.json:
             to.show.line(line)
@@ -59,7 +59,7 @@ def log(to: Connection, job: JobName, tail: Tail = None) -> None:
 def _kept(to: Connection, job: int, kind: Literal["partials", "logs"]) -> Iterator[dict[str, Any]]:
     above = 0
     while True:
-        page = to.send(looking.kept(job, kind, above=above, n=PAGE))
+        page = to.send(queries.job_output(job, kind, above=above, n=PAGE))
         yield from page
         if len(page) < PAGE:
             return

@@ -11,7 +11,7 @@ from tenure.cli.reading import filters, given, past
 from tenure.domain.job import JSON, Job
 from tenure.domain.values import nearest_float
 from tenure.errors import InputRefused
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 MOST = 1000  # on a page
 
@@ -86,7 +86,7 @@ def list_jobs(
     for name, said in (("since", since), ("until", until)):
         if said is not None:
             wanted[name] = past(said, f"--{name}")
-    jobs = to.send(looking.list_jobs(wanted, below=below, n=limit))
+    jobs = to.send(queries.list_jobs(wanted, below=below, n=limit))
     to.tell_database()
     if to.show.json:
         to.show.document(jobs)

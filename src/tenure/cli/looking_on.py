@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
-from tenure.store.calls import examining, looking
+from tenure.store.calls import diagnosis, queries
 from tenure.store.examined import OpenStop, Server
 from tenure.store.results import Statistics, Worker
 
@@ -37,19 +37,19 @@ class Look(msgspec.Struct, frozen=True):
 class Looker:
     """Looks again and again."""
 
-    def __init__(self, behalf: Behalf) -> None:
-        self._behalf = behalf
+    def __init__(self, caller: AuthorizedClient) -> None:
+        self._caller = caller
         self._before: Look | None = None
 
     def look(self) -> Look:
-        send = self._behalf.send
-        running = send(looking.list_jobs({"state": "running"}, n=_MOST_JOBS))
+        send = self._caller.send
+        running = send(queries.list_jobs({"state": "running"}, n=_MOST_JOBS))
         look = Look(
-            server=send(examining.server()),
-            statistics=send(looking.statistics()),
+            server=send(diagnosis.server()),
+            statistics=send(queries.statistics()),
             running=tuple(sorted(running, key=lambda job: (job.started_at, job.id))),
-            stops=send(examining.stops()),
-            workers=send(looking.workers()),
+            stops=send(diagnosis.stops()),
+            workers=send(queries.workers()),
         )
         before = self._before
         if before is None or look.at - before.at >= _SHORTEST:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 from tenure.cli.connecting import Connection
 from tenure.cli.listing import MOST
 from tenure.cli.reading import not_found
-from tenure.control.behalf import Behalf
-from tenure.store.calls import controlling, looking
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.store.calls import control_calls, queries
 
 DEFAULT_QUEUE = "default"  # there before its first job
 
@@ -15,26 +15,26 @@ Subject = Literal["queue", "target", "tenant"]
 
 def pause_it(
     to: Connection,
-    behalf: Behalf,
+    caller: AuthorizedClient,
     subject: Subject,
     name: str,
     reason: str | None,
     *,
     is_new: bool = False,
 ) -> None:
-    behalf.require("pause")
+    caller.require("pause")
     if not is_new:
         refuse_unknown(to, subject, name)
     at = "" if subject == "tenant" else name
-    answer = behalf.send(controlling.pause(subject, at, reason=reason))
+    answer = caller.send(control_calls.pause(subject, at, reason=reason))
     _tell(to, answer, f"{subject} {name} is paused" + ("" if answer["paused"] else " already"))
 
 
 def unpause_it(
-    to: Connection, behalf: Behalf, subject: Subject, name: str, reason: str | None
+    to: Connection, caller: AuthorizedClient, subject: Subject, name: str, reason: str | None
 ) -> None:
     at = "" if subject == "tenant" else name
-    answer = behalf.send(controlling.unpause(subject, at, reason=reason))
+    answer = caller.send(control_calls.unpause(subject, at, reason=reason))
     if not answer["unpaused"]:
         refuse_unknown(to, subject, name)
     _tell(
@@ -46,11 +46,11 @@ def refuse_unknown(to: Connection, subject: Subject, name: str) -> None:
     """Refuse a queue or a target that no job has; whether a tenant exists was seen before."""
     if subject == "tenant" or not name or (subject, name) == ("queue", DEFAULT_QUEUE):
         return
-    if to.send(looking.list_jobs({subject: name}, n=1)):
+    if to.send(queries.list_jobs({subject: name}, n=1)):
         return
     if subject == "queue":
-        raise not_found(subject, name, to.send(looking.queues()).keys())
-    used = [it.name for it in to.send(looking.targets(n=MOST))]
+        raise not_found(subject, name, to.send(queries.queues()).keys())
+    used = [it.name for it in to.send(queries.targets(n=MOST))]
     if name not in used:
         raise not_found(subject, name, used)
 

@@ -10,7 +10,7 @@ from tenure.cli.listing import Where
 from tenure.cli.printing import ago, compact
 from tenure.cli.reading import filters, given, named_values
 from tenure.domain.lifecycle import Intent
-from tenure.store.calls import looking, ruling
+from tenure.store.calls import policy_calls, queries
 
 commands = group(
     "policy",
@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a policy.
 @connected
 def list_policies(to: Connection) -> None:
     """List policies, and how many jobs each has stopped."""
-    policies = to.send(looking.policies())
+    policies = to.send(queries.policies())
     if to.show.json:
         to.show.document(policies)
         return
@@ -87,7 +87,7 @@ def set_policy(
         "intent": str(intent),
         **given({"strategy": strategy, "reason": reason}),
     }
-    policy = to.send(ruling.set_policy(name, spec, enabled=not off))
+    policy = to.send(policy_calls.set_policy(name, spec, enabled=not off))
     if to.show.json:
         to.show.document(policy)
         return
@@ -98,7 +98,7 @@ def set_policy(
 @connected
 def drop(to: Connection, name: Name) -> None:
     """Forget a policy; what it has stopped stays stopped."""
-    answer = to.send(ruling.drop_policy(name))
+    answer = to.send(policy_calls.drop_policy(name))
     if to.show.json:
         to.show.document(answer)
         return

@@ -10,7 +10,7 @@ from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import not_found
 from tenure.domain.amount import amount
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Pool
 
 commands = group(
@@ -34,7 +34,7 @@ def create(
     ] = None,
 ) -> None:
     """Make a pool."""
-    _tell(to, to.send(controlling.create_pool(pool, slots or ())))
+    _tell(to, to.send(control_calls.create_pool(pool, slots or ())))
 
 
 @command(commands, "list", "tenure pool list", "tenure pool list worktrees --json")
@@ -44,9 +44,9 @@ def list_pools(
     pool: Annotated[str | None, typer.Argument(metavar="POOL", help="Only this one.")] = None,
 ) -> None:
     """List pools and who holds their slots."""
-    pools = to.send(looking.pools(pool))
+    pools = to.send(queries.pools(pool))
     if pool is not None and not pools:
-        raise not_found("pool", pool, [it.name for it in to.send(looking.pools())])
+        raise not_found("pool", pool, [it.name for it in to.send(queries.pools())])
     if to.show.json:
         to.show.document(pools)
         return
@@ -65,14 +65,14 @@ def list_pools(
 @connected
 def add_slot(to: Connection, pool: Name, slots: Slots) -> None:
     """Add slots to a pool."""
-    _tell(to, to.send(controlling.change_slots(pool, add=slots)))
+    _tell(to, to.send(control_calls.change_slots(pool, add=slots)))
 
 
 @command(commands, "remove-slot", "tenure pool remove-slot worktrees tree-3")
 @connected
 def remove_slot(to: Connection, pool: Name, slots: Slots) -> None:
     """Remove slots from a pool; one that a job holds is refused."""
-    _tell(to, to.send(controlling.change_slots(pool, remove=slots)))
+    _tell(to, to.send(control_calls.change_slots(pool, remove=slots)))
 
 
 @command(commands, "release", "tenure pool release worktrees tree-1")
@@ -84,7 +84,7 @@ def release(
     reason: Why = None,
 ) -> None:
     """Take a slot from the job that holds it; one that runs has to be stopped first."""
-    _tell(to, to.send(controlling.release_slot(pool, slot, reason=reason)))
+    _tell(to, to.send(control_calls.release_slot(pool, slot, reason=reason)))
 
 
 def _named(pool: Pool) -> str:

@@ -10,7 +10,7 @@ from tenure.cli.grouping import command, group
 from tenure.cli.naming import New, Why
 from tenure.cli.pausing import pause_it, unpause_it
 from tenure.domain.duration import age
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 commands = group(
     "queue",
@@ -31,7 +31,7 @@ OVER = ("completed", "failed", "cancelled")
 @connected
 def list_queues(to: Connection) -> None:
     """List queues, with what is in each."""
-    queues = to.send(looking.queues())
+    queues = to.send(queries.queues())
     if to.show.json:
         to.show.document(queues)
         return
@@ -59,11 +59,11 @@ def list_queues(to: Connection) -> None:
 @connected
 def pause(to: Connection, queue: Name, reason: Why = None, new: New = False) -> None:
     """Start nothing of a queue until it is resumed; what runs goes on."""
-    pause_it(to, to.behalf, "queue", queue, reason, is_new=new)
+    pause_it(to, to.caller, "queue", queue, reason, is_new=new)
 
 
 @command(commands, "resume", "tenure queue resume crawl")
 @connected
 def resume(to: Connection, queue: Name, reason: Why = None) -> None:
     """Let a paused queue go on."""
-    unpause_it(to, to.behalf, "queue", queue, reason)
+    unpause_it(to, to.caller, "queue", queue, reason)

@@ -7,7 +7,7 @@ import typer
 from tenure.cli.connecting import Connection, connected
 from tenure.cli.enqueueing import load
 from tenure.cli.printing import ago
-from tenure.store.calls import keeping, looking
+from tenure.store.calls import queries, upkeep
 from tenure.store.results import Recovery
 
 EXAMPLES = ("tenure recover --dry-run", "tenure recover 42 43", "tenure recover --app jobs:app")
@@ -43,11 +43,11 @@ def recover(
         to.use(load(app))
     settings = to.client.settings
     answer = to.send(
-        keeping.recover(
+        upkeep.recover(
             grace=settings.recover_grace,
             orphan_after=settings.orphan_after,
             pending_after=settings.pending_orphan_after,
-            jobs=None if not jobs else [to.send(looking.show(to.job(job))).id for job in jobs],
+            jobs=None if not jobs else [to.send(queries.show(to.job(job))).id for job in jobs],
             dry_run=dry_run,
             message=settings.orphan_message,
         )

@@ -15,7 +15,7 @@ from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
 from tenure.domain.values import nearest_float, nearest_time
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 MOST_TASKS = 200  # in one tree; who has more has `tenure job list --parent`
 
@@ -23,12 +23,12 @@ MOST_TASKS = 200  # in one tree; who has more has `tenure job list --parent`
 @connected
 def show(to: Connection, job: JobName) -> None:
     """Show all that is known of a job."""
-    found = to.send(looking.show(to.job(job)))
+    found = to.send(queries.show(to.job(job)))
     if to.show.json:
         to.show.document(found)
         return
     print_page(to.show, found)
-    tree = to.send(looking.list_jobs({"root": found.root_id}, n=1000))
+    tree = to.send(queries.list_jobs({"root": found.root_id}, n=1000))
     tasks = tasks_below(to.show, found, tree, MOST_TASKS)
     if tasks is not None:
         _title(to.show, "Tasks")
@@ -38,7 +38,7 @@ def show(to: Connection, job: JobName) -> None:
 @connected
 def explain(to: Connection, job: JobName) -> None:
     """Say why a job is not running, or not stopping."""
-    found = to.send(looking.explain(to.job(job)))
+    found = to.send(queries.explain(to.job(job)))
     if to.show.json:
         to.show.document(found)
         return

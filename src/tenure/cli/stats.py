@@ -12,7 +12,7 @@ from tenure.cli.reading import length
 from tenure.domain.duration import age, in_words
 from tenure.domain.lifecycle import Status
 from tenure.errors import InputRefused
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.results import Statistics
 from tenure.store.rollups import Ends, History
 
@@ -39,9 +39,9 @@ def stats(
     if last is None and queue is not None:
         raise InputRefused("--queue is for what ended; say how far back with --last")
     seen: Statistics | History = (
-        to.send(looking.statistics())
+        to.send(queries.statistics())
         if last is None
-        else to.send(looking.history(length(last, "--last"), queue=queue))
+        else to.send(queries.history(length(last, "--last"), queue=queue))
     )
     if to.show.json:
         to.show.document(seen)

@@ -14,14 +14,14 @@ from tenure.cli.connecting import Connection
 from tenure.cli.printing import Printer, ago, clean, lasting
 from tenure.cli.reading import length
 from tenure.cli.steps import WORDS
-from tenure.control.watching import Watching
+from tenure.control.subscription import Subscription
 from tenure.domain.amount import amount
 from tenure.domain.cancellation import CancellationRecord, CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
 from tenure.errors import JobNotEnded
 from tenure.store.call import Call
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 INTERRUPTED = 130  # as shells have it
 NOT_CONFIRMED = 15
@@ -52,7 +52,7 @@ def carry_out(
             to.show.say(f"The stop goes on: {name}. See tenure job cancel-status {job}")
         raise typer.Exit(INTERRUPTED) from None
     except TimeoutError:
-        seen = to.send(looking.cancellation(record.cancellation_id))
+        seen = to.send(queries.cancellation(record.cancellation_id))
         assert limit is not None
         raise JobNotEnded(
             f"{seen.cancellation_id} is {seen.status} after {in_words(limit)} of waiting; "
@@ -72,7 +72,7 @@ def show_record(to: Connection, record: CancellationRecord) -> None:
 
 
 def show_head(to: Connection, job: int, record: CancellationRecord) -> None:
-    seen = to.send(looking.show(job))
+    seen = to.send(queries.show(job))
     verb = "Pausing" if record.intent is Intent.PAUSE else "Cancelling"
     to.show.say(f"{verb} job: {seen.key or seen.id}")
     if record.task_id is not None and record.task_id != job:
@@ -113,7 +113,7 @@ async def _followed(
 ) -> CancellationRecord:
     async with (
         asyncio.timeout(seconds),
-        Watching(to.client) as watching,
+        Subscription(to.client) as watching,
         aclosing(
             watching.cancellation(to.tenant, record.cancellation_id, is_patient=True)
         ) as records,

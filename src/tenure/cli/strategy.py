@@ -8,7 +8,7 @@ from tenure.cli.connecting import Connection, connected, connected_or_new
 from tenure.cli.grouping import command, group
 from tenure.cli.printing import compact
 from tenure.cli.reading import named_values
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 
 commands = group(
     "strategy",
@@ -24,7 +24,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a strateg
 @connected
 def list_strategies(to: Connection) -> None:
     """List strategies."""
-    strategies = to.send(looking.strategies())
+    strategies = to.send(queries.strategies())
     if to.show.json:
         to.show.document(strategies)
         return
@@ -61,7 +61,7 @@ def set_strategy(
     ] = None,
 ) -> None:
     """Make a strategy, or change one."""
-    strategy = to.send(controlling.set_strategy(name, named_values(options or ())))
+    strategy = to.send(control_calls.set_strategy(name, named_values(options or ())))
     if to.show.json:
         to.show.document(strategy)
         return
@@ -72,7 +72,7 @@ def set_strategy(
 @connected
 def drop(to: Connection, name: Name) -> None:
     """Forget a strategy; stops that go on are not changed."""
-    answer = to.send(controlling.drop_strategy(name))
+    answer = to.send(control_calls.drop_strategy(name))
     if to.show.json:
         to.show.document(answer)
         return

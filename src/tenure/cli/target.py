@@ -9,7 +9,7 @@ from tenure.cli.grouping import command, group
 from tenure.cli.listing import refuse_limit
 from tenure.cli.naming import New, Why, Yes
 from tenure.cli.pausing import pause_it, refuse_unknown, unpause_it
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
 
 commands = group(
@@ -31,7 +31,7 @@ def list_targets(
 ) -> None:
     """List targets: who holds each, what blocks it, who waits."""
     refuse_limit(limit)
-    targets = to.send(looking.targets(target, limit))
+    targets = to.send(queries.targets(target, limit))
     if target is not None and not any(_is_used(it) for it in targets):
         refuse_unknown(to, "target", target)
     if to.show.json:
@@ -63,7 +63,7 @@ def _is_used(target: Target) -> bool:
 def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) -> None:
     """Give up on all failed jobs of a target: they are cancelled, and block it no longer."""
     to.show.confirm(f"This cancels all failed jobs of {target} for good, which frees it", yes=yes)
-    answer = to.send(controlling.clear(target=target, reason=reason))
+    answer = to.send(control_calls.clear(target=target, reason=reason))
     if not answer["cleared"]:
         refuse_unknown(to, "target", target)
     if to.show.json:
@@ -78,11 +78,11 @@ def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) ->
 @connected
 def pause(to: Connection, target: Name, reason: Why = None, new: New = False) -> None:
     """Start nothing of a target until it is resumed; what runs goes on."""
-    pause_it(to, to.behalf, "target", target, reason, is_new=new)
+    pause_it(to, to.caller, "target", target, reason, is_new=new)
 
 
 @command(commands, "resume", "tenure target resume site:example.org")
 @connected
 def resume(to: Connection, target: Name, reason: Why = None) -> None:
     """Let a paused target go on."""
-    unpause_it(to, to.behalf, "target", target, reason)
+    unpause_it(to, to.caller, "target", target, reason)

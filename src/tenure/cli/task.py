@@ -12,7 +12,7 @@ from tenure.cli.grouping import command, group
 from tenure.cli.printing import ago, compact, exact
 from tenure.cli.reading import not_found
 from tenure.domain.amount import amount
-from tenure.store.calls import cataloguing
+from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
 
 commands = group(
@@ -32,7 +32,7 @@ Name = Annotated[
 @connected
 def list_tasks(to: Connection) -> None:
     """List the tasks that were announced, and how many living workers have each."""
-    tasks = to.send(cataloguing.tasks())
+    tasks = to.send(task_calls.tasks())
     if to.show.json:
         to.show.document(tasks)
         return
@@ -57,9 +57,9 @@ def list_tasks(to: Connection) -> None:
 @connected
 def show(to: Connection, task: Name) -> None:
     """Show what a task declares."""
-    found = to.send(cataloguing.tasks(task))
+    found = to.send(task_calls.tasks(task))
     if not found:
-        raise not_found("task", task, [known.name for known in to.send(cataloguing.tasks())])
+        raise not_found("task", task, [known.name for known in to.send(task_calls.tasks())])
     if to.show.json:
         to.show.document(found[0])
     else:
@@ -87,7 +87,7 @@ def announce(
     loaded = load(app)
     to.use(loaded)
     tasks = loaded.announcement()["tasks"]
-    to.send(cataloguing.announce_tasks(tasks, everywhere=all_tenants))
+    to.send(task_calls.announce_tasks(tasks, everywhere=all_tenants))
     if to.show.json:
         to.show.document({"announced": [task["name"] for task in tasks]})
     else:

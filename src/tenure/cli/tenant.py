@@ -10,7 +10,7 @@ from tenure.cli.naming import Why, Yes
 from tenure.cli.pausing import pause_it, unpause_it
 from tenure.cli.printing import ago
 from tenure.control.client import as_tenant
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 
 commands = group(
     "tenant",
@@ -37,7 +37,7 @@ def create(to: Connection, name: Name) -> None:
 @connected
 def list_tenants(to: Connection) -> None:
     """List tenants."""
-    tenants = to.shared.send(looking.tenants())
+    tenants = to.shared.send(queries.tenants())
     if to.show.json:
         to.show.document(tenants)
         return

@@ -12,7 +12,7 @@ from tenure.cli.reading import length, whole
 from tenure.control.tokens import make_token
 from tenure.domain.duration import in_words
 from tenure.domain.principal import TOKEN_LIFETIME, Role
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 
 NEVER = "never"
 DEFAULT_LIFETIME = in_words(TOKEN_LIFETIME)
@@ -61,7 +61,7 @@ def create(
 ) -> None:
     """Make a token. It is shown once, and kept by nobody."""
     lifetime = None if expires == NEVER else length(expires, "--expires")
-    secret, token = make_token(to.behalf, name, role, tenant=of, lifetime=lifetime)
+    secret, token = make_token(to.caller, name, role, tenant=of, lifetime=lifetime)
     if to.show.json:
         to.show.document({"secret": secret, "token": token})
         return
@@ -76,7 +76,7 @@ def create(
 @connected
 def list_tokens(to: Connection) -> None:
     """List tokens; what they say nobody knows any more."""
-    tokens = to.send(looking.tokens())
+    tokens = to.send(queries.tokens())
     if to.show.json:
         to.show.document(tokens)
         return
@@ -107,7 +107,7 @@ def revoke(
     reason: Why = None,
 ) -> None:
     """Make a token worthless, at once and for good."""
-    revoked = to.send(controlling.revoke_token(whole(number, "a token"), reason=reason))
+    revoked = to.send(control_calls.revoke_token(whole(number, "a token"), reason=reason))
     if to.show.json:
         to.show.document(revoked)
         return

@@ -32,7 +32,7 @@ def top(
 
     Where nobody can press a key, it is one look.
     """
-    looker = Looker(to.behalf)
+    looker = Looker(to.caller)
     if to.show.json:
         to.show.document(looker.look())
     elif once or not (to.show.may_move and sys.stdin.isatty()):

@@ -12,7 +12,7 @@ from rich.text import Text
 from tenure.cli.looking_on import Look
 from tenure.cli.printing import STYLES, clean
 from tenure.config import Settings
-from tenure.control.judging import longest_stop
+from tenure.control.checks import longest_stop
 from tenure.domain.duration import age
 from tenure.domain.job import Job
 from tenure.domain.values import LARGEST_NUMBER, nearest_float

@@ -9,10 +9,10 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import length
-from tenure.control.following import end_runner as end
+from tenure.control.job_operations import end_runner as end
 from tenure.domain.amount import amount
 from tenure.errors import InputRefused, NotFound
-from tenure.store.calls import looking, working
+from tenure.store.calls import queries, worker_calls
 from tenure.store.results import Worker
 
 
@@ -24,7 +24,7 @@ def list_workers(
     ] = False,
 ) -> None:
     """List workers, and how many jobs each of them holds."""
-    workers = [_seen(to, it) for it in to.send(looking.workers(all=everybody))]
+    workers = [_seen(to, it) for it in to.send(queries.workers(all=everybody))]
     if to.show.json:
         to.show.document(workers)
         return
@@ -55,7 +55,7 @@ def drain(
 ) -> None:
     """Ask a worker to finish what runs, take nothing new, and leave."""
     chosen = _found(to, worker.lower())
-    answer = to.shared.send(working.drain(chosen.id, reason=reason))
+    answer = to.shared.send(worker_calls.drain(chosen.id, reason=reason))
     if to.show.json:
         to.show.document(answer)
         return
@@ -82,7 +82,7 @@ def end_runner(
     All jobs in it are stopped and given back, unspent, to go on elsewhere. None is cancelled.
     """
     within = None if grace is None else length(grace, "--grace")
-    answer = to.take(end(runner, reason, force=force, grace=within))
+    answer = to.perform(end(runner, reason, force=force, grace=within))
     if to.show.json:
         to.show.document(answer)
         return
@@ -99,7 +99,7 @@ def _seen(to: Connection, worker: Worker) -> Worker:
 
 
 def _found(to: Connection, start: str) -> Worker:
-    found = [_seen(to, it) for it in to.send(looking.workers()) if str(it.id).startswith(start)]
+    found = [_seen(to, it) for it in to.send(queries.workers()) if str(it.id).startswith(start)]
     if not start or not found:
         raise NotFound(f"there is no living worker {start!r}; see tenure worker list")
     if len(found) > 1:

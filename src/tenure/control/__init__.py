@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tenure.control.behalf import Behalf
+    from tenure.control.authorized_client import AuthorizedClient
     from tenure.control.cancellation import CancellationService
     from tenure.control.client import Client
-    from tenure.control.looks import Event, event_id
-    from tenure.control.watching import Watching
+    from tenure.control.polling import Event, event_id
+    from tenure.control.subscription import Subscription
     from tenure.domain.cancellation import (
         CancellationMember,
         CancellationRecord,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tenure.domain.principal import Principal, Role
 
 _HOMES = {
-    "Behalf": "tenure.control.behalf",
+    "AuthorizedClient": "tenure.control.authorized_client",
     "CancellationMember": "tenure.domain.cancellation",
     "CancellationRecord": "tenure.domain.cancellation",
     "CancellationResult": "tenure.domain.cancellation",
@@ -27,15 +27,15 @@ _HOMES = {
     "CancellationStatus": "tenure.domain.cancellation",
     "CancellationStep": "tenure.domain.cancellation",
     "Client": "tenure.control.client",
-    "Event": "tenure.control.looks",
+    "Event": "tenure.control.polling",
     "Principal": "tenure.domain.principal",
     "Role": "tenure.domain.principal",
-    "Watching": "tenure.control.watching",
-    "event_id": "tenure.control.looks",
+    "Subscription": "tenure.control.subscription",
+    "event_id": "tenure.control.polling",
 }
 
 __all__ = [
-    "Behalf",
+    "AuthorizedClient",
     "CancellationMember",
     "CancellationRecord",
     "CancellationResult",
@@ -46,7 +46,7 @@ __all__ = [
     "Event",
     "Principal",
     "Role",
-    "Watching",
+    "Subscription",
     "event_id",
 ]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypedDict, Unpack
 
-from tenure.control.steps import Pause, Steps
+from tenure.control.operation import Delay, Operation
 from tenure.domain.amount import amount
 from tenure.domain.duration import in_words
 from tenure.domain.job import JSON
@@ -13,7 +13,7 @@ from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.task import LastRung, Length, read_last_rung, read_length
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.store.call import Call
-from tenure.store.calls import keeping, looking, ruling
+from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.ruled import Bulk, BulkPreview
 
 PAUSE = 0.1  # seconds between two looks while somebody else carries it on
@@ -87,9 +87,11 @@ def stop_many(
     *,
     progress: Callable[[Bulk], object] = lambda _bulk: None,
     **how: Unpack[BulkOptions],
-) -> Steps[Bulk]:
+) -> Operation[Bulk]:
     """Ask all jobs of a filter to stop; ``progress`` is called after every batch."""
-    return (yield from _begun(ruling.bulk_stop(filters, intent, reason, **_read(how)), progress))
+    return (
+        yield from _begun(policy_calls.bulk_stop(filters, intent, reason, **_read(how)), progress)
+    )
 
 
 def resume_many(
@@ -99,9 +101,11 @@ def resume_many(
     fresh: bool = False,
     by: str | None = None,
     progress: Callable[[Bulk], object] = lambda _bulk: None,
-) -> Steps[Bulk]:
+) -> Operation[Bulk]:
     """Let all paused and failed jobs of a filter go on, from their checkpoints or ``fresh``."""
-    return (yield from _begun(ruling.bulk_resume(filters, reason, fresh=fresh, by=by), progress))
+    return (
+        yield from _begun(policy_calls.bulk_resume(filters, reason, fresh=fresh, by=by), progress)
+    )
 
 
 def rerun_many(
@@ -110,24 +114,26 @@ def rerun_many(
     *,
     by: str | None = None,
     progress: Callable[[Bulk], object] = lambda _bulk: None,
-) -> Steps[Bulk]:
+) -> Operation[Bulk]:
     """Enqueue all ended jobs of a filter again, each once."""
-    return (yield from _begun(ruling.bulk_rerun(filters, reason, by=by), progress))
+    return (yield from _begun(policy_calls.bulk_rerun(filters, reason, by=by), progress))
 
 
-def _begun(begin: Call[Bulk], progress: Callable[[Bulk], object]) -> Steps[Bulk]:
+def _begun(begin: Call[Bulk], progress: Callable[[Bulk], object]) -> Operation[Bulk]:
     bulk: Bulk = yield begin
     progress(bulk)
     return (yield from carried_on(bulk, progress))
 
 
-def carried_on(bulk: Bulk, progress: Callable[[Bulk], object] = lambda _bulk: None) -> Steps[Bulk]:
+def carried_on(
+    bulk: Bulk, progress: Callable[[Bulk], object] = lambda _bulk: None
+) -> Operation[Bulk]:
     """Carry a bulk operation on until it is over; workers do so too."""
     while bulk.ended_at is None:
-        moved: Bulk | None = yield keeping.advance_bulk(bulk=bulk.id)
+        moved: Bulk | None = yield upkeep.advance_bulk(bulk=bulk.id)
         if moved is None or moved == bulk:
-            yield Pause(PAUSE)
-            moved = yield looking.bulk(bulk.id)
+            yield Delay(PAUSE)
+            moved = yield queries.bulk(bulk.id)
         assert moved is not None
         bulk = moved
         progress(bulk)

@@ -8,11 +8,11 @@ import msgspec
 
 from tenure.control.catalogue import check_arguments, known_task, nearest
 from tenure.control.client import Client
-from tenure.control.drafting import Draftable, drafted, hiding
-from tenure.control.following import job_with_key
-from tenure.control.placing import READERS, Placing
+from tenure.control.enqueue_options import READERS, EnqueueOptions
+from tenure.control.job_drafts import Draftable, drafted, hiding
+from tenure.control.job_operations import job_with_key
+from tenure.control.operation import Operation
 from tenure.control.signature import Signature
-from tenure.control.steps import Steps
 from tenure.control.template import Template
 from tenure.domain import bounds
 from tenure.domain.job import DECLARABLE, JSON, After, NewJob
@@ -22,7 +22,7 @@ from tenure.domain.task import OF_WORKERS, JobOptions
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.observe import tracing
-from tenure.store.calls import enqueueing
+from tenure.store.calls import enqueue_calls
 from tenure.store.new_jobs import as_json, refuse_not_json
 from tenure.store.results import Enqueued
 
@@ -46,7 +46,7 @@ class _Named:
     name: str
     signature: Signature
     options: JobOptions = field(default_factory=JobOptions)
-    placing: Placing = field(default_factory=Placing)
+    placing: EnqueueOptions = field(default_factory=EnqueueOptions)
     target: Template | None = None
     unique: Template | None = None
 
@@ -64,7 +64,9 @@ def job_of(
     return _draft(_named(client, task), task, args, said)
 
 
-def enqueued_by_name(client: Client, asked: Sequence[JobRequest]) -> Steps[tuple[Enqueued, ...]]:
+def enqueued_by_name(
+    client: Client, asked: Sequence[JobRequest]
+) -> Operation[tuple[Enqueued, ...]]:
     """Enqueue these together.
 
     What the tasks of a client's own declare is sent along. Of all others the database knows it:
@@ -114,7 +116,7 @@ def _draft(
 
 def enqueued(
     jobs: Sequence[NewJob], said: Sequence[Collection[str]] | None = None
-) -> Steps[tuple[Enqueued, ...]]:
+) -> Operation[tuple[Enqueued, ...]]:
     """Enqueue them together; a key stands for a job among them, else for one that is there."""
     among = {job.key for job in jobs}
     found: list[NewJob] = []
@@ -131,7 +133,7 @@ def enqueued(
         found.append(msgspec.structs.replace(job, parent=parent, after=tuple(after)))
     with tracing.enqueueing(found) as span:
         drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
-        answer: tuple[Enqueued, ...] = yield enqueueing.enqueue(drafts, said=said)
+        answer: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(drafts, said=said)
     return answer
 
 

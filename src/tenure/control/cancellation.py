@@ -10,9 +10,9 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 from tenure.control.cancellation_log import CancellationLog
 from tenure.control.client import Client, as_tenant
-from tenure.control.following import job_with_key, stop
-from tenure.control.steps import Steps, one
-from tenure.control.watching import Ends, Watching
+from tenure.control.job_operations import job_with_key, stop
+from tenure.control.operation import Operation, single
+from tenure.control.subscription import Ends, Subscription
 from tenure.domain.cancellation import CancellationRecord, CancellationResult, CancellationStatus
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import Job
@@ -21,7 +21,7 @@ from tenure.domain.principal import Principal
 from tenure.domain.task import LastRung, Length
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, JobNotEnded, NotFound
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class CancellationService:
             if self._tenant not in (DEFAULT, principal.tenant):
                 raise InputRefused(f"{principal.name} is of tenant {principal.tenant.name!r}")
             self._tenant = principal.tenant
-        self._behalf = None if principal is None else client.behalf(principal)
+        self._caller = None if principal is None else client.acting_as(principal)
 
     async def cancel_job(
         self,
@@ -106,15 +106,15 @@ class CancellationService:
 
     async def get_record(self, cancellation_id: str) -> CancellationRecord:
         """All that is on record about one stop."""
-        return await self._take(one(looking.cancellation(cancellation_id)))
+        return await self._take(single(queries.cancellation(cancellation_id)))
 
     async def record_of(self, job_id: int | str) -> CancellationRecord:
         """The latest stop of a job, of whatever it was a part."""
         job = await self._id(job_id)
         try:
-            return await self._take(one(looking.cancellation(job=job)))
+            return await self._take(single(queries.cancellation(job=job)))
         except NotFound:
-            await self._take(one(looking.show(job)))  # says so if there is no such job
+            await self._take(single(queries.show(job)))  # says so if there is no such job
             raise
 
     async def list_cancellations(
@@ -123,7 +123,7 @@ class CancellationService:
         """The latest stops, newest first."""
         if limit < 1 or offset < 0:
             raise InputRefused("a page has at least 1 record, and none comes before the first")
-        return await self._take(one(looking.cancellations(limit, offset)))
+        return await self._take(single(queries.cancellations(limit, offset)))
 
     async def rollback(
         self,
@@ -135,13 +135,13 @@ class CancellationService:
 
         The answer is the id of the job that does it.
         """
-        undo = controlling.rollback(cancellation_id, tasks, reason=reason)
-        return (await self._take(one(undo)))["job"]
+        undo = control_calls.rollback(cancellation_id, tasks, reason=reason)
+        return (await self._take(single(undo)))["job"]
 
     async def watch(self, cancellation_id: str) -> AsyncGenerator[CancellationRecord]:
         """A record as it is and at each change, until it is closed."""
         async with (
-            Watching(self._client) as watching,
+            Subscription(self._client) as watching,
             aclosing(watching.cancellation(self._tenant, cancellation_id)) as records,
         ):
             async for record in records:
@@ -149,7 +149,7 @@ class CancellationService:
 
     async def ends(self) -> AsyncGenerator[CancellationRecord]:
         """Every record that ends from now on, each once; an outage loses none."""
-        async with Watching(self._client) as watching, watching.ends(self._tenant) as ends:
+        async with Subscription(self._client) as watching, watching.ends(self._tenant) as ends:
             async for record in ends:
                 yield record
 
@@ -159,7 +159,7 @@ class CancellationService:
 
         What the hook raises is logged, and does not keep the others from it.
         """
-        async with Watching(self._client) as watching, watching.ends(self._tenant) as ends:
+        async with Subscription(self._client) as watching, watching.ends(self._tenant) as ends:
             telling = asyncio.create_task(_tell(hook, ends))
             try:
                 yield
@@ -198,7 +198,7 @@ class CancellationService:
         try:
             async with (
                 asyncio.timeout(None if limit is None else limit.total_seconds()),
-                Watching(self._client, listen=False) as watching,
+                Subscription(self._client, listen=False) as watching,
                 aclosing(watching.cancellation(self._tenant, name, is_patient=True)) as changes,
             ):
                 async for seen in changes:
@@ -214,20 +214,20 @@ class CancellationService:
     async def _id(self, job: int | str) -> int:
         return await self._take(job_with_key(job)) if isinstance(job, str) else job
 
-    async def _take(self, steps: Steps[T]) -> T:
-        if self._behalf is not None:
-            return await self._behalf.atake(steps)
-        return await self._client.atake(steps, self._tenant)
+    async def _take(self, steps: Operation[T]) -> T:
+        if self._caller is not None:
+            return await self._caller.aperform(steps)
+        return await self._client.aperform(steps, self._tenant)
 
 
-def refuse_stranger(task: int, job: int) -> Steps[None]:
+def refuse_stranger(task: int, job: int) -> Operation[None]:
     """Refuse a task that is not below this job."""
-    seen: Job = yield looking.show(task)
-    yield looking.show(job)
+    seen: Job = yield queries.show(task)
+    yield queries.show(job)
     while seen.parent_id != job:
         if seen.parent_id is None:
             raise NotFound(f"job {job} has no task {task}")
-        seen = yield looking.show(seen.parent_id)
+        seen = yield queries.show(seen.parent_id)
 
 
 async def _tell(hook: Callable[[CancellationRecord], Any], ends: Ends) -> None:

@@ -4,27 +4,29 @@ import difflib
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from tenure.control.steps import Steps
+from tenure.control.operation import Operation
 from tenure.domain.job import JSON
 from tenure.domain.values import shown
 from tenure.errors import InputRefused
-from tenure.store.calls import cataloguing
+from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
 
 _MOST_MISTAKES = 10  # in one sentence
 
 
-def known_task(own: Collection[str], name: str, *, unannounced: bool) -> Steps[KnownTask | None]:
+def known_task(
+    own: Collection[str], name: str, *, unannounced: bool
+) -> Operation[KnownTask | None]:
     """Return what was announced of a task; none if it may also wait for that.
 
     Refused with the nearest name, of those in ``own`` too, if nobody has announced it.
     """
-    found: tuple[KnownTask, ...] = yield cataloguing.tasks(name)
+    found: tuple[KnownTask, ...] = yield task_calls.tasks(name)
     if found:
         return found[0]
     if unannounced:
         return None
-    everything: tuple[KnownTask, ...] = yield cataloguing.tasks()
+    everything: tuple[KnownTask, ...] = yield task_calls.tasks()
     names = sorted({*own, *(task.name for task in everything)})
     if names:
         raise InputRefused(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from tenure.config import Settings
-from tenure.control.steps import Steps, atake, take
+from tenure.control.operation import Operation, aperform, perform
 from tenure.domain.job import Job
 from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
@@ -20,7 +20,7 @@ from tenure.errors import InputRefused, SettingInvalid, StoreUnavailable
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
-    from tenure.control.behalf import Behalf
+    from tenure.control.authorized_client import AuthorizedClient
     from tenure.control.schedule import Schedule
     from tenure.control.task import Task
     from tenure.store.embedded import Embedded
@@ -112,11 +112,11 @@ class Client:
             store = self._of_loops.setdefault(loop, _LoopStore())
         return (await store.opened(self)).of(as_tenant(tenant))
 
-    def behalf(self, principal: Principal) -> "Behalf":
+    def acting_as(self, principal: Principal) -> "AuthorizedClient":
         """This client in the name of somebody: in their tenant, as far as their role allows."""
-        from tenure.control.behalf import Behalf
+        from tenure.control.authorized_client import AuthorizedClient
 
-        return Behalf(self, principal)
+        return AuthorizedClient(self, principal)
 
     def migrate(self, tenant: Tenant | str = DEFAULT) -> None:
         """Bring the database to what this version needs."""
@@ -143,8 +143,8 @@ class Client:
         """
         _migrator(self.url).drop(as_tenant(tenant), force=force, by=by, via=via)
 
-    def take(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
-        """Take these steps as a tenant, inside the caller's own transaction if there is one."""
+    def perform(self, operation: Operation[T], tenant: Tenant, connection: Any = None) -> T:
+        """Perform an operation as a tenant, inside the caller's own transaction if there is one."""
 
         def send(call: Call[Any]) -> Any:
             if connection is not None:
@@ -153,9 +153,9 @@ class Client:
                 return send_on(connection, call.of(tenant))
             return self.store_of(tenant).send(call)
 
-        return take(steps, send)
+        return perform(operation, send)
 
-    async def atake(self, steps: Steps[T], tenant: Tenant, connection: Any = None) -> T:
+    async def aperform(self, operation: Operation[T], tenant: Tenant, connection: Any = None) -> T:
         async def send(call: Call[Any]) -> Any:
             if connection is not None:
                 from tenure.store.connections import asend_on
@@ -163,7 +163,7 @@ class Client:
                 return await asend_on(connection, call.of(tenant))
             return await (await self.astore_of(tenant)).send(call)
 
-        return await atake(steps, send)
+        return await aperform(operation, send)
 
     def read_result(self, job: Job) -> Any:
         """The result of a completed job; an app that knows its task reads it as its type."""

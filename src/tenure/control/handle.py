@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar, Unpack
 import msgspec
 
 from tenure.control.client import Client
-from tenure.control.following import (
+from tenure.control.inspection import PATIENCE, inspect
+from tenure.control.job_operations import (
     CancelOptions,
     StopOptions,
     children,
@@ -18,18 +19,17 @@ from tenure.control.following import (
     runners,
     stop,
 )
-from tenure.control.looking_into import PATIENCE, look
+from tenure.control.operation import Operation, single
 from tenure.control.policies import stop_at
-from tenure.control.steps import Steps, one
 from tenure.domain.budget import Amount
 from tenure.domain.cancellation import CancellationRecord
+from tenure.domain.inspection import Inspection
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, State, Status
-from tenure.domain.look import Look
 from tenure.domain.task import Length
 from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.results import Explanation, JobRunner
 from tenure.store.ruled import Policy
 
@@ -66,24 +66,24 @@ class Handle(Generic[R]):
 
     def job(self) -> Job:
         """All that is known of it."""
-        return self._take(one(looking.show(self.id)))
+        return self._take(single(queries.show(self.id)))
 
     async def ajob(self) -> Job:
-        return await self._atake(one(looking.show(self.id)))
+        return await self._atake(single(queries.show(self.id)))
 
     def explain(self) -> Explanation:
         """Why it is not running, or not stopping."""
-        return self._take(one(looking.explain(self.id)))
+        return self._take(single(queries.explain(self.id)))
 
     async def aexplain(self) -> Explanation:
-        return await self._atake(one(looking.explain(self.id)))
+        return await self._atake(single(queries.explain(self.id)))
 
-    def look(self, timeout: Length = PATIENCE, *, by: str | None = None) -> Look:
+    def look(self, timeout: Length = PATIENCE, *, by: str | None = None) -> Inspection:
         """Where its code is right now, and what its processes take; for as long as it runs."""
-        return self._take(look(self.id, timeout, by=by))
+        return self._take(inspect(self.id, timeout, by=by))
 
-    async def alook(self, timeout: Length = PATIENCE, *, by: str | None = None) -> Look:  # noqa: ASYNC109
-        return await self._atake(look(self.id, timeout, by=by))
+    async def alook(self, timeout: Length = PATIENCE, *, by: str | None = None) -> Inspection:  # noqa: ASYNC109
+        return await self._atake(inspect(self.id, timeout, by=by))
 
     def wait(self, timeout: Length | None = None) -> Job:
         """The job once it is completed, failed or cancelled; a paused one may still go on."""
@@ -214,11 +214,11 @@ class Handle(Generic[R]):
     def _child(self, job: int) -> "Handle[Any]":
         return Handle(self._client, job, self._tenant)
 
-    def _take(self, steps: Steps[T]) -> T:
-        return self._client.take(steps, self._tenant)
+    def _take(self, steps: Operation[T]) -> T:
+        return self._client.perform(steps, self._tenant)
 
-    async def _atake(self, steps: Steps[T]) -> T:
-        return await self._client.atake(steps, self._tenant)
+    async def _atake(self, steps: Operation[T]) -> T:
+        return await self._client.aperform(steps, self._tenant)
 
     def __repr__(self) -> str:
         return f"<handle of job {self.id} of tenant {self.tenant}>"

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tenure.control import judging
-from tenure.control.behalf import Behalf
+from tenure.control import checks
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.control.checks import Finding, Level, fine, warning, wrong
 from tenure.control.client import Client
-from tenure.control.judging import Finding, Level, fine, warning, wrong
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import (
@@ -27,8 +27,8 @@ from tenure.errors import (
     TenureError,
 )
 from tenure.store.call import Call
-from tenure.store.calls import examining, looking
-from tenure.store.examined import Ailments, Server
+from tenure.store.calls import diagnosis, queries
+from tenure.store.examined import Diagnosis, Server
 from tenure.store.migrating import Migrator
 from tenure.store.notices import Notices
 
@@ -46,7 +46,7 @@ async def ready(client: Client, tenant: Tenant = DEFAULT) -> Finding:
         return unreachable(error)
     took = time.monotonic() - began
     schema = await _schema(client, tenant)
-    return schema if schema.level is Level.WRONG else judging.of_postgresql(server, took)
+    return schema if schema.level is Level.WRONG else checks.of_postgresql(server, took)
 
 
 def unreachable(error: TenureError) -> Finding:
@@ -56,54 +56,54 @@ def unreachable(error: TenureError) -> Finding:
     return wrong("postgresql", str(error), "see to the server, the URL, and the way there")
 
 
-async def examine(behalf: Behalf) -> AsyncIterator[Finding]:
+async def examine(caller: AuthorizedClient) -> AsyncIterator[Finding]:
     """Look at everything, one finding after the other; without a database there is but one."""
-    client, settings = behalf.client, behalf.client.settings
-    schema = await _schema(client, behalf.principal.tenant)
+    client, settings = caller.client, caller.client.settings
+    schema = await _schema(client, caller.principal.tenant)
     if schema.check == "postgresql" or schema.level == "wrong":
         yield schema
         return
-    await behalf.asend(examining.server())  # to connect is no part of what is measured
+    await caller.asend(diagnosis.server())  # to connect is no part of what is measured
     asked, began = datetime.now(UTC), time.monotonic()
-    server = await behalf.asend(examining.server())
+    server = await caller.asend(diagnosis.server())
     took = time.monotonic() - began
-    yield judging.of_postgresql(server, took)
+    yield checks.of_postgresql(server, took)
     yield schema
-    yield judging.of_durability(server)
+    yield checks.of_durability(server)
     yield await _notices(client)
-    yield judging.of_clock((asked - server.now).total_seconds() + took / 2)
-    yield judging.of_connections(server)
-    async for finding in _jobs(behalf, server):
+    yield checks.of_clock((asked - server.now).total_seconds() + took / 2)
+    yield checks.of_connections(server)
+    async for finding in _jobs(caller, server):
         yield finding
-    if behalf.principal.role is Role.ADMIN:
-        yield await _look(behalf, "tokens", looking.tokens(), judging.of_tokens)
+    if caller.principal.role is Role.ADMIN:
+        yield await _look(caller, "tokens", queries.tokens(), checks.of_tokens)
     yield _artifacts(settings.artifacts, settings.folder)
     if client.known_url is None:
         usage = await asyncio.to_thread(shutil.disk_usage, settings.folder)
-        yield judging.of_disk(usage.free, usage.total, str(settings.folder))
+        yield checks.of_disk(usage.free, usage.total, str(settings.folder))
 
 
-async def _jobs(behalf: Behalf, server: Server) -> AsyncIterator[Finding]:
-    settings = behalf.client.settings
-    yield await _look(behalf, "workers", looking.workers(), judging.of_workers)
-    ailments: Ailments = await behalf.asend(examining.ailments())
-    yield judging.of_queues(ailments.unserved)
-    yield judging.of_tasks(ailments.unrunnable)
-    yield judging.of_leases(ailments.lost, settings)
+async def _jobs(caller: AuthorizedClient, server: Server) -> AsyncIterator[Finding]:
+    settings = caller.client.settings
+    yield await _look(caller, "workers", queries.workers(), checks.of_workers)
+    ailments: Diagnosis = await caller.asend(diagnosis.diagnose())
+    yield checks.of_queues(ailments.unserved)
+    yield checks.of_tasks(ailments.unrunnable)
+    yield checks.of_leases(ailments.lost, settings)
     yield await _look(
-        behalf, "stops", examining.stops(), lambda stops: judging.of_stops(stops, settings)
+        caller, "stops", diagnosis.stops(), lambda stops: checks.of_stops(stops, settings)
     )
-    yield judging.of_cleanup(ailments.unclean)
-    yield judging.of_vacuum(server)
-    yield judging.of_bloat(ailments.tables)
-    yield judging.of_retention(ailments, settings)
+    yield checks.of_cleanup(ailments.unclean)
+    yield checks.of_vacuum(server)
+    yield checks.of_bloat(ailments.tables)
+    yield checks.of_retention(ailments, settings)
 
 
 async def _look(
-    behalf: Behalf, check: str, call: Call[T], judge: Callable[[T], Finding]
+    caller: AuthorizedClient, check: str, call: Call[T], judge: Callable[[T], Finding]
 ) -> Finding:
     try:
-        return judge(await behalf.asend(call))
+        return judge(await caller.asend(call))
     except NotAllowed as error:
         return warning(check, f"nobody looked: {error}", "ask as somebody who may")
 
@@ -141,12 +141,12 @@ async def _notices(client: Client) -> Finding:
         seconds = time.monotonic() - began
     except TimeoutError:
         trouble: Any = notices.trouble or f"nothing was heard for {_HEARS_WITHIN:g} s"
-        return judging.of_notices(None, trouble, client.settings)
+        return checks.of_notices(None, trouble, client.settings)
     finally:
         listening.cancel()
         with suppress(asyncio.CancelledError):
             await listening
-    return judging.of_notices(seconds, None, client.settings)
+    return checks.of_notices(seconds, None, client.settings)
 
 
 def _artifacts(url: str | None, folder: Path) -> Finding:

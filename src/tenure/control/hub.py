@@ -9,20 +9,20 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenure.control.client import Client
-from tenure.control.looks import (
+from tenure.control.polling import (
     Event,
-    Look,
-    Watcher,
+    Poll,
+    Subscriber,
     job_event,
     record_event,
     statistics_event,
     totals_event,
 )
-from tenure.control.movements import Moving
+from tenure.control.record_changes import RecordChanges
 from tenure.domain.lifecycle import ENDED
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Call
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.notices import Notices
 
 CHANNEL = "tenure_events"
@@ -39,9 +39,9 @@ class Hub:
         self._client = client
         self._users = 0
         self._wants_notices = False
-        self._looks: dict[Key, Look] = {}
+        self._looks: dict[Key, Poll] = {}
         self._tasks: dict[object, asyncio.Task[None]] = {}  # of a look, or of the listener
-        self._watchers: set[Watcher] = set()
+        self._watchers: set[Subscriber] = set()
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
 
     @classmethod
@@ -69,10 +69,10 @@ class Hub:
     @contextmanager
     def watching(
         self, tenant: Tenant, wanted: Sequence[tuple[str, Any]], is_patient: bool = False
-    ) -> Iterator[Watcher]:
+    ) -> Iterator[Subscriber]:
         """Somebody who watches these things."""
         keys: list[Key] = [(tenant, *thing) for thing in wanted]
-        watcher = Watcher([self._look(key) for key in keys], is_patient=is_patient)
+        watcher = Subscriber([self._look(key) for key in keys], is_patient=is_patient)
         for look in watcher.looks:
             look.join(watcher)
         self._watchers.add(watcher)
@@ -85,7 +85,7 @@ class Hub:
                 if not look.watchers:
                     self._drop(key, look)
 
-    def _look(self, key: Key) -> Look:
+    def _look(self, key: Key) -> Poll:
         if self._wants_notices and "listener" not in self._tasks:
             self._start("listener", self._listen())
         look = self._looks.get(key)
@@ -94,7 +94,7 @@ class Hub:
             self._start(look, look.run())
         return look
 
-    def _drop(self, key: Key, look: Look) -> None:
+    def _drop(self, key: Key, look: Poll) -> None:
         if self._looks.get(key) is look:
             del self._looks[key]
         if task := self._tasks.get(look):
@@ -104,40 +104,40 @@ class Hub:
         task = self._tasks[owner] = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._tasks.pop(owner, None))
 
-    def _made(self, tenant: Tenant, kind: str, which: Any) -> Look:
+    def _made(self, tenant: Tenant, kind: str, which: Any) -> Poll:
         async def send(call: Call[Any]) -> Any:
             async with self._room:
                 return await (await self._client.astore_of(tenant)).send(call)
 
         async def job() -> list[Event[Any]]:
-            seen = await send(looking.show(which))
+            seen = await send(queries.show(which))
             return [job_event(seen, seen.state in ENDED)]
 
         async def life() -> list[Event[Any]]:
-            return [job_event(await send(looking.show(which)), is_last=False)]
+            return [job_event(await send(queries.show(which)), is_last=False)]
 
         async def cancellation() -> list[Event[Any]]:
-            return [record_event(await send(looking.cancellation(which)))]
+            return [record_event(await send(queries.cancellation(which)))]
 
         async def statistics() -> list[Event[Any]]:
-            return [statistics_event(await send(looking.statistics()))]
+            return [statistics_event(await send(queries.statistics()))]
 
         async def totals() -> list[Event[Any]]:
-            return [totals_event(await send(looking.totals(self._client.settings.stop_grace)))]
+            return [totals_event(await send(queries.totals(self._client.settings.stop_grace)))]
 
         match kind:
             case "job":
-                return Look(job, EVERY, ends=True)
+                return Poll(job, EVERY, ends=True)
             case "life":  # also after its end: what has failed may be resumed
-                return Look(life, EVERY, ends=False)
+                return Poll(life, EVERY, ends=False)
             case "cancellation":
-                return Look(cancellation, EVERY, ends=True)
+                return Poll(cancellation, EVERY, ends=True)
             case "statistics":
-                return Look(statistics, EVERYTHING_EVERY, ends=False)
+                return Poll(statistics, EVERYTHING_EVERY, ends=False)
             case "totals":
-                return Look(totals, EVERYTHING_EVERY, ends=False)
+                return Poll(totals, EVERYTHING_EVERY, ends=False)
             case _:
-                return Look(Moving(send).ask, EVERYTHING_EVERY, ends=False)
+                return Poll(RecordChanges(send).ask, EVERYTHING_EVERY, ends=False)
 
     async def _listen(self) -> None:
         # In a thread: to start PostgreSQL takes seconds.

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from tenure.control.steps import Steps
+from tenure.control.operation import Operation
 from tenure.domain.lifecycle import Intent
-from tenure.store.calls import ruling
+from tenure.store.calls import policy_calls
 from tenure.store.ruled import Policy
 
 
@@ -16,7 +16,7 @@ def stop_at(
     *,
     strategy: str | None = None,
     by: str | None = None,
-) -> Steps[Policy]:
+) -> Operation[Policy]:
     """Stop a job at this time, if it has not ended by then; said again, the new time counts.
 
     The policy is gone when it has acted. Until then ``drop_policy`` with its name calls it off.
@@ -28,5 +28,5 @@ def stop_at(
         "strategy": strategy,
         "reason": reason,
     }
-    policy: Policy = yield ruling.set_policy(f"{intent}-at:{job}", spec, by=by)
+    policy: Policy = yield policy_calls.set_policy(f"{intent}-at:{job}", spec, by=by)
     return policy

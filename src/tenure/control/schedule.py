@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 from cronsim import CronSim, CronSimError
 
-from tenure.control.declaring import refusals_of
-from tenure.control.placing import Placing
+from tenure.control.declaration import refusals_of
+from tenure.control.enqueue_options import EnqueueOptions
 from tenure.control.task import Task
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON, NewJob
@@ -108,7 +108,7 @@ def make_schedule(
         length = read_length("catch_up", catch_up)
         if length is None:
             raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
-        if task.placing != Placing(tenant=task.placing.tenant):
+        if task.placing != EnqueueOptions(tenant=task.placing.tenant):
             raise SettingInvalid("its task may be for another queue or tenant, and nothing else")
         if not isinstance(name, str) or not name:
             raise SettingInvalid(f"name: it takes a text that is not empty, not {shown(name)}")

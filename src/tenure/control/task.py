@@ -6,21 +6,21 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast
 
 import msgspec
 
-from tenure.control.announcing import announcement
+from tenure.control.announcement import announcement
 from tenure.control.client import Client, as_tenant
-from tenure.control.declaring import hooked
-from tenure.control.drafting import draft_with, drafted, drafted_many, hiding, written_many
+from tenure.control.declaration import hooked
+from tenure.control.enqueue_options import READERS, EnqueueArguments, EnqueueOptions
 from tenure.control.handle import Handle
-from tenure.control.placing import READERS, Placing, WrittenPlacing
+from tenure.control.job_drafts import draft_with, drafted, drafted_many, hiding, written_many
+from tenure.control.operation import Operation
 from tenure.control.signature import Signature
-from tenure.control.steps import Steps
 from tenure.control.template import Template
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.task import Executor, JobOptions
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.observe import tracing
-from tenure.store.calls import enqueueing
+from tenure.store.calls import enqueue_calls
 from tenure.store.results import Enqueued
 
 P = ParamSpec("P")
@@ -57,7 +57,7 @@ class Task(Generic[P, R]):
         self.target = target
         self.unique = unique
         self.compensate = compensate
-        self.placing = Placing()
+        self.placing = EnqueueOptions()
         self.hooks: dict[str, Callable[..., Any]] = {}
         self.__name__ = getattr(function, "__name__", name)
         self.__doc__ = function.__doc__
@@ -72,7 +72,7 @@ class Task(Generic[P, R]):
 
     # Enqueueing.
 
-    def using(self, **said: Unpack[WrittenPlacing]) -> Self:
+    def using(self, **said: Unpack[EnqueueArguments]) -> Self:
         """The same task for jobs that differ: another queue, a time, a parent, your transaction."""
         placing = {name: value for name, value in said.items() if name in READERS}
         options = {name: value for name, value in said.items() if name not in READERS}
@@ -188,7 +188,7 @@ class Task(Generic[P, R]):
 
     def _enqueued_many(
         self, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
-    ) -> Steps[list[Handle[R]]]:
+    ) -> Operation[list[Handle[R]]]:
         said = self.placing
         differ = (self.target, self.unique, said.target, said.unique, said.idempotency)
         if len(calls) < 2 or any(differ):
@@ -198,30 +198,30 @@ class Task(Generic[P, R]):
         job = draft_with(self, {})
         with tracing.enqueueing([job] * len(calls), placing.tenant.name) as span:
             shared = _placed(job, placing, span)
-            ids: tuple[int, ...] = yield enqueueing.enqueue_many(shared, arguments)
+            ids: tuple[int, ...] = yield enqueue_calls.enqueue_many(shared, arguments)
             return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
 
-    def _enqueued(self, jobs: Sequence[NewJob]) -> Steps[list[Handle[R]]]:
+    def _enqueued(self, jobs: Sequence[NewJob]) -> Operation[list[Handle[R]]]:
         if not jobs:
             return []
         placing = yield from self.placing.found()
         with tracing.enqueueing(jobs, placing.tenant.name) as span:
             placed = [_placed(job, placing, span) for job in jobs]
-            answers: tuple[Enqueued, ...] = yield enqueueing.enqueue(placed)
+            answers: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(placed)
             span.tell(job=answers[0].id)
             return [Handle(self.client, a.id, placing.tenant, created=a.created) for a in answers]
 
-    def _take(self, steps: Steps[list[Handle[R]]]) -> list[Handle[R]]:
-        return self.client.take(steps, self.placing.tenant, self.placing.connection)
+    def _take(self, steps: Operation[list[Handle[R]]]) -> list[Handle[R]]:
+        return self.client.perform(steps, self.placing.tenant, self.placing.connection)
 
-    async def _atake(self, steps: Steps[list[Handle[R]]]) -> list[Handle[R]]:
-        return await self.client.atake(steps, self.placing.tenant, self.placing.connection)
+    async def _atake(self, steps: Operation[list[Handle[R]]]) -> list[Handle[R]]:
+        return await self.client.aperform(steps, self.placing.tenant, self.placing.connection)
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
 
 
-def _placed(job: NewJob, placing: Placing, span: tracing.Span) -> NewJob:
+def _placed(job: NewJob, placing: EnqueueOptions, span: tracing.Span) -> NewJob:
     """With ids where there were keys, and the context in which it is enqueued."""
     return msgspec.structs.replace(
         job, parent=placing.parent, after=placing.after, options=span.carried(job.options)

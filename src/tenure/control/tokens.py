@@ -7,13 +7,13 @@ import hashlib
 import secrets
 from datetime import timedelta
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
 from tenure.domain.principal import TOKEN_LIFETIME, Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import NotRecognized
 from tenure.store.call import Call
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.results import Token
 
 PREFIX = "tenure_"  # so that people and scanners know one when they see it
@@ -21,7 +21,7 @@ _LONGEST = 200  # what is longer is no token, and not worth a digest
 
 
 def make_token(
-    asker: Client | Behalf,
+    asker: Client | AuthorizedClient,
     name: str,
     role: Role = Role.VIEWER,
     *,
@@ -38,7 +38,7 @@ def make_token(
 
 
 async def amake_token(
-    asker: Client | Behalf,
+    asker: Client | AuthorizedClient,
     name: str,
     role: Role = Role.VIEWER,
     *,
@@ -110,7 +110,7 @@ def digest(secret: str) -> bytes:
 
 
 def _drawn(
-    asker: Client | Behalf,
+    asker: Client | AuthorizedClient,
     name: str,
     role: Role,
     tenant: Tenant | str | None,
@@ -119,7 +119,7 @@ def _drawn(
     secret = PREFIX + secrets.token_urlsafe(32)
     home = DEFAULT if isinstance(asker, Client) else asker.principal.tenant
     place = home if tenant is None else as_tenant(tenant)
-    return secret, controlling.create_token(name, role, place, digest(secret), lifetime)
+    return secret, control_calls.create_token(name, role, place, digest(secret), lifetime)
 
 
 def _refuse_unlikely(secret: str) -> None:

@@ -47,7 +47,7 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
         **dict.fromkeys(
             [
                 *("enqueue", "enqueue_many", "queue"),
-                *("stop", "resume", "clear", "rerun", "rollback", "look_into", "looked"),
+                *("stop", "resume", "clear", "rerun", "rollback", "inspect", "inspection"),
                 "end_runner",
                 *("bulk_stop", "bulk_resume", "bulk_rerun", "advance_bulk"),
                 *("set_policy", "drop_policy"),

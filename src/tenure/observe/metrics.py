@@ -15,7 +15,7 @@ from tenure.domain.lifecycle import Intent, Rung
 from tenure.observe.families import Labels, counter, gauge, heaped, histogram
 from tenure.observe.labels import Bounded
 from tenure.store.call import Call
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.totals import Tally, Totals
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -30,7 +30,7 @@ class DatabaseMetrics:
 
     def __init__(self, settings: Settings, *, fresh_for: float = FRESH_FOR) -> None:
         self._prefix = settings.metrics_prefix or ""
-        self._call = looking.totals(settings.stop_grace)
+        self._call = queries.totals(settings.stop_grace)
         self._fresh_for = fresh_for
         self._tenants: dict[str, _Tenant] = {}
 

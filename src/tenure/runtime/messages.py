@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from tenure.domain.inspection import Stack
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
-from tenure.domain.look import Stack
 
 ANNOUNCE = "announce"  # to a runner, which then says all that its app can run
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from tenure.domain.look import MOST_FRAMES, Frame
+from tenure.domain.inspection import MAX_FRAMES, Frame
 
 RUNNER = str(Path(__file__).with_name("runner"))
 _AROUND = (  # what lies between the runner and the code of a job
@@ -31,7 +31,7 @@ def of_job(frames: Sequence[Frame]) -> tuple[Frame, ...]:
         place += 1
     while place < len(frames) and frames[place].file.startswith(_AROUND):
         place += 1
-    return tuple(frames[place:] or frames)[-MOST_FRAMES:]
+    return tuple(frames[place:] or frames)[-MAX_FRAMES:]
 
 
 def read_dump(text: str) -> tuple[Frame, ...]:

@@ -65,7 +65,7 @@ class Size(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Ailments(msgspec.Struct, frozen=True):
+class Diagnosis(msgspec.Struct, frozen=True):
     """What is not as it should be with a tenant's jobs, and how much its tables hold."""
 
     lost: Some

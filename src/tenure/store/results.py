@@ -127,14 +127,14 @@ class RunnerEnding(msgspec.Struct, frozen=True):
     asked_at: datetime
 
 
-class Heard(msgspec.Struct, frozen=True):
+class SignalsRead(msgspec.Struct, frozen=True):
     alive: bool  # false: declared dead; kill what still runs and start anew
     signals: tuple[Signal, ...]
     draining: bool = False
     ending: Mapping[str, RunnerOrder] = {}  # runners, by id, that somebody wants to end
 
 
-class Renewal(Heard, frozen=True):
+class Renewal(SignalsRead, frozen=True):
     lost: tuple[Holding, ...] = ()  # of what it said it holds
     expires_at: datetime | None = None
 
@@ -215,7 +215,7 @@ class Sweep(msgspec.Struct, frozen=True):
     tenants: tuple[str, ...]  # where the dead have claimed jobs
 
 
-class Stirring(msgspec.Struct, frozen=True):
+class TenantActivity(msgspec.Struct, frozen=True):
     """How far each tenant has come, before all that moved it is committed."""
 
     open: int  # the first transaction that may still be under way

@@ -102,7 +102,7 @@ def migrate(
             cursor.execute(script(tenant).encode())
             if tenant != DEFAULT and plans[-1].is_new:
                 cursor.execute(
-                    "SELECT tenure.note(tenure.actor(%s), %s, 'create', 'tenant', %s,"
+                    "SELECT tenure.write_audit(tenure.actor(%s), %s, 'create', 'tenant', %s,"
                     " NULL, NULL, NULL)",
                     (by, via, tenant.name),
                 )
@@ -154,7 +154,7 @@ def drop(
             )
         cursor.execute(drop_script(tenant).encode())
         cursor.execute(
-            "SELECT tenure.note(tenure.actor(%s), %s, 'drop', 'tenant', %s, NULL,"
+            "SELECT tenure.write_audit(tenure.actor(%s), %s, 'drop', 'tenant', %s, NULL,"
             " pg_catalog.jsonb_build_object('running', %s::int), NULL)",
             (by, via, tenant.name, running),
         )

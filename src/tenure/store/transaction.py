@@ -26,7 +26,7 @@ from tenure.domain.lifecycle import State
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import LeaseLost, StoreUnavailable, TenureError
 from tenure.store.call import Call
-from tenure.store.calls.working import finish, report
+from tenure.store.calls.worker_calls import finish, report
 from tenure.store.connecting import aconnect, connect
 from tenure.store.connections import asend_on, send_on
 from tenure.store.faults import fault, is_outage

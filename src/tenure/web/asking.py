@@ -8,15 +8,15 @@ from weakref import WeakKeyDictionary
 from fastapi import Path, Query
 from starlette.requests import Request
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
-from tenure.control.following import job_with_key
-from tenure.control.steps import Steps
-from tenure.control.watching import Watching
+from tenure.control.job_operations import job_with_key
+from tenure.control.operation import Operation
+from tenure.control.subscription import Subscription
 from tenure.errors import JobNotFound
 from tenure.observe.metrics import DatabaseMetrics
 from tenure.web import limits
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID, MOST_ON_A_PAGE, Limits, Places
 from tenure.web.principals import Recognizer
 from tenure.web.readiness import Readiness
@@ -42,16 +42,16 @@ class Shared:
         self.metrics = DatabaseMetrics(client.settings)
         self.places = Places(limits.streams, "streams of events open")
         self.under_way = Places(limits.requests, "requests under way")
-        self._of_loops: MutableMapping[AbstractEventLoop, Watching] = WeakKeyDictionary()
+        self._of_loops: MutableMapping[AbstractEventLoop, Subscription] = WeakKeyDictionary()
 
-    async def watching(self) -> Watching:
+    async def watching(self) -> Subscription:
         """That of this event loop, opened at the first use.
 
         An app that is mounted is not told when it begins.
         """
         loop = get_running_loop()
         if loop not in self._of_loops:
-            self._of_loops[loop] = Watching(self.client)
+            self._of_loops[loop] = Subscription(self.client)
             await self._of_loops[loop].__aenter__()
         return self._of_loops[loop]
 
@@ -71,7 +71,7 @@ async def body(request: Request, kind: type[T]) -> T:
     return await limits.read(request, kind, shared(request).limits)
 
 
-def job_named(named: str) -> Steps[int]:
+def job_named(named: str) -> Operation[int]:
     """The id of a job by its id or its key; what has digits alone is an id."""
     if not (named.isascii() and named.isdigit()):
         return (yield from job_with_key(named))
@@ -80,6 +80,6 @@ def job_named(named: str) -> Steps[int]:
     return int(named)
 
 
-async def who_and_which(request: Request, named: str) -> tuple[Behalf, int]:
-    behalf = behalf_of(request)
-    return behalf, await behalf.atake(job_named(named))
+async def who_and_which(request: Request, named: str) -> tuple[AuthorizedClient, int]:
+    caller = caller_of(request)
+    return caller, await caller.aperform(job_named(named))

@@ -3,7 +3,7 @@
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.errors import TenureError
 from tenure.web.errors import Refused, refusal, refused, unexpected
 from tenure.web.limits import Places, require_json
@@ -11,7 +11,7 @@ from tenure.web.principals import Recognizer
 from tenure.web.sites import SAFE
 
 OPEN = frozenset({"/healthz", "/readyz"})  # they say only yes or no
-BEHALF = "tenure.behalf"
+BEHALF = "tenure.caller"
 
 
 class Entrance:
@@ -36,10 +36,10 @@ class Entrance:
         try:
             if path_of(scope) not in OPEN:
                 request = Request(scope, receive)
-                behalf = scope[BEHALF] = await self._recognizer.recognized(request)
+                caller = scope[BEHALF] = await self._recognizer.recognized(request)
                 self._require_json(request)
                 # One who waits a thousand times leaves connections to the others.
-                with self._under_way.place(behalf.principal):
+                with self._under_way.place(caller.principal):
                     await self._app(scope, receive, sent)
             else:
                 await self._app(scope, receive, sent)
@@ -62,10 +62,10 @@ class Entrance:
             require_json(request)
 
 
-def behalf_of(request: Request) -> Behalf:
+def caller_of(request: Request) -> AuthorizedClient:
     """In whose name this request is carried out."""
-    behalf: Behalf = request.scope[BEHALF]
-    return behalf
+    caller: AuthorizedClient = request.scope[BEHALF]
+    return caller
 
 
 def path_of(scope: Scope) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.control.looking_into import PATIENCE
+from tenure.control.inspection import PATIENCE
 from tenure.domain.cancellation import CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
 from tenure.domain.job import JSON, After

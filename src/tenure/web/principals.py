@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
 from tenure.control.tokens import arecognize, digest
 from tenure.domain.principal import Principal, Role
@@ -37,11 +37,11 @@ class Recognizer:
         self._client = client
         self.hosts = hosts
         self._authenticate = authenticate
-        self._anybody = None if open_to is None else self._behalf(Principal(ANONYMOUS, open_to))
-        self._seen: OrderedDict[bytes, tuple[float, Behalf]] = OrderedDict()
+        self._anybody = None if open_to is None else self._caller(Principal(ANONYMOUS, open_to))
+        self._seen: OrderedDict[bytes, tuple[float, AuthorizedClient]] = OrderedDict()
         self.refused = 0  # requests that came with no token, or with one that is not valid
 
-    async def recognized(self, request: Request) -> Behalf:
+    async def recognized(self, request: Request) -> AuthorizedClient:
         try:
             return await self._recognized(request)
         except NotRecognized:
@@ -58,13 +58,13 @@ class Recognizer:
             if self.hosts.is_strict:
                 self.hosts.require(request)
 
-    async def _recognized(self, request: Request) -> Behalf:
+    async def _recognized(self, request: Request) -> AuthorizedClient:
         self.refuse_foreign(request)
         if self._authenticate is not None:
             principal = await self._authenticate(request)
             if principal is not None:
                 self.hosts.require(request)
-                return self._behalf(principal)
+                return self._caller(principal)
         secret = self._secret(request)
         if secret is not None:
             return await self._of_token(secret)
@@ -78,16 +78,16 @@ class Recognizer:
         header = request.headers.get("authorization")
         return None if header is None else _bearer(header)
 
-    async def _of_token(self, secret: str) -> Behalf:
+    async def _of_token(self, secret: str) -> AuthorizedClient:
         now, known_by = time.monotonic(), digest(secret)
-        until, behalf = self._seen.get(known_by, (0.0, None))
-        if behalf is None or until <= now:
+        until, caller = self._seen.get(known_by, (0.0, None))
+        if caller is None or until <= now:
             self._seen.pop(known_by, None)
-            behalf = self._behalf(await self._look_up(secret))
-            self._seen[known_by] = now + TRUSTED_FOR, behalf
+            caller = self._caller(await self._look_up(secret))
+            self._seen[known_by] = now + TRUSTED_FOR, caller
             while len(self._seen) > _MOST:
                 self._seen.popitem(last=False)
-        return behalf
+        return caller
 
     async def _look_up(self, secret: str) -> Principal:
         return await arecognize(self._client, secret)
@@ -95,10 +95,10 @@ class Recognizer:
     def _forget(self, secret: str) -> None:
         self._seen.pop(digest(secret), None)
 
-    def _behalf(self, principal: Principal) -> Behalf:
+    def _caller(self, principal: Principal) -> AuthorizedClient:
         if not isinstance(principal, Principal):
             raise TypeError(f"authenticate= gave {type(principal).__name__} and not a Principal")
-        return Behalf(self._client, dataclasses.replace(principal, via=self.via))
+        return AuthorizedClient(self._client, dataclasses.replace(principal, via=self.via))
 
 
 def _bearer(header: str) -> str:

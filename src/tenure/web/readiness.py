@@ -3,9 +3,9 @@
 import asyncio
 import time
 
+from tenure.control.checks import Level
 from tenure.control.client import Client
 from tenure.control.health import ready
-from tenure.control.judging import Level
 
 KEPT_FOR = 1.0  # seconds
 

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 from starlette.requests import Request
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.cancellation_log import CancellationLog
-from tenure.control.following import stop
+from tenure.control.job_operations import stop
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
 from tenure.domain.task import read_length
 from tenure.errors import InputRefused, SettingInvalid
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.web.answers import Answer, place
 from tenure.web.asking import shared
 from tenure.web.models import Length, StopBody
@@ -24,18 +24,18 @@ WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(seconds=60)
 
 
 async def stopped(
-    request: Request, behalf: Behalf, job: int, intent: Intent, asked: StopBody
+    request: Request, caller: AuthorizedClient, job: int, intent: Intent, asked: StopBody
 ) -> Answer:
     """200 with the result if all has stopped in time, else 202 with the record."""
     wait = bound(asked.wait)
-    record = await _asked(behalf, job, intent, asked)
-    log = CancellationLog(behalf.principal.tenant, job)
+    record = await _asked(caller, job, intent, asked)
+    log = CancellationLog(caller.principal.tenant, job)
     log.begin(record)
     if record.completed_at is None:
-        record = await _end(request, behalf, record, wait)
+        record = await _end(request, caller, record, wait)
     else:
         # Asked once more: the answer to a stop does not name its members.
-        record = await behalf.asend(looking.cancellation(record.cancellation_id))
+        record = await caller.asend(queries.cancellation(record.cancellation_id))
     if record.completed_at is not None:
         log.end(record)
         return Answer(record.result())
@@ -58,14 +58,16 @@ def length(name: str, value: Length | None) -> timedelta | None:
         raise InputRefused(str(refusal)) from None
 
 
-async def _asked(behalf: Behalf, job: int, intent: Intent, asked: StopBody) -> CancellationRecord:
+async def _asked(
+    caller: AuthorizedClient, job: int, intent: Intent, asked: StopBody
+) -> CancellationRecord:
     manner = {name: getattr(asked, name) for name in asked.__struct_fields__}
     manner.pop("wait")
-    return await behalf.atake(stop(job, intent, **manner))
+    return await caller.aperform(stop(job, intent, **manner))
 
 
 async def _end(
-    request: Request, behalf: Behalf, record: CancellationRecord, wait: timedelta
+    request: Request, caller: AuthorizedClient, record: CancellationRecord, wait: timedelta
 ) -> CancellationRecord:
     """The record when it is closed; after this wait, or when nobody waits, as it is then."""
     seen = record
@@ -73,7 +75,7 @@ async def _end(
 
     async def follow() -> None:
         nonlocal seen
-        records = watching.cancellation(behalf, record.cancellation_id, is_patient=True)
+        records = watching.cancellation(caller, record.cancellation_id, is_patient=True)
         async with aclosing(records):
             async for one in records:
                 seen = one

@@ -9,7 +9,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tenure.control.looks import Event
+from tenure.control.polling import Event
 from tenure.errors import NotRecognized
 
 BEAT = 15.0  # seconds between two signs of life

@@ -42,7 +42,7 @@ with app, trace.get_tracer("shop").start_as_current_span("request"):
     jobs |= {f"calm-{n}": job for n, job in enumerate(calm.enqueue_many([("a",), ("b",)]))}
     for job in jobs.values():
         job.wait("30s")
-    [named] = app.take(enqueued([job_of(app, calm.name, {"said": "by name"}, {})]), DEFAULT)
+    [named] = app.perform(enqueued([job_of(app, calm.name, {"said": "by name"}, {})]), DEFAULT)
     stopped: list[tuple[str, Any, dict[str, Any]]] = [
         ("waits", waits, {}),
         ("sleeps", sleeps, {}),

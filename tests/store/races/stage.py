@@ -17,7 +17,7 @@ from psycopg import sql as composed
 
 from tenure.domain.job import NewJob
 from tenure.store.call import Call
-from tenure.store.calls import enqueueing
+from tenure.store.calls import enqueue_calls
 from tenure.store.connections import send_on
 from tenure.store.results import Enqueued
 
@@ -59,7 +59,7 @@ class Session:
         return send_on(self.connection, call)
 
     def enqueue(self, *jobs: NewJob) -> tuple[Enqueued, ...]:
-        return self(enqueueing.enqueue(jobs))
+        return self(enqueue_calls.enqueue(jobs))
 
     def commit(self) -> None:
         self.connection.commit()

@@ -5,7 +5,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import StoreUnavailable
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.store import Store
 from tests.factories import end_as_stopped, make_job, make_jobs, make_worker, promote
 from tests.store.races.stage import Stage
@@ -17,8 +17,8 @@ def test_two_stops_of_one_job_at_once_are_one_record(store: Store, stage: Stage)
     job = worker.claim_one()
     a, b = stage.session(), stage.session()
 
-    first = a(controlling.stop(job.id))
-    second = stage.waits(b, controlling.stop(job.id, force=True))
+    first = a(control_calls.stop(job.id))
+    second = stage.waits(b, control_calls.stop(job.id, force=True))
     a.commit()
 
     assert second.result().cancellation_id == first.cancellation_id
@@ -46,8 +46,8 @@ def test_overlapping_cascades_both_close_their_records(
     a, b = stage.session(), stage.session()
     order = ["root", "branch"] if first == "the tree" else ["branch", "root"]
 
-    a(controlling.stop(ids[order[0]]))
-    second = stage.waits(b, controlling.stop(ids[order[1]]))
+    a(control_calls.stop(ids[order[0]]))
+    second = stage.waits(b, control_calls.stop(ids[order[1]]))
     a.commit()
     second.result()
     b.commit()
@@ -69,9 +69,9 @@ def test_cascades_over_trees_that_depend_on_each_other_both_ways_do_not_deadlock
     a, b = stage.session(), stage.session()
     stage.stop_before("reach", a)
 
-    first = stage.waits(a, controlling.stop(left))  # holds the left tree and wants the right one
+    first = stage.waits(a, control_calls.stop(left))  # holds the left tree and wants the right one
     with pytest.raises(StoreUnavailable, match="could not obtain lock"):
-        b(controlling.stop(three))  # holds the right tree, and does not wait for the left one
+        b(control_calls.stop(three))  # holds the right tree, and does not wait for the left one
     b.rollback()
     stage.go_on()
     first.result()

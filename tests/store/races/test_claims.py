@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.domain.lifecycle import State
-from tenure.store.calls import keeping, working
+from tenure.store.calls import upkeep, worker_calls
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker
 from tests.store.races.stage import Stage
@@ -14,8 +14,8 @@ def test_two_claims_at_once_never_take_the_same_job(store: Store, stage: Stage) 
     mine, other = make_worker(store), make_worker(store)
     a, b = stage.session(), stage.session()
 
-    first = a(working.claim(mine.id, 1)).jobs
-    second = b(working.claim(other.id, 2)).jobs
+    first = a(worker_calls.claim(mine.id, 1)).jobs
+    second = b(worker_calls.claim(other.id, 2)).jobs
     a.commit()
     b.commit()
 
@@ -29,7 +29,7 @@ def test_a_claim_that_is_rolled_back_leaves_the_job_to_the_next(store: Store, st
     mine, other = make_worker(store), make_worker(store)
     a = stage.session()
 
-    assert a(working.claim(mine.id, 1)).jobs
+    assert a(worker_calls.claim(mine.id, 1)).jobs
     assert other.claim() == ()
     a.rollback()
 
@@ -42,8 +42,8 @@ def test_claims_of_many_lanes_pass_over_what_another_has_locked(store: Store, st
     a, b = stage.session(), stage.session()
     mine, other = make_worker(store), make_worker(store)
 
-    first = a(working.claim(mine.id, 30)).jobs
-    second = b(working.claim(other.id, 30)).jobs
+    first = a(worker_calls.claim(mine.id, 30)).jobs
+    second = b(worker_calls.claim(other.id, 30)).jobs
     a.commit()
     b.commit()
 
@@ -57,7 +57,7 @@ def test_a_worker_in_the_middle_of_a_claim_is_not_declared_dead(store: Store, st
     worker = make_worker(store)
     a = stage.session()
 
-    a(working.claim(worker.id, 1))
+    a(worker_calls.claim(worker.id, 1))
     stage.expire(worker.id)
     swept = store.recover()
     a.commit()
@@ -86,7 +86,7 @@ def test_a_claim_while_its_death_is_being_written_takes_nothing(store: Store, st
     stage.expire(worker.id)
     a = stage.session()
 
-    a(keeping.recover())
+    a(upkeep.recover())
     assert store.claim(worker.id, 1).jobs == ()
     a.commit()
 
@@ -101,7 +101,7 @@ def test_a_claim_while_a_burial_is_rolled_back_does_not_call_the_worker_dead(
     stage.expire(worker.id)
     a = stage.session()
 
-    a(keeping.recover())
+    a(upkeep.recover())
     claim = store.claim(worker.id, 1)
     a.rollback()
 
@@ -126,7 +126,7 @@ def test_a_renewal_in_flight_is_not_overtaken_by_death(store: Store, stage: Stag
     stage.expire(worker.id)
     a = stage.session()
 
-    assert a(working.renew(worker.id)).alive
+    assert a(worker_calls.renew(worker.id)).alive
     assert store.recover().dead == ()
     a.commit()
 
@@ -139,8 +139,8 @@ def test_a_renewal_that_waits_for_its_death_is_told_of_it(store: Store, stage: S
     stage.expire(worker.id)
     a, b = stage.session(), stage.session()
 
-    a(keeping.recover())
-    renewal = stage.waits(b, working.renew(worker.id))
+    a(upkeep.recover())
+    renewal = stage.waits(b, worker_calls.renew(worker.id))
     a.commit()
 
     assert not renewal.result().alive
@@ -153,8 +153,8 @@ def test_a_renewal_that_waits_for_a_death_that_is_rolled_back_counts(
     stage.expire(worker.id)
     a, b = stage.session(), stage.session()
 
-    a(keeping.recover())
-    renewal = stage.waits(b, working.renew(worker.id))
+    a(upkeep.recover())
+    renewal = stage.waits(b, worker_calls.renew(worker.id))
     a.rollback()
 
     assert renewal.result().alive
@@ -170,9 +170,9 @@ def test_a_renewal_between_the_look_and_the_death_saves_the_jobs(
     claimed = worker.claim_one()
     stage.expire(worker.id)
     sweeper = stage.session()
-    stage.stop_before("bury", sweeper)
+    stage.stop_before("declare_dead", sweeper)
 
-    sweep = stage.waits(sweeper, keeping.recover())
+    sweep = stage.waits(sweeper, upkeep.recover())
     assert store.renew(worker.id).alive
     stage.go_on()
 
@@ -188,8 +188,8 @@ def test_a_claim_does_not_wait_for_the_renewal_of_its_own_worker(
     worker = make_worker(store)
     a, b = stage.session(), stage.session()
 
-    a(working.renew(worker.id))
-    claim = stage.sent(b, working.claim(worker.id, 2))
+    a(worker_calls.renew(worker.id))
+    claim = stage.sent(b, worker_calls.claim(worker.id, 2))
     waited = stage.is_waiting(b, claim)
     a.commit()
 
@@ -204,13 +204,13 @@ def test_a_goodbye_against_a_claim_strands_no_job(store: Store, stage: Stage, or
     a, b = stage.session(), stage.session()
 
     if order == "claim first":
-        assert a(working.claim(worker.id, 1)).jobs
-        goodbye = stage.waits(b, working.leave(worker.id))
+        assert a(worker_calls.claim(worker.id, 1)).jobs
+        goodbye = stage.waits(b, worker_calls.leave(worker.id))
         a.commit()
         goodbye.result()
     else:
-        b(working.leave(worker.id))
-        assert a(working.claim(worker.id, 1)).jobs == ()
+        b(worker_calls.leave(worker.id))
+        assert a(worker_calls.claim(worker.id, 1)).jobs == ()
         a.commit()
     b.commit()
 
@@ -223,8 +223,8 @@ def test_a_sweep_does_not_wait_for_another(store: Store, stage: Stage) -> None:
     store.recover()
     a, b = stage.session(), stage.session()
 
-    a(keeping.recover())
-    second = stage.sent(b, keeping.recover())
+    a(upkeep.recover())
+    second = stage.sent(b, upkeep.recover())
     waited = stage.is_waiting(b, second)
     a.commit()
 

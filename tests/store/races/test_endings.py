@@ -8,7 +8,7 @@ import pytest
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition
 from tenure.store.call import Call
-from tenure.store.calls import controlling, keeping, working
+from tenure.store.calls import control_calls, upkeep, worker_calls
 from tenure.store.outcomes import Ending, Report
 from tenure.store.results import Finished
 from tenure.store.store import Store
@@ -46,8 +46,8 @@ def test_a_stop_that_came_first_wins_over_all_but_an_ending_that_never_heard_of_
     job = worker.claim_one()
     a, b = stage.session(), stage.session()
 
-    a(controlling.stop(job.id, intent=intent))
-    early = b(working.finish(worker.id, [ending(job, **said)]))
+    a(control_calls.stop(job.id, intent=intent))
+    early = b(worker_calls.finish(worker.id, [ending(job, **said)]))
     b.commit()
     a.commit()
     late = worker.finish(job, **said)
@@ -60,7 +60,7 @@ def test_a_stop_that_came_first_wins_over_all_but_an_ending_that_never_heard_of_
     kept = store.show(job.id)
     assert (kept.result == 1) == (late.accepted[job.id] is State.COMPLETED)
     if said.get("value") and becomes == "stopped":
-        assert [partial["value"] for partial in store.kept(job.id, "partials")] == [1]
+        assert [partial["value"] for partial in store.job_output(job.id, "partials")] == [1]
 
 
 @pytest.mark.parametrize(("intent", "stopped"), INTENTS)
@@ -73,8 +73,10 @@ def test_an_ending_that_came_first_is_never_undone_by_a_stop(
     job = worker.claim_one()
     a, b = stage.session(), stage.session()
 
-    assert a(working.finish(worker.id, [ending(job, **said)])).accepted == {job.id: State(becomes)}
-    stop = stage.waits(b, controlling.stop(job.id, intent=intent))
+    assert a(worker_calls.finish(worker.id, [ending(job, **said)])).accepted == {
+        job.id: State(becomes)
+    }
+    stop = stage.waits(b, control_calls.stop(job.id, intent=intent))
     a.commit()
 
     if becomes == "pending":
@@ -112,15 +114,15 @@ def test_a_crash_against_a_stop_ends_stopped(store: Store, stage: Stage, order: 
     a, b = stage.session(), stage.session()
 
     if order == "stop first":
-        a(controlling.stop(job.id))
+        a(control_calls.stop(job.id))
         said = [Ending(job=job.id, token=job.token)]
-        assert b(working.crash(worker.id, said)).busy == (job.id,)
+        assert b(worker_calls.crash(worker.id, said)).busy == (job.id,)
         b.commit()
         a.commit()
         assert worker.crash(job).accepted == {job.id: State.CANCELLED}
     else:
-        a(working.crash(worker.id, [Ending(job=job.id, token=job.token)]))
-        stop = stage.waits(b, controlling.stop(job.id))
+        a(worker_calls.crash(worker.id, [Ending(job=job.id, token=job.token)]))
+        stop = stage.waits(b, control_calls.stop(job.id))
         a.commit()
         stop.result()
         b.commit()
@@ -141,13 +143,13 @@ def test_an_ending_during_a_sweep_is_busy_and_afterwards_refused(
     stage.expire(worker.id)
     a = stage.session()
 
-    assert [taken.job for taken in a(keeping.recover()).recovered] == [job.id]
+    assert [taken.job for taken in a(upkeep.recover()).recovered] == [job.id]
     assert worker.finish(job, outcome).busy == (job.id,)
     a.commit()
 
     assert worker.finish(job, outcome).refused == (job.id,)
     assert stage.states(job.id) == ("pending",)
-    events = [event["kind"] for event in store.kept(job.id, "events")]
+    events = [event["kind"] for event in store.job_output(job.id, "events")]
     assert events.count("refused") == 1
 
 
@@ -158,7 +160,7 @@ def test_an_ending_is_accepted_when_the_sweep_is_rolled_back(store: Store, stage
     stage.expire(worker.id)
     a = stage.session()
 
-    a(keeping.recover())
+    a(upkeep.recover())
     assert worker.finish(job).busy == (job.id,)
     a.rollback()
 
@@ -166,7 +168,7 @@ def test_an_ending_is_accepted_when_the_sweep_is_rolled_back(store: Store, stage
 
 
 @pytest.mark.parametrize(
-    ("say", "becomes"), [(working.finish, "completed"), (working.release, "pending")]
+    ("say", "becomes"), [(worker_calls.finish, "completed"), (worker_calls.release, "pending")]
 )
 def test_a_sweep_passes_over_a_worker_whose_ending_is_in_flight(
     store: Store, stage: Stage, say: Callable[..., Call[Finished]], becomes: str
@@ -198,7 +200,7 @@ def test_a_sweep_frozen_between_its_look_and_its_write_robs_nobody(
     frozen = stage.session()
     stage.stop_before("conclude", frozen)
 
-    sweep = stage.waits(frozen, keeping.recover())
+    sweep = stage.waits(frozen, upkeep.recover())
     assert [taken.job for taken in store.recover().recovered] == [job.id]
     if meanwhile == "the job is stopped":
         store.stop(job.id)
@@ -228,7 +230,7 @@ def test_a_report_in_flight_is_kept_and_its_job_is_recovered_by_the_next_sweep(
     a = stage.session()
     said = [Report(job=job.id, token=job.token, checkpoint={"page": 7})]
 
-    assert a(working.report(worker.id, said)).accepted == (job.id,)
+    assert a(worker_calls.report(worker.id, said)).accepted == (job.id,)
     assert store.recover().dead == ()
     a.commit()
 
@@ -244,7 +246,7 @@ def test_a_report_during_a_sweep_is_busy_and_afterwards_refused(store: Store, st
     a = stage.session()
     said = [Report(job=job.id, token=job.token, checkpoint={"page": 7})]
 
-    a(keeping.recover())
+    a(upkeep.recover())
     assert store.report(worker.id, said).busy == (job.id,)
     a.commit()
 
@@ -263,7 +265,7 @@ def test_a_busy_report_that_is_said_again_is_spent_once(
     a = stage.session()
     said = [Report(job=job.id, token=job.token, spent={"tokens": 60})]
 
-    a(controlling.stop(job.id)) if who == "a stop" else a(keeping.recover())
+    a(control_calls.stop(job.id)) if who == "a stop" else a(upkeep.recover())
     assert store.report(worker.id, said).busy == (job.id,)
     a.commit()
     store.report(worker.id, said)

@@ -2,7 +2,7 @@
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
-from tenure.store.calls.working import Want, exchange
+from tenure.store.calls.worker_calls import Want, exchange
 from tenure.store.store import Store
 from tests.factories import ending, make_job, make_jobs, make_worker
 from tests.store.races.stage import Stage

@@ -11,7 +11,7 @@ from tenure.domain.tenant import DEFAULT
 from tenure.errors import KeyTaken
 from tenure.store import schema
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing, working
+from tenure.store.calls import control_calls, enqueue_calls, worker_calls
 from tenure.store.results import Enqueued
 from tenure.store.store import Store
 from tests.factories import ending, make_job, make_jobs, make_worker, promote
@@ -20,7 +20,7 @@ from tests.store.races.stage import Stage
 
 def keyed(kind: str, *keys: str, **more: object) -> Call[tuple[Enqueued, ...]]:
     jobs = [NewJob(task="work", **{kind: key}, **more) for key in keys]  # type: ignore[arg-type]
-    return enqueueing.enqueue(jobs)
+    return enqueue_calls.enqueue(jobs)
 
 
 @pytest.mark.parametrize("kind", ["unique", "idempotency"])
@@ -57,7 +57,7 @@ def test_a_key_whose_taker_rolled_back_is_free(stage: Stage, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["unique", "idempotency"])
 def test_keys_taken_in_opposite_orders_do_not_deadlock(stage: Stage, kind: str) -> None:
     a, b = stage.session(), stage.session()
-    stage.stop_before("bear", a, passes=1)
+    stage.stop_before("insert_job", a, passes=1)
 
     first = stage.waits(a, keyed(kind, "a", "b"))
     second = stage.waits(b, keyed(kind, "b", "a"))
@@ -89,7 +89,7 @@ def test_a_key_whose_job_ends_while_another_waits_for_it_is_free(
     job = worker.claim_one()
     a, b = stage.session(), stage.session()
 
-    a(working.finish(worker.id, [ending(job)]))
+    a(worker_calls.finish(worker.id, [ending(job)]))
     second = stage.waits(b, keyed("unique", "k"))
     a.commit()
 
@@ -109,14 +109,14 @@ def test_a_replacement_against_a_claim_runs_one_of_them(
     replacement = keyed("unique", "k", when_taken="replace")
 
     if first == "claim":
-        a(working.claim(worker.id, 1))
+        a(worker_calls.claim(worker.id, 1))
         second = stage.waits(b, replacement)
         a.commit()
         (answer,) = second.result()
         assert (answer.id, answer.created) == (old, False)
     else:
         (answer,) = b(replacement)
-        assert a(working.claim(worker.id, 1)).jobs == ()
+        assert a(worker_calls.claim(worker.id, 1)).jobs == ()
         a.commit()
     b.commit()
 
@@ -165,7 +165,7 @@ def test_a_stop_beside_an_enqueue_of_its_key_frees_the_key(store: Store, stage: 
     old = make_job(store, unique="k")
     a, b = stage.session(), stage.session()
 
-    a(controlling.stop(old))
+    a(control_calls.stop(old))
     second = stage.waits(b, keyed("unique", "k"))
     a.commit()
 

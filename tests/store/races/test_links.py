@@ -6,7 +6,7 @@ import pytest
 
 from tenure.domain.job import After, NewJob
 from tenure.domain.lifecycle import Rung, State
-from tenure.store.calls import enqueueing, working
+from tenure.store.calls import enqueue_calls, worker_calls
 from tenure.store.store import Store
 from tests.factories import end_as_stopped, ending, make_job, make_jobs, make_worker, promote
 from tests.store.races.stage import Stage
@@ -52,7 +52,7 @@ def test_an_edge_committed_while_the_dependency_ends_is_met(
     need = worker.claim_one()
     a = stage.session()
 
-    a(working.finish(worker.id, [ending(need)]))
+    a(worker_calls.finish(worker.id, [ending(need)]))
     late = make_job(store, after=[need.id])
     if promoted == "while the ending is in flight":
         promote(store)
@@ -70,9 +70,9 @@ def test_an_edge_committed_between_the_ending_and_its_look_for_edges_is_met(
     worker = make_worker(store)
     need = worker.claim_one()
     finishing = stage.session()
-    stage.stop_before("let_go", finishing)
+    stage.stop_before("release_holds", finishing)
 
-    finish = stage.waits(finishing, working.finish(worker.id, [ending(need)]))
+    finish = stage.waits(finishing, worker_calls.finish(worker.id, [ending(need)]))
     late = make_job(store, after=[need.id])
     promote(store)
     stage.go_on()
@@ -93,7 +93,7 @@ def test_a_dependency_cannot_end_between_the_look_of_promote_and_its_commit(
     promoting = stage.session()
     stage.stop_before("settle_dependencies", promoting)
 
-    promotion = stage.waits(promoting, enqueueing.promote())
+    promotion = stage.waits(promoting, enqueue_calls.promote())
     assert worker.finish(need).busy == (need.id,)
     stage.go_on()
     promotion.result()
@@ -116,8 +116,8 @@ def test_two_dependencies_that_end_at_once_wake_the_one_after_them(
     one, two = worker.claim(2)
     a, b = stage.session(), stage.session()
 
-    a(working.finish(worker.id, [ending(one)]))
-    b(working.finish(worker.id, [ending(two)]))
+    a(worker_calls.finish(worker.id, [ending(one)]))
+    b(worker_calls.finish(worker.id, [ending(two)]))
     a.commit()
     promote(store)
     assert not stage.is_ready(late)
@@ -184,8 +184,8 @@ def test_the_last_two_children_that_end_at_once_wake_their_parent(
     one, two = worker.claim(2)
     a, b = stage.session(), stage.session()
 
-    a(working.finish(worker.id, [ending(one)]))
-    b(working.finish(worker.id, [ending(two)]))
+    a(worker_calls.finish(worker.id, [ending(one)]))
+    b(worker_calls.finish(worker.id, [ending(two)]))
     a.commit()
     if between == "promote between them":
         promote(store)
@@ -208,7 +208,7 @@ def test_a_parent_is_not_lost_when_a_child_ends_while_promote_settles_it(
     worker.finish(one)
     promoting = stage.session()
 
-    promoting(enqueueing.promote())  # has seen the second child running
+    promoting(enqueue_calls.promote())  # has seen the second child running
     assert worker.finish(two).accepted == {two.id: State.COMPLETED}
     promoting.commit()
     promote(store)
@@ -228,8 +228,8 @@ def test_a_record_closes_when_its_last_two_members_end_at_once(
     store.stop(ids["root"])
     a, b = stage.session(), stage.session()
 
-    a(working.finish(worker.id, [ending(one, "stopped", rung=Rung.ASKED, heard=True)]))
-    b(working.finish(worker.id, [ending(two, "stopped", rung=Rung.ASKED, heard=True)]))
+    a(worker_calls.finish(worker.id, [ending(one, "stopped", rung=Rung.ASKED, heard=True)]))
+    b(worker_calls.finish(worker.id, [ending(two, "stopped", rung=Rung.ASKED, heard=True)]))
     a.commit()
     if between == "promote between them":
         promote(store)
@@ -271,7 +271,7 @@ def test_a_promote_that_is_rolled_back_leaves_every_wake_to_the_next(
     worker.finish(worker.claim_one())
     a = stage.session()
 
-    a(enqueueing.promote())
+    a(enqueue_calls.promote())
     assert store.promote().linked == 0
     a.rollback()
     promote(store)
@@ -293,7 +293,7 @@ def test_an_end_at_repeatable_read_that_saw_no_edge_is_found_by_the_sweep(
     late = make_job(store, after=[need.id, *(job.id for job in rest)])
     promote(store)
 
-    a(working.finish(worker.id, [ending(need)]))
+    a(worker_calls.finish(worker.id, [ending(need)]))
     a.commit()
     store.finish(worker.id, [ending(job) for job in rest])
     promote(store)

@@ -8,7 +8,7 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung
 from tenure.errors import StoreUnavailable
-from tenure.store.calls import controlling, enqueueing, working
+from tenure.store.calls import control_calls, enqueue_calls, worker_calls
 from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
 from tests.factories import ending, make_job, make_jobs, make_worker, promote
@@ -38,8 +38,8 @@ def test_two_reports_about_the_same_jobs_in_opposite_orders_do_not_deadlock(
     a, b = stage.session(), stage.session()
     stage.stop_at_row("artifact", "INSERT", a, passes=1)
 
-    first = stage.waits(a, working.report(worker.id, reports))
-    second = stage.sent(b, working.report(worker.id, reports[::-1]))
+    first = stage.waits(a, worker_calls.report(worker.id, reports))
+    second = stage.sent(b, worker_calls.report(worker.id, reports[::-1]))
     stage.is_waiting(b, second)
     both_end(stage, first, second, a, b)
 
@@ -61,8 +61,8 @@ def test_an_ending_and_a_change_of_the_same_slots_do_not_deadlock(
     a, b = stage.session(), stage.session()
     stage.stop_at_row("slot", "UPDATE", a)
 
-    first = stage.waits(a, working.finish(worker.id, [ending(jobs[one]), ending(jobs[two])]))
-    second = stage.sent(b, controlling.change_slots("p", add=["c"], remove=["a ", "b "]))
+    first = stage.waits(a, worker_calls.finish(worker.id, [ending(jobs[one]), ending(jobs[two])]))
+    second = stage.sent(b, control_calls.change_slots("p", add=["c"], remove=["a ", "b "]))
     stage.is_waiting(b, second)
     both_end(stage, first, second, a, b)
 
@@ -74,8 +74,8 @@ def test_two_changes_that_add_the_same_slots_in_opposite_orders_do_not_deadlock(
     a, b = stage.session(), stage.session()
     stage.stop_at_row("slot", "INSERT", a, passes=1)
 
-    first = stage.waits(a, controlling.change_slots("p", add=["a", "b"]))
-    second = stage.sent(b, controlling.change_slots("p", add=["b", "a"]))
+    first = stage.waits(a, control_calls.change_slots("p", add=["a", "b"]))
+    second = stage.sent(b, control_calls.change_slots("p", add=["b", "a"]))
     stage.is_waiting(b, second)
     both_end(stage, first, second, a, b)
 
@@ -89,9 +89,9 @@ def test_an_ending_does_not_wait_for_an_escalation_of_its_stop(store: Store, sta
     store.stop(ids["root"])
     a, b = stage.session(), stage.session()
 
-    a(controlling.stop(ids["root"], force=True))
+    a(control_calls.stop(ids["root"], force=True))
     said = [ending(job, "stopped", rung=Rung.ASKED, heard=True)]
-    finish = stage.sent(b, working.finish(worker.id, said))
+    finish = stage.sent(b, worker_calls.finish(worker.id, said))
     waited = stage.is_waiting(b, finish)
     a.commit()
 
@@ -116,9 +116,9 @@ def test_an_escalation_and_the_endings_it_is_about_do_not_deadlock(
     a, b = stage.session(), stage.session()
     stage.stop_at_row("signal", "UPDATE", a)
 
-    first = stage.waits(a, controlling.stop(ids["root"], force=True))
+    first = stage.waits(a, control_calls.stop(ids["root"], force=True))
     said = [ending(job, "stopped", rung=Rung.ASKED, heard=True) for job in jobs]
-    second = stage.sent(b, working.finish(worker.id, said))
+    second = stage.sent(b, worker_calls.finish(worker.id, said))
     stage.is_waiting(b, second)
     both_end(stage, first, second, a, b)
 
@@ -129,16 +129,16 @@ def test_replacements_of_jobs_in_two_trees_do_not_deadlock_with_a_cascade(
     low = make_job(store, unique="b")
     make_job(store, unique="a", after=[low])
     a, b = stage.session(), stage.session()
-    stage.stop_before("bear", a, passes=1)
+    stage.stop_before("insert_job", a, passes=1)
 
     # Replaces the one in the upper tree, then the one in the lower.
     first = stage.waits(
         a,
-        enqueueing.enqueue(
+        enqueue_calls.enqueue(
             [NewJob(task="work", unique=key, when_taken="replace") for key in ("a", "b")]
         ),
     )
-    second = stage.sent(b, controlling.stop(low))  # the lower tree, then the upper
+    second = stage.sent(b, control_calls.stop(low))  # the lower tree, then the upper
     stage.is_waiting(b, second)
     stage.go_on()
     # Not waited for: nothing was done, and the store asks again.
@@ -161,8 +161,8 @@ def test_a_stop_and_a_resume_below_one_root_do_not_deadlock(store: Store, stage:
     a, b = stage.session(), stage.session()
     stage.stop_before("lock_tree", a)
 
-    first = stage.waits(a, controlling.stop(ids["root"]))
-    second = stage.waits(b, controlling.clear(ids["k0"]))
+    first = stage.waits(a, control_calls.stop(ids["root"]))
+    second = stage.waits(b, control_calls.clear(ids["k0"]))
     both_end(stage, first, second, a, b)
     promote(store)
 

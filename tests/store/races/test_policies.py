@@ -4,7 +4,7 @@ import pytest
 
 from tenure.domain.principal import Principal, Role
 from tenure.errors import NotAllowed
-from tenure.store.calls import ruling
+from tenure.store.calls import policy_calls
 from tenure.store.store import Store
 from tests.factories import make_job
 from tests.store.races.stage import Stage
@@ -21,8 +21,8 @@ def test_an_admins_policy_that_came_in_between_is_not_overwritten(
     hers = {"filter": {"id": make_job(store, owner="ann")}, "when": when}
     a, b = stage.session(), stage.session()
 
-    a(ruling.set_policy("curfew", {"when": when}).asked_by(ROOT))
-    second = stage.waits(b, ruling.set_policy("curfew", hers).asked_by(ANN))
+    a(policy_calls.set_policy("curfew", {"when": when}).asked_by(ROOT))
+    second = stage.waits(b, policy_calls.set_policy("curfew", hers).asked_by(ANN))
     a.commit()
 
     with pytest.raises(NotAllowed, match="ann is an operator and may not set policy"):

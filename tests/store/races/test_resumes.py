@@ -8,7 +8,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition, JobNotFound, KeyTaken
 from tenure.store.call import Call
-from tenure.store.calls import controlling, enqueueing
+from tenure.store.calls import control_calls, enqueue_calls
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
 from tests.store.races.stage import Stage
@@ -19,8 +19,8 @@ def test_the_second_of_two_resumes_is_refused(store: Store, stage: Stage, state:
     job = make_job_in(store, state)
     a, b = stage.session(), stage.session()
 
-    a(controlling.resume(job))
-    second = stage.waits(b, controlling.resume(job))
+    a(control_calls.resume(job))
+    second = stage.waits(b, control_calls.resume(job))
     a.commit()
 
     with pytest.raises(IllegalTransition):
@@ -34,8 +34,8 @@ def test_a_second_resume_counts_when_the_first_is_rolled_back(store: Store, stag
     job = make_job_in(store, State.PAUSED)
     a, b = stage.session(), stage.session()
 
-    a(controlling.resume(job))
-    second = stage.waits(b, controlling.resume(job))
+    a(control_calls.resume(job))
+    second = stage.waits(b, control_calls.resume(job))
     a.rollback()
 
     assert second.result().state is State.PENDING
@@ -49,14 +49,14 @@ def test_a_resume_against_a_cancel_ends_cancelled(store: Store, stage: Stage, fi
     a, b = stage.session(), stage.session()
 
     if first == "resume":
-        a(controlling.resume(job))
-        stop = stage.waits(b, controlling.stop(job))
+        a(control_calls.resume(job))
+        stop = stage.waits(b, control_calls.stop(job))
         a.commit()
         assert stop.result().status == "completed"
         b.commit()
     else:
-        a(controlling.stop(job))
-        resume = stage.waits(b, controlling.resume(job))
+        a(control_calls.stop(job))
+        resume = stage.waits(b, control_calls.resume(job))
         a.commit()
         with pytest.raises(IllegalTransition, match="cancelled"):
             resume.result()
@@ -73,8 +73,8 @@ def test_a_task_cannot_be_resumed_while_its_parent_is_being_cancelled(
     store.stop(ids["child"], intent=Intent.PAUSE)
     a, b = stage.session(), stage.session()
 
-    a(controlling.stop(ids["root"]))
-    resume = stage.waits(b, controlling.resume(ids["child"]))
+    a(control_calls.stop(ids["root"]))
+    resume = stage.waits(b, control_calls.resume(ids["child"]))
     a.commit()
 
     with pytest.raises(IllegalTransition):
@@ -88,7 +88,7 @@ def test_a_task_cannot_be_resumed_while_its_parent_is_being_cancelled(
 def test_a_resume_against_a_clear_takes_one_of_them(store: Store, stage: Stage, first: str) -> None:
     job = make_job_in(store, State.FAILED)
     a, b = stage.session(), stage.session()
-    calls: list[Call[Any]] = [controlling.resume(job), controlling.clear(job)]
+    calls: list[Call[Any]] = [control_calls.resume(job), control_calls.clear(job)]
     if first == "clear":
         calls.reverse()
 
@@ -119,7 +119,7 @@ def test_a_task_resumed_while_its_failure_is_carried_up_leaves_its_parents_open(
     worker.finish(worker.claim_one(), "failed")
     a, b = stage.session(), stage.session()
 
-    calls: list[Call[Any]] = [controlling.resume(ids["leaf"]), enqueueing.promote()]
+    calls: list[Call[Any]] = [control_calls.resume(ids["leaf"]), enqueue_calls.promote()]
     if first == "promote":
         calls.reverse()
     a(calls[0])
@@ -144,7 +144,7 @@ def test_a_resume_whose_unique_key_is_being_taken_waits_and_is_refused_or_goes_o
     a, b = stage.session(), stage.session()
 
     a.enqueue(NewJob(task="work", unique="key"))
-    resume = stage.waits(b, controlling.resume(job))
+    resume = stage.waits(b, control_calls.resume(job))
     if fate == "commit":
         a.commit()
         with pytest.raises(KeyTaken, match="unique key"):
@@ -164,8 +164,8 @@ def test_an_enqueue_that_waits_for_a_resume_of_its_key_returns_the_resumed_job(
     job = make_job_in(store, State.FAILED, unique="key")
     a, b = stage.session(), stage.session()
 
-    a(controlling.resume(job))
-    enqueue = stage.waits(b, enqueueing.enqueue(NewJob(task="work", unique="key")))
+    a(control_calls.resume(job))
+    enqueue = stage.waits(b, enqueue_calls.enqueue(NewJob(task="work", unique="key")))
     a.commit()
 
     (answer,) = enqueue.result()
@@ -179,7 +179,7 @@ def test_a_verb_that_waits_for_prune_finds_no_job(store: Store, stage: Stage, ve
     a, b = stage.session(), stage.session()
     a.connection.execute("""SELECT tenure.prune('{"failed": "0"}')""")
 
-    call: Call[Any] = controlling.resume(job) if verb == "resume" else controlling.clear(job)
+    call: Call[Any] = control_calls.resume(job) if verb == "resume" else control_calls.clear(job)
     waiting = stage.waits(b, call)
     a.commit()
 

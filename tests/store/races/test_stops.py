@@ -5,7 +5,7 @@ import pytest
 from tenure.domain.job import NEVER, After, NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition, JobNotFound
-from tenure.store.calls import controlling, enqueueing, keeping
+from tenure.store.calls import control_calls, enqueue_calls, upkeep
 from tenure.store.store import Store
 from tests.factories import make_job, make_jobs, make_worker, promote
 from tests.store.races.stage import Stage
@@ -18,7 +18,7 @@ def test_a_sweep_during_a_stop_leaves_the_job_to_the_next_sweep(store: Store, st
     stage.expire(worker.id)
     a = stage.session()
 
-    a(controlling.stop(job.id))
+    a(control_calls.stop(job.id))
     swept = store.recover()
     a.commit()
     again = store.recover()
@@ -40,8 +40,8 @@ def test_a_stop_that_waits_for_a_sweep_cancels_what_it_took_back(
     stage.expire(worker.id)
     a, b = stage.session(), stage.session()
 
-    a(keeping.recover())
-    stop = stage.waits(b, controlling.stop(job.id))
+    a(upkeep.recover())
+    stop = stage.waits(b, control_calls.stop(job.id))
     a.commit()
 
     assert stop.result().status == "completed"
@@ -68,7 +68,7 @@ def test_a_child_that_is_committed_during_the_stop_is_found_by_the_next_look(
     stage.stop_before("reach", stopping, passes=1)
 
     (child,) = a.enqueue(NewJob(task="work", parent=parent))
-    stop = stage.waits(stopping, controlling.stop(parent))
+    stop = stage.waits(stopping, control_calls.stop(parent))
     a.commit()
     stage.go_on()
 
@@ -86,7 +86,7 @@ def test_a_child_in_flight_at_the_stop_never_becomes_ready(
     a, b = stage.session(), stage.session()
 
     (child,) = a.enqueue(NewJob(task="work", parent=parent))
-    b(controlling.stop(parent, intent=intent))
+    b(control_calls.stop(parent, intent=intent))
     if promoted == "before the stop commits":
         a.commit()
         promote(store)
@@ -179,7 +179,7 @@ def test_a_stop_that_waits_for_prune_finds_no_job(store: Store, stage: Stage) ->
     a, b = stage.session(), stage.session()
     a.connection.execute("""SELECT tenure.prune('{"cancelled": "0"}')""")
 
-    stop = stage.waits(b, controlling.stop(job))
+    stop = stage.waits(b, control_calls.stop(job))
     a.commit()
 
     with pytest.raises(JobNotFound):
@@ -199,14 +199,14 @@ def test_promotion_against_a_stop_leaves_nothing_ready(
     a, b = stage.session(), stage.session()
 
     if order == "promote first":
-        a(enqueueing.promote())
-        stop = stage.waits(b, controlling.stop(job))
+        a(enqueue_calls.promote())
+        stop = stage.waits(b, control_calls.stop(job))
         a.commit()
         stop.result()
         b.commit()
     else:
-        b(controlling.stop(job))
-        a(enqueueing.promote())
+        b(control_calls.stop(job))
+        a(enqueue_calls.promote())
         a.commit()
         b.commit()
         promote(store)

@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.domain.lifecycle import State
-from tenure.store.calls import keeping, working
+from tenure.store.calls import upkeep, worker_calls
 from tenure.store.store import Store
 from tests.factories import ending, make_job, make_worker
 from tests.store.races.stage import Stage
@@ -71,10 +71,10 @@ def test_two_sweeps_take_a_job_back_once(store: Store, stage: Stage) -> None:
     stage.expire(worker.id)
     store.recover(jobs=[])
     a, b = stage.session(), stage.session()
-    stage.stop_before("bury", b)
+    stage.stop_before("declare_dead", b)
 
-    second = stage.waits(b, keeping.recover())
-    first = a(keeping.recover())
+    second = stage.waits(b, upkeep.recover())
+    first = a(upkeep.recover())
     stage.go_on()
     a.commit()
     again = second.result()
@@ -84,7 +84,7 @@ def test_two_sweeps_take_a_job_back_once(store: Store, stage: Stage) -> None:
     assert again.recovered == ()
     kept = store.show(job.id)
     assert (kept.attempt, kept.crashes) == (0, 1)
-    assert [event["kind"] for event in store.kept(job.id, "events")] == ["recovered"]
+    assert [event["kind"] for event in store.job_output(job.id, "events")] == ["recovered"]
 
 
 def test_a_job_is_never_both_finished_and_recovered(store: Store, stage: Stage) -> None:
@@ -93,10 +93,10 @@ def test_a_job_is_never_both_finished_and_recovered(store: Store, stage: Stage) 
     job = worker.claim_one()
     stage.expire(worker.id)
     finishing, sweeping = stage.session(), stage.session()
-    stage.stop_before("let_go", finishing)
+    stage.stop_before("release_holds", finishing)
 
-    finish = stage.waits(finishing, working.finish(worker.id, [ending(job, value=1)]))
-    assert sweeping(keeping.recover()).recovered == ()
+    finish = stage.waits(finishing, worker_calls.finish(worker.id, [ending(job, value=1)]))
+    assert sweeping(upkeep.recover()).recovered == ()
     sweeping.commit()
     stage.go_on()
     assert finish.result().accepted == {job.id: State.COMPLETED}
@@ -145,7 +145,7 @@ def test_a_claim_whose_answer_was_lost_is_found_again(store: Store, stage: Stage
     job = make_job(store)
     worker = make_worker(store)
     a = stage.session()
-    a(working.claim(worker.id, 1))
+    a(worker_calls.claim(worker.id, 1))
     a.commit()  # and nobody read the answer
 
     (held,) = store.held(worker.id)

@@ -4,7 +4,7 @@ import pytest
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
-from tenure.store.calls import controlling, enqueueing, keeping, working
+from tenure.store.calls import control_calls, enqueue_calls, upkeep, worker_calls
 from tenure.store.store import Store
 from tests.factories import ending, make_job, make_worker, promote
 from tests.store.races.stage import Stage
@@ -24,7 +24,7 @@ def test_a_promote_that_saw_the_target_busy_does_not_lose_the_one_behind_it(
     second = make_job(store, target="t")
     a = stage.session()
 
-    a(enqueueing.promote())  # has read the target as busy
+    a(enqueue_calls.promote())  # has read the target as busy
     assert worker.finish(first).accepted
     a.commit()
     promote(store)
@@ -42,7 +42,7 @@ def test_a_promote_while_the_target_is_being_freed_does_not_lose_the_one_behind_
     second = make_job(store, target="t")
     a = stage.session()
 
-    a(working.finish(worker.id, [ending(first)]))
+    a(worker_calls.finish(worker.id, [ending(first)]))
     promote(store)  # takes the wake of the second and finds the target busy
     assert not stage.is_ready(second)
     a.commit()
@@ -76,8 +76,8 @@ def test_two_promotes_of_one_target_let_one_job_through(
     jobs = [make_job(store, target="t") for _ in range(2)]
     a, b = stage.session(), stage.session()
 
-    a(enqueueing.promote(1))
-    b(enqueueing.promote(1))
+    a(enqueue_calls.promote(1))
+    b(enqueue_calls.promote(1))
     for session in (a, b) if commit == "in order" else (b, a):
         session.commit()
     promote(store)
@@ -109,7 +109,7 @@ def test_a_head_that_is_stopped_while_promote_looks_at_it_neither_runs_nor_loses
     second = make_job(store, target="t")
     a = stage.session()
 
-    a(controlling.stop(first, intent=intent))
+    a(control_calls.stop(first, intent=intent))
     store.promote()
     a.commit()
     promote(store)
@@ -122,8 +122,8 @@ def test_a_target_paused_beside_a_promote_starts_nothing(store: Store, stage: St
     job = make_job(store, target="t")
     a, b = stage.session(), stage.session()
 
-    a(enqueueing.promote())
-    pause = stage.sent(b, controlling.pause("target", "t"))
+    a(enqueue_calls.promote())
+    pause = stage.sent(b, control_calls.pause("target", "t"))
     stage.is_waiting(b, pause)
     a.commit()
     pause.result()
@@ -140,14 +140,14 @@ def test_a_promote_beside_a_pause_of_the_target_starts_nothing(store: Store, sta
     job = make_job(store, target="t")
     a = stage.session()
 
-    a(controlling.pause("target", "t"))
+    a(control_calls.pause("target", "t"))
     store.promote()
     a.commit()
     promote(store)
     assert make_worker(store).claim() == ()
 
     b = stage.session()
-    b(controlling.unpause("target", "t"))
+    b(control_calls.unpause("target", "t"))
     make_job(store, target="t")
     promote(store)  # still sees the pause, and takes the wake
     b.commit()
@@ -165,15 +165,15 @@ def test_a_claim_against_a_pause_of_its_target_runs_it_or_leaves_it(
     a, b = stage.session(), stage.session()
 
     if order == "claim first":
-        assert a(working.claim(worker.id, 1)).jobs
-        pause = stage.waits(b, controlling.pause("target", "t"))
+        assert a(worker_calls.claim(worker.id, 1)).jobs
+        pause = stage.waits(b, control_calls.pause("target", "t"))
         a.commit()
         pause.result()
         b.commit()
         assert stage.states(job) == ("running",)
     else:
-        b(controlling.pause("target", "t"))
-        assert a(working.claim(worker.id, 1)).jobs == ()
+        b(control_calls.pause("target", "t"))
+        assert a(worker_calls.claim(worker.id, 1)).jobs == ()
         a.commit()
         b.commit()
         assert worker.claim() == ()
@@ -238,7 +238,7 @@ def test_a_slot_freed_while_a_claim_looks_is_taken_by_the_next_claim(
     first = worker.claim_one()
     a = stage.session()
 
-    a(working.finish(worker.id, [ending(first)]))
+    a(worker_calls.finish(worker.id, [ending(first)]))
     assert other.claim() == ()
     a.commit()
 
@@ -267,7 +267,7 @@ def test_a_recovered_holder_keeps_its_place_against_a_promote(store: Store, stag
     stage.expire(worker.id)
     a = stage.session()
 
-    a(keeping.recover())
+    a(upkeep.recover())
     promote(store)
     a.commit()
     promote(store)

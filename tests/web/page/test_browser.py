@@ -61,7 +61,7 @@ def test_watch_a_job_cancel_it_and_see_the_proof(stage: Stage) -> None:
     expect(page.locator(".strip")).to_contain_text("bank session was closed")
     expect(page.locator(".head .status")).to_have_text("⊘ cancelled")
     assert store.show(job).state is State.CANCELLED
-    [row] = [row for row in store.trail("job", str(job)) if row.verb == "cancel"]
+    [row] = [row for row in store.audit_log("job", str(job)) if row.verb == "cancel"]
     assert (row.actor, row.via, row.reason) == ("ann", "page", "customer <b>left</b>")
 
 
@@ -133,7 +133,7 @@ def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(stage: Stage, 
     tree = f"its process tree is gone: pid {pid}" if name == "blocks" else "runs any more"
     expect(page.locator(".strip")).to_contain_text(tree)
     expect(page.locator(".inside")).to_have_count(0)
-    [row] = [row for row in stage.store.trail("job", str(job)) if row.verb == "look_into"]
+    [row] = [row for row in stage.store.audit_log("job", str(job)) if row.verb == "inspect"]
     assert (row.actor, row.via) == ("ann", "page")
 
 

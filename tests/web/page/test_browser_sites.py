@@ -82,7 +82,7 @@ def test_another_site_cannot_act_through_a_browser(
             page.evaluate(FORM, server.url)
         assert "another site" in page.content()
         context.close()
-    assert store.trail() == ()
+    assert store.audit_log() == ()
     assert store.tokens() == ()
 
 

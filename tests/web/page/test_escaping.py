@@ -9,7 +9,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.store import Store
 from tests.factories import Worker, make_worker, promote
@@ -213,7 +213,7 @@ def filled(store: Store, worker: Worker, text: str) -> list[str]:
     )
     store.set_strategy(name, {"grace": 1}, by=name)
     store.register(uuid4(), name, 1, timedelta(hours=1), queues=[name])
-    token = controlling.create_token(name, Role.VIEWER, DEFAULT, urandom(32))
+    token = control_calls.create_token(name, Role.VIEWER, DEFAULT, urandom(32))
     store.revoke_token(store.send(token).id, reason=text, by=name)
     bulk = store.bulk_stop({"queue": name}, reason=text, by=name)
     return [

@@ -42,7 +42,7 @@ def test_a_form_that_is_not_of_this_session_is_refused(
 ) -> None:
     path = filled(path, store)
     fields = {"name": "default", "slot": "a", "reason": "because", "add": "a", "age": "1h"}
-    before = store.trail(n=1000)
+    before = store.audit_log(n=1000)
     ours = root.token
     forged = [
         ({}, {}),
@@ -59,7 +59,7 @@ def test_a_form_that_is_not_of_this_session_is_refused(
         answer = root.send(path, {**fields, **more}, **headers)
         assert answer.status_code == 403, (more, headers)
         assert "form" in said(answer.text)
-    done = {(row.verb, row.subject) for row in store.trail(n=1000) if row not in before}
+    done = {(row.verb, row.subject) for row in store.audit_log(n=1000) if row not in before}
     assert done <= {("create", "token")}, "nothing but the token of ann"
     assert root.see(path).status_code in (404, 405, 200), "nothing is changed by a GET"
 

@@ -3,6 +3,7 @@
 import pytest
 from starlette.routing import Route
 
+from tenure.store.calls import queries
 from tenure.store.store import Store
 from tenure.web.page.routes import ROUTES
 from tests.factories import make_job, make_worker
@@ -78,12 +79,11 @@ def test_the_script_and_the_style_are_kept_until_they_change(http: Http) -> None
 def test_a_failure_inside_is_for_the_log(
     root: Visitor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tenure.store.calls import looking
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the server")
 
-    monkeypatch.setattr(looking, "trail", broken)
+    monkeypatch.setattr(queries, "audit_log", broken)
     answer = root.see("/audit")
     assert answer.status_code == 500
     assert "a secret" not in answer.text

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from tenure.config import Settings
-from tenure.control import looking_into
-from tenure.domain.look import Frame, Process, Sight, Stack
+from tenure.control import inspection
+from tenure.domain.inspection import Frame, InspectionAnswer, Process, Stack
 from tenure.store.outcomes import LogLine, Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
@@ -32,7 +32,7 @@ def job(store: Store, worker: Worker) -> Claimed:
 def test_who_may_stop_a_job_looks_inside(
     ann: Visitor, vic: Visitor, store: Store, worker: Worker, job: Claimed
 ) -> None:
-    sight = Sight(
+    sight = InspectionAnswer(
         (Stack(f"task {EVIL}", (Frame("/srv/shop.py", 7, EVIL, f"sleep({EVIL!r})"),)),),
         (Process(4711, EVIL, "sleeping", 1.55, 2_000_000),),
         ("it is well",),
@@ -56,7 +56,7 @@ def test_who_may_stop_a_job_looks_inside(
 def test_a_worker_that_is_silent_is_told_of(
     ann: Visitor, job: Claimed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking_into.look, "__defaults__", ("10ms",))
+    monkeypatch.setattr(inspection.inspect, "__defaults__", ("10ms",))
     assert ann.does(f"/jobs/{job.id}/look").status_code == 303
     assert "its worker has not answered yet" in said(ann.sees(f"/jobs/{job.id}"))
 

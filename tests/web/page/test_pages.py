@@ -118,7 +118,7 @@ def test_a_job_is_cancelled_rerun_paused_and_resumed(root: Visitor, store: Store
     assert store.show(new).state is State.PAUSED
     root.does(f"/jobs/{new}/resume", reason="back")
     assert store.show(new).state is State.PENDING
-    assert {(row.verb, row.via) for row in store.trail("job", str(new))} == {
+    assert {(row.verb, row.via) for row in store.audit_log("job", str(new))} == {
         ("pause", "page"),
         ("resume", "page"),
     }

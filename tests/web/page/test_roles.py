@@ -43,7 +43,7 @@ def test_an_operator_sees_buttons_on_jobs_of_its_own(ann: Visitor, store: Store)
     answer = ann.does(f"/jobs/{other}/cancel", reason="no")
     assert answer.status_code == 403
     assert "belongs to ben" in said(answer.text)
-    [row] = [row for row in store.trail("job", str(other)) if row.verb == "refuse"]
+    [row] = [row for row in store.audit_log("job", str(other)) if row.verb == "refuse"]
     assert (row.actor, row.via) == ("ann", "page")
     for path in ("/queues", "/targets", "/workers", "/pools", "/policies", "/strategies"):
         assert actions(ann.sees(path)) == {"/logout"}, path

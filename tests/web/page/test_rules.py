@@ -9,7 +9,7 @@ from tenure.control.tokens import recognize
 from tenure.domain.lifecycle import Intent, State
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in, make_worker, promote
 from tests.web.page.conftest import Visits
@@ -17,7 +17,7 @@ from tests.web.page.visiting import Visitor, actions, said, tags
 
 
 def trail(store: Store, subject: str) -> list[tuple[str, str, str, str]]:
-    return [(row.verb, row.name, row.actor, row.via) for row in store.trail(subject)][::-1]
+    return [(row.verb, row.name, row.actor, row.via) for row in store.audit_log(subject)][::-1]
 
 
 def test_a_policy_is_set_switched_and_dropped(root: Visitor, vic: Visitor, store: Store) -> None:
@@ -142,7 +142,7 @@ def test_the_secret_of_a_new_token_is_shown_once(
     done = root.does(f"/tokens/{token.id}/revoke", reason="left us")
     assert done.status_code == 303
     assert f"{token.id} ada ⊘ revoked" in said(root.sees("/tokens"))
-    [row] = [row for row in store.trail("token", str(token.id)) if row.verb == "revoke"]
+    [row] = [row for row in store.audit_log("token", str(token.id)) if row.verb == "revoke"]
     assert (row.actor, row.via, row.reason) == ("root", "page", "left us")
     root.does("/tokens", name="eve", role="viewer")
     root.does("/tokens", name="ann", role="viewer", lifetime="never")
@@ -251,7 +251,7 @@ def test_what_went_on_with_a_job_above_it_says_so(root: Visitor, store: Store) -
     promote(store)
     store.stop(parent, intent=Intent.PAUSE)
     assert store.show(child).state is State.PAUSED
-    store.send(controlling.resume(parent))
+    store.send(control_calls.resume(parent))
     text = said(root.sees(f"/jobs/{child}"))
     assert "Earlier pause pause-" in text
     assert "the job was resumed with a job above it" in text

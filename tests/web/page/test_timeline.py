@@ -10,7 +10,7 @@ from tests.factories import make_job, make_job_in, make_worker, promote
 
 def drawn(store: Store, job: int) -> Timeline:
     children = store.list_jobs({"parent": job})
-    return timeline(store.show(job), None, children, (), store.kept(job, "events"))
+    return timeline(store.show(job), None, children, (), store.job_output(job, "events"))
 
 
 def names(seen: Timeline) -> list[str]:

@@ -19,7 +19,7 @@ from tenure.runtime.keeper.starting import set_aside
 from tenure.runtime.keeper.unwritten import Unwritten
 from tenure.runtime.messages import Kind
 from tenure.store.call import Call
-from tenure.store.calls import working
+from tenure.store.calls import worker_calls
 from tenure.store.floors import Floors
 from tenure.store.line import Line
 from tenure.store.outcomes import Ending
@@ -56,7 +56,7 @@ class Asking(NamedTuple):
     """A claim on its way."""
 
     appetite: Appetite
-    want: working.Want
+    want: worker_calls.Want
 
 
 class Exchange(Customer):
@@ -228,7 +228,7 @@ class Exchange(Customer):
         try:
             answer = await self._ask(
                 line,
-                working.exchange(
+                worker_calls.exchange(
                     self._keeper.id,
                     endings,
                     [asking.want for asking in asks],
@@ -301,8 +301,8 @@ class Exchange(Customer):
         patience = self._keeper.settings.lease.total_seconds()
         return await asked(line, call, patience, self._tenant)
 
-    def _want(self, appetite: Appetite, n: int) -> working.Want:
-        return working.Want(
+    def _want(self, appetite: Appetite, n: int) -> worker_calls.Want:
+        return worker_calls.Want(
             n=n,
             queues=self._keeper.queues,
             tasks=appetite.tasks,
@@ -379,7 +379,7 @@ class Exchange(Customer):
             return
         self._in_flight += 1
         try:
-            held = await self._ask(line, working.held(self._keeper.id))
+            held = await self._ask(line, worker_calls.held(self._keeper.id))
             unknown = [
                 Ending(job=one.job, token=one.token, unstarted=True)
                 for one in held
@@ -387,7 +387,7 @@ class Exchange(Customer):
                 and not any(end.job == one.job and end.token == one.token for end in self.unsaid)
             ]
             if unknown:
-                released = await self._ask(line, working.release(self._keeper.id, unknown))
+                released = await self._ask(line, worker_calls.release(self._keeper.id, unknown))
                 if released.busy:
                     await asyncio.sleep(_BUSY_PAUSE)
                     return  # the next look finds them again

@@ -36,7 +36,7 @@ from tenure.runtime.keeper.stirs import Stirs
 from tenure.runtime.keeper.stops import Stops
 from tenure.runtime.messages import Kind
 from tenure.store.call import Call
-from tenure.store.calls import working
+from tenure.store.calls import worker_calls
 from tenure.store.line import Line
 from tenure.store.results import Holding, Signal
 from tenure.store.store import AsyncStore
@@ -236,7 +236,7 @@ class Keeper:
         self.start(self.insisted(call, tenant))
 
     async def end_session(self, run: Run) -> None:
-        call = working.end_session(self.id, run.job.id, run.job.token)
+        call = worker_calls.end_session(self.id, run.job.id, run.job.token)
         await self.insisted(call, run.tenant)
 
     async def insisted(self, call: Call[T], tenant: str) -> T | None:
@@ -272,7 +272,7 @@ class Keeper:
         for name, exchange in self.exchanges.items():
             if endings := exchange.unsaid:
                 try:
-                    call = working.finish(self.id, endings)
+                    call = worker_calls.finish(self.id, endings)
                     refused = await asked(line, call, _LAST_WORDS, Tenant(name))
                 except TenureError as problem:
                     _log.warning("what ended too late is not on record: %s", problem)

@@ -14,9 +14,9 @@ from tenure.errors import GuardUnavailable, LeaseLost, TenureError
 from tenure.runtime.guard.page import boottime
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
-from tenure.store.calls import working
+from tenure.store.calls import worker_calls
 from tenure.store.line import Line
-from tenure.store.results import Heard, Holding
+from tenure.store.results import Holding, SignalsRead
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -72,7 +72,7 @@ class Lease:
         # When some time was lost, ask what is left; to a beat in time it makes no difference.
         holding = self._holding() if late else []
         runners = self._keeper.staff.described()
-        call = working.renew(
+        call = worker_calls.renew(
             self._keeper.id,
             holding,
             trouble=self._keeper.staff.trouble,
@@ -104,7 +104,7 @@ class Lease:
                 return
             self._wake.clear()
             try:
-                call = working.hear(self._keeper.id)
+                call = worker_calls.read_signals(self._keeper.id)
                 self._hear(await asked(self._line, call, self._patience))
             except LeaseLost:
                 raise
@@ -116,7 +116,7 @@ class Lease:
     def _is_late(self) -> bool:
         return self._keeper.guard.is_frozen or boottime() >= self.trusted_until
 
-    def _hear(self, answer: Heard) -> None:
+    def _hear(self, answer: SignalsRead) -> None:
         if not answer.alive:
             raise LeaseLost(f"worker {self._keeper.id} was declared dead")
         for signal in answer.signals:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tenure.domain.look import MOST_PROCESSES, Frame, Process, Sight, Stack
+from tenure.domain.inspection import MAX_PROCESSES, Frame, InspectionAnswer, Process, Stack
 from tenure.runtime.guard.processes import family
 from tenure.runtime.keeper.measuring import measured, started_by
 from tenure.runtime.keeper.run import Run
@@ -17,7 +17,7 @@ from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.storable import storable
 from tenure.runtime.messages import Look, Seen
 from tenure.runtime.stacks import read_dump
-from tenure.store.calls import working
+from tenure.store.calls import worker_calls
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -49,15 +49,19 @@ class Looks:
 
     async def _answer(self, look: int, run: Run) -> None:
         sight = storable(msgspec.to_builtins(await self._sight(run)))
-        answer = working.answer_look(
-            self._keeper.id, run.job.id, run.job.token, look, msgspec.convert(sight, Sight)
+        answer = worker_calls.answer_inspection(
+            self._keeper.id,
+            run.job.id,
+            run.job.token,
+            look,
+            msgspec.convert(sight, InspectionAnswer),
         )
         await self._keeper.insisted(answer, run.tenant)
 
-    async def _sight(self, run: Run) -> Sight:
+    async def _sight(self, run: Run) -> InspectionAnswer:
         runner = run.runner
         if runner is None or not runner.ready.is_set():
-            return Sight((), (), ("it waits for a runner; its code has not begun",))
+            return InspectionAnswer((), (), ("it waits for a runner; its code has not begun",))
         seen = await self._asked(runner, run)
         if seen is not None:
             stacks, why = seen.stacks, ""
@@ -66,7 +70,7 @@ class Looks:
         kept = _of_fit_size(stacks)
         processes, about = await asyncio.to_thread(_processes, runner, run, seen)
         cut = "" if kept == stacks else "the rest of the stacks is left out, because it is too long"
-        return Sight(kept, processes, tuple(filter(None, (why, cut, *about))))
+        return InspectionAnswer(kept, processes, tuple(filter(None, (why, cut, *about))))
 
     async def _asked(self, runner: Runner, run: Run) -> Seen | None:
         waiting: asyncio.Future[Seen] = asyncio.get_running_loop().create_future()
@@ -112,9 +116,9 @@ def _processes(
         known = seen.pids if seen is not None else ()
         pids = [runner.pid, *started_by(run.number, runner.pid, known)]
         about.append(f"pid {runner.pid} is shared by jobs; running in it now: {len(runner.runs)}")
-    if len(pids) > MOST_PROCESSES:
-        about.append(f"{len(pids) - MOST_PROCESSES} further processes are left out")
-    return tuple(measured(pids[:MOST_PROCESSES])), tuple(about)
+    if len(pids) > MAX_PROCESSES:
+        about.append(f"{len(pids) - MAX_PROCESSES} further processes are left out")
+    return tuple(measured(pids[:MAX_PROCESSES])), tuple(about)
 
 
 def _of_fit_size(stacks: tuple[Stack, ...]) -> tuple[Stack, ...]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 
-from tenure.domain.look import Process
+from tenure.domain.inspection import Process
 from tenure.runtime.guard.processes import (
     DEAD,
     attempt_of,

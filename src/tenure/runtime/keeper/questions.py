@@ -1,4 +1,4 @@
-"""What the code of jobs asks of the database, answered on its behalf.
+"""What the code of jobs asks of the database, answered on its caller.
 
 Jobs have no password: the keeper asks, and only for what belongs to the job that asks.
 """

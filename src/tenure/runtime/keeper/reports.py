@@ -19,7 +19,7 @@ from tenure.runtime.keeper.desks import Customer
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.storable import storable
 from tenure.runtime.messages import Said
-from tenure.store.calls import working
+from tenure.store.calls import worker_calls
 from tenure.store.line import Line
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.results import Reported
@@ -143,7 +143,7 @@ class Reports(Customer):
         try:
             answer = await asked(
                 line,
-                working.report(self._keeper.id, told, number=batch.number),
+                worker_calls.report(self._keeper.id, told, number=batch.number),
                 self._keeper.settings.lease.total_seconds(),
                 self._tenant,
             )

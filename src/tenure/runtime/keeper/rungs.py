@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tenure.errors import TenureError
 from tenure.runtime.keeper.run import Run
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -44,7 +44,7 @@ class Rungs:
             return
         try:
             await self._keeper.store(tenant).send(
-                controlling.note_reached(self._keeper.id, record, reached)
+                control_calls.note_reached(self._keeper.id, record, reached)
             )
         except TenureError as problem:
             _log.debug("the moments of %s are not recorded yet: %s", record, problem)

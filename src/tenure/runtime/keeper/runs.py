@@ -37,7 +37,7 @@ from tenure.runtime.messages import (
     Sayings,
     Seen,
 )
-from tenure.store.calls import working
+from tenure.store.calls import worker_calls
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
 
@@ -362,7 +362,9 @@ class Runs:
             with suppress(TenureError):
                 await self._keeper.reports[run.tenant].flushed(run)
         while (
-            told := await self._keeper.insisted(working.crash(self._keeper.id, [crash]), run.tenant)
+            told := await self._keeper.insisted(
+                worker_calls.crash(self._keeper.id, [crash]), run.tenant
+            )
         ) is not None:
             if not told.busy:
                 break

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tenure.errors import TenureError
-from tenure.store.results import Stirring
+from tenure.store.results import TenantActivity
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -74,7 +74,7 @@ class Stirs:
             self._keeper.exchanges[name].look()
 
     async def _look_at_all(self) -> None:
-        told = await self._keeper.shared.stirs(self._keeper.tenants)
+        told = await self._keeper.shared.tenant_activity(self._keeper.tenants)
         there = set(told.tenants)
         while True:
             if self._keeper.tenants is None:
@@ -87,16 +87,18 @@ class Stirs:
                         self.moved(name)
             if not told.more:
                 break
-            told = await self._keeper.shared.stirs(self._keeper.tenants, after=max(told.tenants))
+            told = await self._keeper.shared.tenant_activity(
+                self._keeper.tenants, after=max(told.tenants)
+            )
             there |= set(told.tenants)
         if self._keeper.tenants is None:
             self._keeper.dismiss({*self._keeper.exchanges} - there)
 
-    def heard(self, told: Stirring) -> list[str]:
+    def heard(self, told: TenantActivity) -> list[str]:
         """Those of whom not all that has happened was seen."""
         return [name for name, number in told.tenants.items() if self._is_news(name, number, told)]
 
-    def _is_news(self, name: str, number: int, told: Stirring) -> bool:
+    def _is_news(self, name: str, number: int, told: TenantActivity) -> bool:
         seen = self._seen.get(name)
         if seen is None or seen.number != number:
             self._seen[name] = Stir(number, still=number == 0)  # at 0 nothing has ever happened

@@ -13,7 +13,7 @@ from tenure.runtime.keeper.run import Cause, Run
 from tenure.runtime.keeper.rungs import Rungs
 from tenure.runtime.keeper.verdicts import timeout_reason
 from tenure.runtime.messages import Orders
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.results import RunnerOrder, Signal
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Stops:
 
     def by_policy(self, run: Run, policy: str, intent: Intent, reason: str) -> None:
         """The whole job is to end; on record like any other stop."""
-        stop = controlling.stop(
+        stop = control_calls.stop(
             run.job.id, intent=intent, reason=reason, by=f"policy:{policy}", via="worker"
         )
         self._keeper.insist(stop, run.tenant)
@@ -187,7 +187,7 @@ class Stops:
         _log.error("job %d cannot be killed: %s", run.job.id, named, extra=run.about)
         if run.orders is not None and run.orders.cancellation_id is not None:
             error = f"what could not be confirmed: {named}"
-            close = controlling.close_record(run.orders.cancellation_id, "partial", error=error)
+            close = control_calls.close_record(run.orders.cancellation_id, "partial", error=error)
             self._keeper.insist(close, run.tenant)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tenure.domain.tenant import Tenant
 from tenure.errors import WriteRefused
-from tenure.store.calls import controlling
+from tenure.store.calls import control_calls
 from tenure.store.outcomes import Ending
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Unwritten:
                 *(ending.job, tries, problem),
                 extra=about,
             )
-            call = controlling.fail_records(self._keeper.id, *place, str(problem))
+            call = control_calls.fail_records(self._keeper.id, *place, str(problem))
             self._keeper.insist(call, self._tenant.name)
         return _LATER
 

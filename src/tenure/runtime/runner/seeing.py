@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
-from tenure.domain.look import MOST_STACKS, Frame, Stack
+from tenure.domain.inspection import MAX_STACKS, Frame, Stack
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.on_cpu import OnCpu
 from tenure.runtime.stacks import is_of_runner, of_job
@@ -25,16 +25,16 @@ def stacks_of(attempt: LoopAttempt) -> tuple[Stack, ...]:
     stacks = [Stack("its coroutine", own)]
     if threads and all(map(is_of_runner, own)):
         stacks = []  # a function in a thread, of which the loop only waits for the end
-    for task in list(attempt.tasks)[:MOST_STACKS]:
+    for task in list(attempt.tasks)[:MAX_STACKS]:
         stacks.append(Stack(f"task {task.get_name()}", _told(_chain(task.get_coro()))))
-    return (*stacks, *threads)[:MOST_STACKS]
+    return (*stacks, *threads)[:MAX_STACKS]
 
 
 def stacks_of_threads(named: Mapping[int, str]) -> tuple[Stack, ...]:
     """Of threads by their idents; those that have ended are left out."""
     frames = sys._current_frames()
     stacks = [(name, frames[ident]) for ident, name in named.items() if ident in frames]
-    return tuple(Stack(name, _told(_calls(frame))) for name, frame in stacks[:MOST_STACKS])
+    return tuple(Stack(name, _told(_calls(frame))) for name, frame in stacks[:MAX_STACKS])
 
 
 def names_of(threads: Iterable[threading.Thread]) -> dict[int, str]:

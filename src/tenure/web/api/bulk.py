@@ -6,16 +6,16 @@ from typing import Annotated, Any
 from fastapi import Path
 from starlette.requests import Request
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.lifecycle import BulkIntent, Intent, Rung
 from tenure.errors import InputRefused
 from tenure.store.call import Call
-from tenure.store.calls import keeping, looking, ruling
+from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.ruled import Bulk, BulkPreview
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.asking import Limit, body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.models import BulkBody, BulkPreviewBody
 from tenure.web.openapi import router, says
@@ -39,8 +39,8 @@ async def preview_bulk(request: Request) -> Answer:
     """How many jobs a bulk operation would reach, by status; nothing is done."""
     asked = await body(request, BulkPreviewBody)
     return Answer(
-        await behalf_of(request).asend(
-            looking.bulk_preview(asked.filter, asked.intent, force=asked.force)
+        await caller_of(request).asend(
+            queries.bulk_preview(asked.filter, asked.intent, force=asked.force)
         )
     )
 
@@ -63,9 +63,9 @@ async def start_bulk(request: Request) -> Answer:
     """
     asked = await body(request, BulkBody)
     wait = bound(asked.wait)
-    behalf = behalf_of(request)
-    started = await behalf.asend(_begin(asked))
-    bulk = await _carried_on(behalf, started, wait.total_seconds())
+    caller = caller_of(request)
+    started = await caller.asend(_begin(asked))
+    bulk = await _carried_on(caller, started, wait.total_seconds())
     where = {"location": place(request, f"/api/bulk/{bulk.id}")}
     return Answer(bulk, 202 if bulk.ended_at is None else 200, where)
 
@@ -73,13 +73,13 @@ async def start_bulk(request: Request) -> Answer:
 @routes.get("", **says(tuple[Bulk, ...], example=[examples.BULK]))
 async def list_bulks(request: Request, limit: Limit = 10) -> Answer:
     """Bulk operations, newest first."""
-    return Answer(await behalf_of(request).asend(looking.bulks(limit)))
+    return Answer(await caller_of(request).asend(queries.bulks(limit)))
 
 
 @routes.get("/{bulk_id}", **says(Bulk, example=examples.BULK))
 async def show_bulk(request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST_ID)]) -> Answer:
     """How far a bulk operation has come."""
-    return Answer(await behalf_of(request).asend(looking.bulk(bulk_id)))
+    return Answer(await caller_of(request).asend(queries.bulk(bulk_id)))
 
 
 def _begin(asked: BulkBody) -> Call[Bulk]:
@@ -100,20 +100,22 @@ def _begin(asked: BulkBody) -> Call[Bulk]:
         raise InputRefused("fresh: for a resume; no other intent takes it")
     match asked.intent:
         case BulkIntent.RESUME:
-            return ruling.bulk_resume(asked.filter, asked.reason, fresh=asked.fresh)
+            return policy_calls.bulk_resume(asked.filter, asked.reason, fresh=asked.fresh)
         case BulkIntent.RERUN:
-            return ruling.bulk_rerun(asked.filter, asked.reason)
+            return policy_calls.bulk_rerun(asked.filter, asked.reason)
         case _:
-            return ruling.bulk_stop(asked.filter, Intent(asked.intent), asked.reason, **manner)
+            return policy_calls.bulk_stop(
+                asked.filter, Intent(asked.intent), asked.reason, **manner
+            )
 
 
-async def _carried_on(behalf: Behalf, bulk: Bulk, seconds: float) -> Bulk:
+async def _carried_on(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
     while bulk.ended_at is None and loop.time() < until:
-        moved = await behalf.asend(keeping.advance_bulk(bulk=bulk.id))
+        moved = await caller.asend(upkeep.advance_bulk(bulk=bulk.id))
         if moved is None or moved == bulk:
             await asyncio.sleep(min(PAUSE, max(0, until - loop.time())))
-            moved = await behalf.asend(looking.bulk(bulk.id))
+            moved = await caller.asend(queries.bulk(bulk.id))
         bulk = moved
     return bulk

@@ -6,11 +6,11 @@ from fastapi import Query
 from starlette.requests import Request
 
 from tenure.domain.cancellation import CancellationRecord
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.asking import Limit, body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import RollbackBody, RollbackJob
 from tenure.web.openapi import router, says
 
@@ -22,13 +22,13 @@ Offset = Annotated[int, Query(ge=0, le=(1 << 31) - 1, description="How many to p
 @routes.get("", **says(tuple[CancellationRecord, ...], example=[examples.RECORD]))
 async def list_cancellations(request: Request, limit: Limit = 10, offset: Offset = 0) -> Answer:
     """Cancellation records, newest first."""
-    return Answer(await behalf_of(request).asend(looking.cancellations(limit, offset)))
+    return Answer(await caller_of(request).asend(queries.cancellations(limit, offset)))
 
 
 @routes.get("/{cancellation_id}", **says(CancellationRecord, example=examples.RECORD))
 async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
     """All that is known of one stop: its steps, its members, what it came to."""
-    return Answer(await behalf_of(request).asend(looking.cancellation(cancellation_id)))
+    return Answer(await caller_of(request).asend(queries.cancellation(cancellation_id)))
 
 
 @routes.post(
@@ -45,7 +45,7 @@ async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
 async def roll_back(request: Request, cancellation_id: str) -> Answer:
     """Undo what tasks of a cancelled job had completed: all of them, or those that are named."""
     asked = await body(request, RollbackBody)
-    made = await behalf_of(request).asend(
-        controlling.rollback(cancellation_id, asked.tasks, reason=asked.reason)
+    made = await caller_of(request).asend(
+        control_calls.rollback(cancellation_id, asked.tasks, reason=asked.reason)
     )
     return Answer(made, 202, {"location": place(request, f"/api/jobs/{made['job']}")})

@@ -8,12 +8,12 @@ from fastapi import Header
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.looks import job_event, record_event
+from tenure.control.polling import job_event, record_event
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
 from tenure.web.asking import JobId, shared, who_and_which
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.openapi import router, says
 from tenure.web.streams import Events, Stream
 
@@ -28,9 +28,9 @@ _SAYS: dict[str, Any] = says(also={204: None}, wrong=(429,), media="text/event-s
 @routes.get("/jobs/{job_id}/events", response_class=Response, **_SAYS)
 async def job_events(request: Request, job_id: JobId, last_event_id: LastEventId = None) -> Stream:
     """A job as it is, and at each change, until it is completed, failed or cancelled."""
-    behalf, job = await who_and_which(request, job_id)
+    caller, job = await who_and_which(request, job_id)
     watching = await shared(request).watching()
-    return _stream(request, _jobs(watching.job(behalf, job, after=last_event_id)))
+    return _stream(request, _jobs(watching.job(caller, job, after=last_event_id)))
 
 
 @routes.get("/cancellations/{cancellation_id}/events", response_class=Response, **_SAYS)
@@ -39,7 +39,7 @@ async def cancellation_events(
 ) -> Stream:
     """A record as it is, and at each change, until it is closed."""
     watching = await shared(request).watching()
-    seen = watching.cancellation(behalf_of(request), cancellation_id, after=last_event_id)
+    seen = watching.cancellation(caller_of(request), cancellation_id, after=last_event_id)
     return _stream(request, _records(seen))
 
 
@@ -47,14 +47,14 @@ async def cancellation_events(
 async def events(request: Request, last_event_id: LastEventId = None) -> Stream:
     """The statistics when they change, and every cancellation that begins, moves or ends."""
     watching = await shared(request).watching()
-    return _stream(request, watching.everything(behalf_of(request), after=last_event_id))
+    return _stream(request, watching.everything(caller_of(request), after=last_event_id))
 
 
 def _stream(request: Request, told: Events) -> Stream:
     common = shared(request)
     return Stream(
         told,
-        common.places.place(behalf_of(request).principal),
+        common.places.place(caller_of(request).principal),
         lambda: common.recognizer.recognized(request),
     )
 

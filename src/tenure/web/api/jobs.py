@@ -8,17 +8,17 @@ from fastapi import Header, Query
 from starlette.requests import Request
 
 from tenure.control.by_name import JobRequest, enqueued_by_name
-from tenure.control.looking_into import look
+from tenure.control.inspection import inspect
+from tenure.domain.inspection import Inspection
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State, Status
-from tenure.domain.look import Look
 from tenure.errors import InputRefused
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.results import Enqueued, Explanation, JobRunner
 from tenure.web import examples
 from tenure.web.answers import Answer, page, place
 from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ON_A_PAGE
 from tenure.web.models import LookBody, NewJobBody
 from tenure.web.openapi import router, says
@@ -50,7 +50,7 @@ async def enqueue(
     The same Idempotency-Key again answers 200 with the same job. Jobs of one list may name one
     another by their keys, in `parent` and in `after`.
     """
-    behalf = behalf_of(request)
+    caller = caller_of(request)
     asked: Asked = await body(request, Asked)  # type: ignore[arg-type]
     several = [asked] if isinstance(asked, NewJobBody) else asked
     if NewJobBody() in several:
@@ -62,12 +62,12 @@ async def enqueue(
     if idempotency_key is not None and len(several) != 1:
         raise InputRefused("an Idempotency-Key stands for one job; give each its `idempotency`")
     again = {"idempotency": idempotency_key} if idempotency_key else {}
-    await behalf.arequire("enqueue")  # before anything is looked up
+    await caller.arequire("enqueue")  # before anything is looked up
     client = shared(request).client
     wanted = [
         JobRequest(job.task, job.args, {**job.said(), **again}, job.unannounced) for job in several
     ]
-    made = await behalf.atake(enqueued_by_name(client, wanted))
+    made = await caller.aperform(enqueued_by_name(client, wanted))
     if isinstance(asked, NewJobBody):
         [job] = made
         where = {"location": place(request, f"/api/jobs/{job.id}")}
@@ -118,27 +118,29 @@ async def list_jobs(
         "until": _moment("until", until),
     }
     given = {name: value for name, value in filters.items() if value is not None}
-    jobs = await behalf_of(request).asend(looking.list_jobs(given, below=below, n=limit))
+    jobs = await caller_of(request).asend(queries.list_jobs(given, below=below, n=limit))
     return page(request, jobs, limit, jobs[-1].id if jobs else None)
 
 
 @routes.get("/{job_id}", **says(Job, example=examples.JOB))
 async def show_job(request: Request, job_id: JobId) -> Answer:
     """One job with all that is known of it."""
-    behalf, job = await who_and_which(request, job_id)
-    return Answer(await behalf.asend(looking.show(job)))
+    caller, job = await who_and_which(request, job_id)
+    return Answer(await caller.asend(queries.show(job)))
 
 
 @routes.get("/{job_id}/explain", **says(Explanation, example=examples.EXPLANATION))
 async def explain_job(request: Request, job_id: JobId) -> Answer:
     """Why it is not running, or not stopping."""
-    behalf, job = await who_and_which(request, job_id)
-    return Answer(await behalf.asend(looking.explain(job)))
+    caller, job = await who_and_which(request, job_id)
+    return Answer(await caller.asend(queries.explain(job)))
 
 
 @routes.post(
     "/{job_id}/look",
-    **says(Look, takes=LookBody, sent={"wait": "5s"}, wrong=(409, 504), example=examples.LOOK),
+    **says(
+        Inspection, takes=LookBody, sent={"wait": "5s"}, wrong=(409, 504), example=examples.LOOK
+    ),
 )
 async def look_into_job(request: Request, job_id: JobId) -> Answer:
     """Where the code of a running job is right now, and what its processes take.
@@ -146,16 +148,16 @@ async def look_into_job(request: Request, job_id: JobId) -> Answer:
     For whoever may stop it. Answered with 504 if its worker is silent for longer than `wait` (5 s,
     60 s at most).
     """
-    behalf, job = await who_and_which(request, job_id)
+    caller, job = await who_and_which(request, job_id)
     asked = await body(request, LookBody)
-    return Answer(await behalf.atake(look(job, bound(asked.wait))))
+    return Answer(await caller.aperform(inspect(job, bound(asked.wait))))
 
 
 @routes.get("/{job_id}/runners", **says(tuple[JobRunner, ...], example=[examples.RUNNER]))
 async def list_runners(request: Request, job_id: JobId) -> Answer:
     """The runners in which it or anything below it runs, as of the last beat of their worker."""
-    behalf, job = await who_and_which(request, job_id)
-    return Answer(await behalf.asend(looking.runners(job)))
+    caller, job = await who_and_which(request, job_id)
+    return Answer(await caller.asend(queries.runners(job)))
 
 
 @routes.get("/{job_id}/tasks", **says(tuple[Job, ...], example=[examples.JOB]))
@@ -163,10 +165,10 @@ async def list_tasks(
     request: Request, job_id: JobId, below: Below = None, limit: Limit = 50
 ) -> Answer:
     """The jobs whose parent it is, newest first."""
-    behalf, job = await who_and_which(request, job_id)
-    tasks = await behalf.asend(looking.list_jobs({"parent": job}, below=below, n=limit))
+    caller, job = await who_and_which(request, job_id)
+    tasks = await caller.asend(queries.list_jobs({"parent": job}, below=below, n=limit))
     if not tasks:
-        await behalf.asend(looking.show(job))
+        await caller.asend(queries.show(job))
     return page(request, tasks, limit, tasks[-1].id if tasks else None)
 
 

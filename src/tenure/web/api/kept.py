@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.errors import NotFound
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.artifacts import Download, opened
@@ -34,8 +34,8 @@ async def log(request: Request, job_id: JobId, above: Above = 0, limit: Limit = 
 @routes.get("/artifacts", **says(tuple[ArtifactSeen, ...], example=[examples.ARTIFACT]))
 async def artifacts(request: Request, job_id: JobId) -> Answer:
     """The files it kept."""
-    behalf, job = await who_and_which(request, job_id)
-    return Answer((await behalf.asend(looking.show(job))).artifacts)
+    caller, job = await who_and_which(request, job_id)
+    return Answer((await caller.asend(queries.show(job))).artifacts)
 
 
 @routes.get(
@@ -45,19 +45,19 @@ async def artifacts(request: Request, job_id: JobId) -> Answer:
 )
 async def download(request: Request, job_id: JobId, name: str) -> Response:
     """One of the files it kept, to be saved."""
-    behalf, job = await who_and_which(request, job_id)
-    seen = await behalf.asend(looking.show(job))
+    caller, job = await who_and_which(request, job_id)
+    seen = await caller.asend(queries.show(job))
     if name not in [each["name"] for each in seen.artifacts]:
         raise NotFound(f"job {job} has no artifact {name!r}")
-    client, tenant = behalf.client, behalf.principal.tenant
+    client, tenant = caller.client, caller.principal.tenant
     return Download(name, await opened(client.settings, tenant, job, name))
 
 
 async def _kept(
     request: Request, job_id: str, kind: Literal["partials", "logs"], above: int, limit: int
 ) -> Answer:
-    behalf, job = await who_and_which(request, job_id)
-    found = await behalf.asend(looking.kept(job, kind, above=above, n=limit))
+    caller, job = await who_and_which(request, job_id)
+    found = await caller.asend(queries.job_output(job, kind, above=above, n=limit))
     if not found:
-        await behalf.asend(looking.show(job))
+        await caller.asend(queries.show(job))
     return Answer(found)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tenure.domain.tenant import DEFAULT
 from tenure.observe.metrics import CONTENT_TYPE
 from tenure.web.asking import Shared, shared
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.openapi import router, says
 
 routes = router("metrics")
@@ -18,9 +18,9 @@ routes = router("metrics")
 @routes.get("/metrics", response_class=Response, **says(media="text/plain"))
 async def metrics(request: Request) -> Response:
     """What belongs to all workers, counted in the database; each worker shows what it did."""
-    behalf, common = behalf_of(request), shared(request)
-    page = await common.metrics.page(behalf.principal.tenant.name, behalf.asend)
-    if behalf.principal.tenant == DEFAULT:
+    caller, common = caller_of(request), shared(request)
+    page = await common.metrics.page(caller.principal.tenant.name, caller.asend)
+    if caller.principal.tenant == DEFAULT:
         page += generate_latest(_Requests(common))
     return Response(page, media_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 

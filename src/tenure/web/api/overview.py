@@ -6,13 +6,13 @@ from fastapi import Query
 from starlette.requests import Request
 
 from tenure.domain.duration import duration
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.results import AuditRow, Statistics
 from tenure.store.rollups import History
 from tenure.web import examples
 from tenure.web.answers import Answer, page
 from tenure.web.asking import Below, Limit
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.openapi import router, says
 
 routes = router("overview", "/api")
@@ -21,7 +21,7 @@ routes = router("overview", "/api")
 @routes.get("/statistics", **says(Statistics, example=examples.STATISTICS))
 async def statistics(request: Request) -> Answer:
     """Counts by status and by queue, refused writes and recoveries."""
-    return Answer(await behalf_of(request).asend(looking.statistics()))
+    return Answer(await caller_of(request).asend(queries.statistics()))
 
 
 @routes.get("/history", **says(History, example=examples.HISTORY))
@@ -36,8 +36,8 @@ async def history(
 ) -> Answer:
     """What ended lately: how many jobs and how, and p50 and p95 of how long they waited and ran."""
     length = None if step is None else duration(step)
-    call = looking.history(duration(span), step=length, queue=queue)
-    return Answer(await behalf_of(request).asend(call))
+    call = queries.history(duration(span), step=length, queue=queue)
+    return Answer(await caller_of(request).asend(call))
 
 
 @routes.get("/audit", **says(tuple[AuditRow, ...], example=[examples.AUDIT]))
@@ -49,5 +49,5 @@ async def audit(
     limit: Limit = 50,
 ) -> Answer:
     """What was done, by whom, why and through what; newest first."""
-    rows = await behalf_of(request).asend(looking.trail(subject, name, below=below, n=limit))
+    rows = await caller_of(request).asend(queries.audit_log(subject, name, below=below, n=limit))
     return page(request, rows, limit, rows[-1].id if rows else None)

@@ -2,12 +2,12 @@
 
 from starlette.requests import Request
 
-from tenure.store.calls import looking, ruling
+from tenure.store.calls import policy_calls, queries
 from tenure.store.ruled import Policy
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import Dropped, PolicyBody
 from tenure.web.openapi import router, says
 
@@ -17,7 +17,7 @@ routes = router("policies", "/api/policies")
 @routes.get("", **says(tuple[Policy, ...], example=[examples.POLICY]))
 async def list_policies(request: Request) -> Answer:
     """Policies by name, and how many jobs each has stopped."""
-    return Answer(await behalf_of(request).asend(looking.policies()))
+    return Answer(await caller_of(request).asend(queries.policies()))
 
 
 @routes.put(
@@ -33,11 +33,13 @@ async def set_policy(request: Request, name: str) -> Answer:
     """Make or change a policy; an operator may make one for a job of its own."""
     asked = await body(request, PolicyBody)
     return Answer(
-        await behalf_of(request).asend(ruling.set_policy(name, asked.spec(), enabled=asked.enabled))
+        await caller_of(request).asend(
+            policy_calls.set_policy(name, asked.spec(), enabled=asked.enabled)
+        )
     )
 
 
 @routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "stale"}))
 async def drop_policy(request: Request, name: str) -> Answer:
     """Delete a policy; what it has stopped stays stopped."""
-    return Answer(await behalf_of(request).asend(ruling.drop_policy(name)))
+    return Answer(await caller_of(request).asend(policy_calls.drop_policy(name)))

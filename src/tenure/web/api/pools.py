@@ -3,13 +3,13 @@
 from starlette.requests import Request
 
 from tenure.errors import NotFound
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Pool
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.api.queues import PAUSES, pausing
 from tenure.web.asking import body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import PoolBody, SlotsBody, Why
 from tenure.web.openapi import router, says
 
@@ -19,7 +19,7 @@ routes = router("pools", "/api/pools")
 @routes.get("", **says(tuple[Pool, ...], example=[examples.POOL]))
 async def list_pools(request: Request) -> Answer:
     """Pools with their slots, and who holds them."""
-    return Answer(await behalf_of(request).asend(looking.pools()))
+    return Answer(await caller_of(request).asend(queries.pools()))
 
 
 @routes.post(
@@ -36,7 +36,7 @@ async def list_pools(request: Request) -> Answer:
 async def create_pool(request: Request) -> Answer:
     """Make a pool of named slots."""
     asked = await body(request, PoolBody)
-    made = await behalf_of(request).asend(controlling.create_pool(asked.name, asked.slots))
+    made = await caller_of(request).asend(control_calls.create_pool(asked.name, asked.slots))
     return Answer(made, 201, {"location": place(request, f"/api/pools/{asked.name}")})
 
 
@@ -60,7 +60,7 @@ async def release_slot(request: Request, pool: str, slot: str) -> Answer:
     """Take a slot from a job that holds it and does not run."""
     asked = await body(request, Why)
     return Answer(
-        await behalf_of(request).asend(controlling.release_slot(pool, slot, reason=asked.reason))
+        await caller_of(request).asend(control_calls.release_slot(pool, slot, reason=asked.reason))
     )
 
 
@@ -78,8 +78,8 @@ async def change_slots(request: Request, pool: str) -> Answer:
     """Add slots to a pool, and take away free ones."""
     asked = await body(request, SlotsBody)
     return Answer(
-        await behalf_of(request).asend(
-            controlling.change_slots(pool, add=asked.add, remove=asked.remove)
+        await caller_of(request).asend(
+            control_calls.change_slots(pool, add=asked.add, remove=asked.remove)
         )
     )
 
@@ -87,7 +87,7 @@ async def change_slots(request: Request, pool: str) -> Answer:
 @routes.get("/{pool:path}", **says(Pool, example=examples.POOL))
 async def show_pool(request: Request, pool: str) -> Answer:
     """One pool with its slots, and who holds them."""
-    found = await behalf_of(request).asend(looking.pools(pool))
+    found = await caller_of(request).asend(queries.pools(pool))
     if not found:
         raise NotFound(f"there is no pool {pool!r}")
     return Answer(found[0])

@@ -6,12 +6,12 @@ from fastapi import Query
 from msgspec import structs
 from starlette.requests import Request
 
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import Limit, body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import Cleared, Paused, QueueSeen, Why
 from tenure.web.openapi import router, says
 
@@ -25,7 +25,7 @@ PAUSES: dict[str, Any] = says(
 @routes.get("/queues", **says(tuple[QueueSeen, ...], example=[examples.QUEUE]))
 async def list_queues(request: Request) -> Answer:
     """Queues by name, and the jobs in them."""
-    queues = await behalf_of(request).asend(looking.queues())
+    queues = await caller_of(request).asend(queries.queues())
     return Answer([QueueSeen(name=name, **structs.asdict(queues[name])) for name in sorted(queues)])
 
 
@@ -49,7 +49,7 @@ async def list_targets(
     limit: Limit = 50,
 ) -> Answer:
     """Targets that are in use or paused, by name: who holds, blocks and waits for each."""
-    return Answer(await behalf_of(request).asend(looking.targets(target, limit, after=after)))
+    return Answer(await caller_of(request).asend(queries.targets(target, limit, after=after)))
 
 
 @routes.post("/targets/{name:path}/pause", **PAUSES)
@@ -72,7 +72,7 @@ async def clear_target(request: Request, name: str) -> Answer:
     """Give up on every failed job of this target, so that it blocks nothing."""
     asked = await body(request, Why)
     return Answer(
-        await behalf_of(request).asend(controlling.clear(target=name, reason=asked.reason))
+        await caller_of(request).asend(control_calls.clear(target=name, reason=asked.reason))
     )
 
 
@@ -83,5 +83,5 @@ async def pausing(
     name: str,
 ) -> Answer:
     asked = await body(request, Why)
-    make = controlling.pause if verb == "pause" else controlling.unpause
-    return Answer(await behalf_of(request).asend(make(subject, name, reason=asked.reason)))
+    make = control_calls.pause if verb == "pause" else control_calls.unpause
+    return Answer(await caller_of(request).asend(make(subject, name, reason=asked.reason)))

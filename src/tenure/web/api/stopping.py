@@ -4,17 +4,17 @@ from typing import Any
 
 from starlette.requests import Request
 
-from tenure.control.following import resume
-from tenure.control.steps import Steps
+from tenure.control.job_operations import resume
+from tenure.control.operation import Operation
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Intent
 from tenure.errors import NotFound
-from tenure.store.calls import controlling, enqueueing, looking
+from tenure.store.calls import control_calls, enqueue_calls, queries
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.asking import JobId, body, job_named, who_and_which
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import (
     CancelBody,
     Cleared,
@@ -46,8 +46,8 @@ async def cancel_job(request: Request, job_id: JobId) -> Answer:
     Answered with 200 when everything has stopped; after `wait` (10 s, 60 s at most) with 202 and
     the record, which the header Location names. Asking again is the same `cancellation_id`.
     """
-    behalf, job = await who_and_which(request, job_id)
-    return await stopped(request, behalf, job, Intent.CANCEL, await body(request, CancelBody))
+    caller, job = await who_and_which(request, job_id)
+    return await stopped(request, caller, job, Intent.CANCEL, await body(request, CancelBody))
 
 
 @routes.post(
@@ -56,8 +56,8 @@ async def cancel_job(request: Request, job_id: JobId) -> Answer:
 )
 async def cancel_task(request: Request, task_id: JobId) -> Answer:
     """End one task of a job early, and with `cascade` also what comes after it."""
-    behalf, job = await who_and_which(request, task_id)
-    return await stopped(request, behalf, job, Intent.CANCEL, await body(request, CancelBody))
+    caller, job = await who_and_which(request, task_id)
+    return await stopped(request, caller, job, Intent.CANCEL, await body(request, CancelBody))
 
 
 @routes.post(
@@ -66,8 +66,8 @@ async def cancel_task(request: Request, task_id: JobId) -> Answer:
 )
 async def pause_job(request: Request, job_id: JobId) -> Answer:
     """Stop a job so that it can go on later, from its checkpoint."""
-    behalf, job = await who_and_which(request, job_id)
-    return await stopped(request, behalf, job, Intent.PAUSE, await body(request, StopBody))
+    caller, job = await who_and_which(request, job_id)
+    return await stopped(request, caller, job, Intent.PAUSE, await body(request, StopBody))
 
 
 @routes.get(
@@ -76,8 +76,8 @@ async def pause_job(request: Request, job_id: JobId) -> Answer:
 )
 async def cancellation_status(request: Request, job_id: JobId) -> Answer:
     """How far the latest stop of a job has come; 404 if nobody has stopped it."""
-    behalf, job = await who_and_which(request, job_id)
-    record = await behalf.asend(looking.cancellation(job=job))
+    caller, job = await who_and_which(request, job_id)
+    record = await caller.asend(queries.cancellation(job=job))
     fields = StatusOfCancellation.__struct_fields__
     return Answer(StatusOfCancellation(**{name: getattr(record, name) for name in fields}))
 
@@ -91,10 +91,10 @@ async def resume_job(request: Request, job_id: JobId) -> Answer:
 
     A job that has spent its budget needs a larger `budget`.
     """
-    behalf, job = await who_and_which(request, job_id)
+    caller, job = await who_and_which(request, job_id)
     asked = await body(request, ResumeBody)
     return Answer(
-        await behalf.atake(resume(job, asked.reason, fresh=asked.fresh, budget=asked.budget))
+        await caller.aperform(resume(job, asked.reason, fresh=asked.fresh, budget=asked.budget))
     )
 
 
@@ -106,14 +106,14 @@ async def resume_job_of_target(request: Request, target_id: str, job_id: JobId) 
     """Let a paused or failed job of this target go on; 404 if it is not of this target."""
     asked = await body(request, ResumeBody)
 
-    def steps() -> Steps[Job]:
+    def steps() -> Operation[Job]:
         job: int = yield from job_named(job_id)
-        seen: Job = yield looking.show(job)
+        seen: Job = yield queries.show(job)
         if seen.target != target_id:
             raise NotFound(f"job {job} is not of the target {target_id!r}")
         return (yield from resume(job, asked.reason, fresh=asked.fresh, budget=asked.budget))
 
-    return Answer(await behalf_of(request).atake(steps()))
+    return Answer(await caller_of(request).aperform(steps()))
 
 
 @routes.post(
@@ -122,9 +122,9 @@ async def resume_job_of_target(request: Request, target_id: str, job_id: JobId) 
 )
 async def clear_job(request: Request, job_id: JobId) -> Answer:
     """Give up on a failed job: it is cancelled, and blocks its target no longer."""
-    behalf, job = await who_and_which(request, job_id)
+    caller, job = await who_and_which(request, job_id)
     asked = await body(request, Why)
-    return Answer(await behalf.asend(controlling.clear(job, reason=asked.reason)))
+    return Answer(await caller.asend(control_calls.clear(job, reason=asked.reason)))
 
 
 @routes.post(
@@ -133,9 +133,9 @@ async def clear_job(request: Request, job_id: JobId) -> Answer:
 )
 async def rerun_job(request: Request, job_id: JobId) -> Answer:
     """A new job with the arguments and options of an old one."""
-    behalf, job = await who_and_which(request, job_id)
+    caller, job = await who_and_which(request, job_id)
     asked = await body(request, Why)
-    made = await behalf.asend(controlling.rerun(job, reason=asked.reason))
+    made = await caller.asend(control_calls.rerun(job, reason=asked.reason))
     return Answer(made, 201, {"location": place(request, f"/api/jobs/{made.id}")})
 
 
@@ -145,6 +145,6 @@ async def rerun_job(request: Request, job_id: JobId) -> Answer:
 )
 async def queue_job(request: Request, job_id: JobId) -> Answer:
     """Queue a job that was created but not queued."""
-    behalf, job = await who_and_which(request, job_id)
+    caller, job = await who_and_which(request, job_id)
     asked = await body(request, QueueBody)
-    return Answer(await behalf.asend(enqueueing.queue(job, run_at=asked.run_at)))
+    return Answer(await caller.asend(enqueue_calls.queue(job, run_at=asked.run_at)))

@@ -2,12 +2,12 @@
 
 from starlette.requests import Request
 
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Strategy
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import Dropped, StrategyBody
 from tenure.web.openapi import router, says
 from tenure.web.stops import length
@@ -18,7 +18,7 @@ routes = router("strategies", "/api/strategies")
 @routes.get("", **says(tuple[Strategy, ...], example=[examples.STRATEGY]))
 async def list_strategies(request: Request) -> Answer:
     """Strategies by name, with the options of a stop that each stands for."""
-    return Answer(await behalf_of(request).asend(looking.strategies()))
+    return Answer(await caller_of(request).asend(queries.strategies()))
 
 
 @routes.put(
@@ -40,10 +40,10 @@ async def set_strategy(request: Request, name: str) -> Answer:
             value = read.total_seconds()
         if value is not None:
             options[option] = value
-    return Answer(await behalf_of(request).asend(controlling.set_strategy(name, options)))
+    return Answer(await caller_of(request).asend(control_calls.set_strategy(name, options)))
 
 
 @routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "gentle"}))
 async def drop_strategy(request: Request, name: str) -> Answer:
     """Delete a strategy; stops that were made by it stay as they are."""
-    return Answer(await behalf_of(request).asend(controlling.drop_strategy(name)))
+    return Answer(await caller_of(request).asend(control_calls.drop_strategy(name)))

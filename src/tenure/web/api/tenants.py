@@ -6,16 +6,16 @@ from typing import Literal
 
 from starlette.requests import Request
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.tenant import Tenant
 from tenure.errors import NotAllowed, NotFound
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import TenantSeen
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.api.queues import PAUSES
 from tenure.web.asking import body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import Dropped, TenantBody, Why
 from tenure.web.openapi import router, says
 
@@ -25,7 +25,7 @@ routes = router("tenants", "/api/tenants")
 @routes.get("", **says(tuple[TenantSeen, ...], example=[examples.TENANT]))
 async def list_tenants(request: Request) -> Answer:
     """Every tenant there is."""
-    return Answer(await behalf_of(request).asend(looking.tenants()))
+    return Answer(await caller_of(request).asend(queries.tenants()))
 
 
 @routes.post(
@@ -41,10 +41,10 @@ async def list_tenants(request: Request) -> Answer:
 )
 async def create_tenant(request: Request) -> Answer:
     """Make a tenant: a schema of its own, where nobody else sees its jobs."""
-    behalf = behalf_of(request)
+    caller = caller_of(request)
     tenant = Tenant((await body(request, TenantBody)).name)
-    created = await asyncio.to_thread(behalf.create_tenant, tenant)
-    [seen] = [one for one in await behalf.asend(looking.tenants()) if one.name == tenant.name]
+    created = await asyncio.to_thread(caller.create_tenant, tenant)
+    [seen] = [one for one in await caller.asend(queries.tenants()) if one.name == tenant.name]
     where = {"location": place(request, "/api/tenants")}
     return Answer(seen, 201 if created else 200, where)
 
@@ -52,8 +52,8 @@ async def create_tenant(request: Request) -> Answer:
 @routes.delete("/{name}", **says(Dropped, wrong=(409, 415), example={"dropped": "acme"}))
 async def drop_tenant(request: Request, name: str, force: bool = False) -> Answer:
     """Delete a tenant with all its jobs; with `force` also while workers hold some."""
-    behalf, tenant = behalf_of(request), Tenant(name)
-    await asyncio.to_thread(lambda: behalf.drop_tenant(tenant, force=force))
+    caller, tenant = caller_of(request), Tenant(name)
+    await asyncio.to_thread(lambda: caller.drop_tenant(tenant, force=force))
     return Answer(Dropped(name))
 
 
@@ -71,24 +71,24 @@ async def resume_tenant(request: Request, name: str) -> Answer:
 
 async def _pausing(request: Request, verb: Literal["pause", "unpause"], name: str) -> Answer:
     asked = await body(request, Why)
-    behalf = await _within(behalf_of(request), Tenant(name), verb)
-    make = controlling.pause if verb == "pause" else controlling.unpause
-    return Answer(await behalf.asend(make("tenant", reason=asked.reason)))
+    caller = await _within(caller_of(request), Tenant(name), verb)
+    make = control_calls.pause if verb == "pause" else control_calls.unpause
+    return Answer(await caller.asend(make("tenant", reason=asked.reason)))
 
 
-async def _within(behalf: Behalf, tenant: Tenant, verb: str) -> Behalf:
+async def _within(caller: AuthorizedClient, tenant: Tenant, verb: str) -> AuthorizedClient:
     """The same one, in another tenant."""
-    who = behalf.principal
+    who = caller.principal
     if who.tenant == tenant:
-        return behalf
+        return caller
     if not who.controls_tenants:
         why = f"{who.name} may not {verb} tenant {tenant.name}; an admin of the default tenant may"
-        await behalf.asend(controlling.refuse(verb, why))
+        await caller.asend(control_calls.refuse(verb, why))
         raise NotAllowed(why)
-    await _refuse_unknown(behalf, tenant)
-    return Behalf(behalf.client, dataclasses.replace(who, tenant=tenant))
+    await _refuse_unknown(caller, tenant)
+    return AuthorizedClient(caller.client, dataclasses.replace(who, tenant=tenant))
 
 
-async def _refuse_unknown(behalf: Behalf, tenant: Tenant) -> None:
-    if tenant.name not in [one.name for one in await behalf.asend(looking.tenants())]:
+async def _refuse_unknown(caller: AuthorizedClient, tenant: Tenant) -> None:
+    if tenant.name not in [one.name for one in await caller.asend(queries.tenants())]:
         raise NotFound(f"there is no tenant {tenant.name!r}")

@@ -7,12 +7,12 @@ from starlette.requests import Request
 
 from tenure.control.tokens import amake_token
 from tenure.domain.tenant import Tenant
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Token
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.models import NewToken, TokenBody, Why
 from tenure.web.openapi import router, says
@@ -25,7 +25,7 @@ routes = router("tokens", "/api/tokens")
 async def list_tokens(request: Request, tenant: str | None = None) -> Answer:
     """Tokens of this tenant; an admin of the default tenant sees those of all, or of one."""
     of = None if tenant is None else Tenant(tenant)
-    return Answer(await behalf_of(request).asend(looking.tokens(of)))
+    return Answer(await caller_of(request).asend(queries.tokens(of)))
 
 
 @routes.post(
@@ -42,7 +42,7 @@ async def create_token(request: Request) -> Answer:
     """Make a token. Its secret is in this answer and nowhere else."""
     asked = await body(request, TokenBody)
     secret, token = await amake_token(
-        behalf_of(request),
+        caller_of(request),
         asked.name,
         asked.role,
         tenant=asked.tenant,
@@ -58,5 +58,5 @@ async def revoke_token(
     """Revoke a token; within a second nobody is recognized by it."""
     asked = await body(request, Why)
     return Answer(
-        await behalf_of(request).asend(controlling.revoke_token(token_id, reason=asked.reason))
+        await caller_of(request).asend(control_calls.revoke_token(token_id, reason=asked.reason))
     )

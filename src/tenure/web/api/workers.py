@@ -5,13 +5,13 @@ from uuid import UUID
 from msgspec import structs
 from starlette.requests import Request
 
-from tenure.control.following import end_runner
-from tenure.store.calls import looking, working
+from tenure.control.job_operations import end_runner
+from tenure.store.calls import queries, worker_calls
 from tenure.store.results import RunnerEnding, Worker
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.models import Draining, EndRunnerBody, Why
 from tenure.web.openapi import router, says
 from tenure.web.stops import length
@@ -22,9 +22,9 @@ routes = router("workers", "/api/workers")
 @routes.get("", **says(tuple[Worker, ...], example=[examples.WORKER]))
 async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: A002
     """Workers that live, and which jobs of this tenant each holds; with `all` also the dead."""
-    behalf = behalf_of(request)
-    mine = behalf.principal.tenant.name
-    workers = await behalf.asend(looking.workers(all=all))
+    caller = caller_of(request)
+    mine = caller.principal.tenant.name
+    workers = await caller.asend(queries.workers(all=all))
     return Answer(
         [
             structs.replace(one, jobs=tuple(job for job in one.jobs if job.tenant == mine))
@@ -40,7 +40,9 @@ async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: 
 async def drain_worker(request: Request, worker_id: UUID) -> Answer:
     """Ask a worker to finish what runs, take nothing new, and leave."""
     asked = await body(request, Why)
-    return Answer(await behalf_of(request).asend(working.drain(worker_id, reason=asked.reason)))
+    return Answer(
+        await caller_of(request).asend(worker_calls.drain(worker_id, reason=asked.reason))
+    )
 
 
 @routes.post(
@@ -60,4 +62,4 @@ async def end_a_runner(request: Request, runner_id: str) -> Answer:
     """
     asked = await body(request, EndRunnerBody)
     how = end_runner(runner_id, asked.reason, force=asked.force, grace=length("grace", asked.grace))
-    return Answer(await behalf_of(request).atake(how))
+    return Answer(await caller_of(request).aperform(how))

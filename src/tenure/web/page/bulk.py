@@ -5,13 +5,13 @@ import asyncio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.bulk import WORDS, consequence
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused, NotFound
-from tenure.store.calls import keeping, looking, ruling
+from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.ruled import Bulk
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.page.forms import form_of
 from tenure.web.page.jobs import filters_of, read_filters
 from tenure.web.page.rendering import go_to, page
@@ -22,9 +22,9 @@ _SEEN_TO = 3.0  # seconds that a request carries it on; then the workers do
 
 async def preview(request: Request) -> Response:
     """Count the jobs that would be reached, and say what would be done to them."""
-    behalf = behalf_of(request)
+    caller = caller_of(request)
     given, intent = filters_of(request.query_params), _intent(request.query_params.get("intent"))
-    found = await behalf.asend(looking.bulk_preview(read_filters(given), intent))
+    found = await caller.asend(queries.bulk_preview(read_filters(given), intent))
     return page(
         request,
         "bulk_preview.html",
@@ -33,51 +33,53 @@ async def preview(request: Request) -> Response:
         intents=WORDS,
         consequence=consequence(found, intent),
         preview=found,
-        strategies=await behalf.asend(looking.strategies()),
+        strategies=await caller.asend(queries.strategies()),
     )
 
 
 async def start(request: Request) -> Response:
-    behalf, form = behalf_of(request), form_of(request)
+    caller, form = caller_of(request), form_of(request)
     wanted, intent = read_filters(filters_of(form)), _intent(form.get("intent"))
     match intent:
         case BulkIntent.RESUME:
-            begin = ruling.bulk_resume(wanted, form.stated_reason, fresh="fresh" in form)
+            begin = policy_calls.bulk_resume(wanted, form.stated_reason, fresh="fresh" in form)
         case BulkIntent.RERUN:
-            begin = ruling.bulk_rerun(wanted, form.stated_reason)
+            begin = policy_calls.bulk_rerun(wanted, form.stated_reason)
         case _:
             strategy = form.get("strategy")
-            begin = ruling.bulk_stop(wanted, Intent(intent), form.stated_reason, strategy=strategy)
-    bulk = await behalf.asend(begin)
-    await _carry_on(behalf, bulk)
+            begin = policy_calls.bulk_stop(
+                wanted, Intent(intent), form.stated_reason, strategy=strategy
+            )
+    bulk = await caller.asend(begin)
+    await _carry_on(caller, bulk)
     return go_to(request, f"/bulk/{bulk.id}")
 
 
 async def list_bulks(request: Request) -> Response:
-    found = await behalf_of(request).asend(looking.bulks(ON_A_PAGE))
+    found = await caller_of(request).asend(queries.bulks(ON_A_PAGE))
     goes_on = any(bulk.ended_at is None for bulk in found)
     return page(request, "bulks.html", bulks=found, every=2 if goes_on else None)
 
 
 async def show(request: Request) -> Response:
-    bulk = await behalf_of(request).asend(looking.bulk(_number(request)))
+    bulk = await caller_of(request).asend(queries.bulk(_number(request)))
     is_over = bulk.ended_at is not None
     return page(request, "bulk.html", bulk=bulk, intents=WORDS, every=None if is_over else 1)
 
 
 async def carry_on(request: Request) -> Response:
     """See it through without a worker."""
-    behalf = behalf_of(request)
-    bulk = await behalf.asend(looking.bulk(_number(request)))
-    await _carry_on(behalf, bulk)
+    caller = caller_of(request)
+    bulk = await caller.asend(queries.bulk(_number(request)))
+    await _carry_on(caller, bulk)
     return go_to(request, f"/bulk/{bulk.id}")
 
 
-async def _carry_on(behalf: Behalf, bulk: Bulk) -> None:
+async def _carry_on(caller: AuthorizedClient, bulk: Bulk) -> None:
     loop = asyncio.get_running_loop()
     until = loop.time() + _SEEN_TO
     while bulk.ended_at is None and loop.time() < until:
-        moved = await behalf.asend(keeping.advance_bulk(bulk=bulk.id))
+        moved = await caller.asend(upkeep.advance_bulk(bulk=bulk.id))
         if moved is None or moved == bulk:
             return
         bulk = moved

@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 from tenure.domain.lifecycle import Intent
 from tenure.errors import InputRefused
-from tenure.store.calls import controlling, examining, looking
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import control_calls, diagnosis, queries
+from tenure.web.entrance import caller_of
 from tenure.web.page import strip
 from tenure.web.page.actions import may_control
 from tenure.web.page.forms import form_of
@@ -17,14 +17,14 @@ ON_A_PAGE = 50
 
 
 async def list_cancellations(request: Request) -> Response:
-    behalf = behalf_of(request)
+    caller = caller_of(request)
     skip = _skip(request)
-    stops = await behalf.asend(examining.stops(200))
-    found = await behalf.asend(looking.cancellations(ON_A_PAGE + 1, skip))
+    stops = await caller.asend(diagnosis.stops(200))
+    found = await caller.asend(queries.cancellations(ON_A_PAGE + 1, skip))
     return page(
         request,
         "cancellations.html",
-        stops=underway(stops, behalf.client.settings) if not skip else [],
+        stops=underway(stops, caller.client.settings) if not skip else [],
         records=[one for one in found[:ON_A_PAGE] if one.completed_at is not None],
         skip=skip,
         following=skip + ON_A_PAGE if len(found) > ON_A_PAGE else None,
@@ -34,14 +34,14 @@ async def list_cancellations(request: Request) -> Response:
 
 
 async def show_cancellation(request: Request) -> Response:
-    behalf = behalf_of(request)
-    record = await behalf.asend(looking.cancellation(request.path_params["cancellation"]))
-    job = await behalf.asend(looking.show(record.task_id or record.job_id))
-    settings = behalf.client.settings
+    caller = caller_of(request)
+    record = await caller.asend(queries.cancellation(request.path_params["cancellation"]))
+    job = await caller.asend(queries.show(record.task_id or record.job_id))
+    settings = caller.client.settings
     may_roll_back = (
         record.intent is Intent.CANCEL
         and bool(record.tasks_completed)
-        and may_control(behalf.principal, job)
+        and may_control(caller.principal, job)
     )
     is_over = record.completed_at is not None
     return page(
@@ -61,7 +61,7 @@ async def show_cancellation(request: Request) -> Response:
 async def roll_back(request: Request) -> Response:
     """Undo what the tasks of a cancelled job had completed."""
     name, form = request.path_params["cancellation"], form_of(request)
-    made = await behalf_of(request).asend(controlling.rollback(name, reason=form.reason))
+    made = await caller_of(request).asend(control_calls.rollback(name, reason=form.reason))
     return go_to(request, f"/jobs/{made['job']}")
 
 

@@ -6,21 +6,21 @@ from contextlib import suppress
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.behalf import Behalf
-from tenure.control.following import stop
-from tenure.control.looking_into import look
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.control.inspection import inspect
+from tenure.control.job_operations import stop
 from tenure.domain.lifecycle import Intent, Status
 from tenure.errors import NotAnswered
-from tenure.store.calls import controlling, enqueueing, looking
+from tenure.store.calls import control_calls, enqueue_calls, queries
 from tenure.web.asking import who_and_which
 from tenure.web.page.forms import Form, form_of
 from tenure.web.page.rendering import go_to
 
-Do = Callable[[Behalf, int, Form], Awaitable[int]]
+Do = Callable[[AuthorizedClient, int, Form], Awaitable[int]]
 
 
-async def cancel(behalf: Behalf, job: int, form: Form) -> int:
-    await behalf.atake(
+async def cancel(caller: AuthorizedClient, job: int, form: Form) -> int:
+    await caller.aperform(
         stop(
             job,
             Intent.CANCEL,
@@ -35,43 +35,43 @@ async def cancel(behalf: Behalf, job: int, form: Form) -> int:
     return job
 
 
-async def pause(behalf: Behalf, job: int, form: Form) -> int:
-    await behalf.atake(stop(job, Intent.PAUSE, form.stated_reason, grace=form.get("grace")))
+async def pause(caller: AuthorizedClient, job: int, form: Form) -> int:
+    await caller.aperform(stop(job, Intent.PAUSE, form.stated_reason, grace=form.get("grace")))
     return job
 
 
-async def force(behalf: Behalf, job: int, form: Form) -> int:
+async def force(caller: AuthorizedClient, job: int, form: Form) -> int:
     """Make the stop that is under way a forced one."""
-    seen = await behalf.asend(looking.show(job))
+    seen = await caller.asend(queries.show(job))
     intent = Intent.PAUSE if seen.status is Status.PAUSING else Intent.CANCEL
-    await behalf.atake(stop(job, intent, form.stated_reason, force=True))
+    await caller.aperform(stop(job, intent, form.stated_reason, force=True))
     return job
 
 
-async def resume(behalf: Behalf, job: int, form: Form) -> int:
+async def resume(caller: AuthorizedClient, job: int, form: Form) -> int:
     fresh = "fresh" in form
-    await behalf.asend(controlling.resume(job, fresh=fresh, reason=form.reason))
+    await caller.asend(control_calls.resume(job, fresh=fresh, reason=form.reason))
     return job
 
 
-async def clear(behalf: Behalf, job: int, form: Form) -> int:
-    await behalf.asend(controlling.clear(job, reason=form.reason))
+async def clear(caller: AuthorizedClient, job: int, form: Form) -> int:
+    await caller.asend(control_calls.clear(job, reason=form.reason))
     return job
 
 
-async def rerun(behalf: Behalf, job: int, form: Form) -> int:
-    return (await behalf.asend(controlling.rerun(job, reason=form.reason))).id
+async def rerun(caller: AuthorizedClient, job: int, form: Form) -> int:
+    return (await caller.asend(control_calls.rerun(job, reason=form.reason))).id
 
 
-async def queue(behalf: Behalf, job: int, _: Form) -> int:
-    await behalf.asend(enqueueing.queue(job))
+async def queue(caller: AuthorizedClient, job: int, _: Form) -> int:
+    await caller.asend(enqueue_calls.queue(job))
     return job
 
 
-async def look_into(behalf: Behalf, job: int, _: Form) -> int:
+async def look_into(caller: AuthorizedClient, job: int, _: Form) -> int:
     """The page shows what was seen, also when it comes later than anybody waits here."""
     with suppress(NotAnswered):
-        await behalf.atake(look(job))
+        await caller.aperform(inspect(job))
     return job
 
 
@@ -89,7 +89,7 @@ VERBS: dict[str, Do] = {
 
 def doing(do: Do) -> Callable[[Request], Awaitable[Response]]:
     async def done(request: Request) -> Response:
-        behalf, job = await who_and_which(request, request.path_params["job"])
-        return go_to(request, f"/jobs/{await do(behalf, job, form_of(request))}")
+        caller, job = await who_and_which(request, request.path_params["job"])
+        return go_to(request, f"/jobs/{await do(caller, job, form_of(request))}")
 
     return done

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from tenure.domain.duration import duration
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.store.rollups import Ends, History
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.page.charts import charts, hours, span_of
 from tenure.web.page.rendering import part
 
@@ -103,13 +103,13 @@ async def history(request: Request) -> Markup:
     span, queue = request.query_params.get("span", "24h"), request.query_params.get("queue") or None
     if span not in SPANS:
         raise InputRefused(f"span: it is one of {', '.join(SPANS)}")
-    behalf = behalf_of(request)
+    caller = caller_of(request)
 
     async def ask() -> History:
-        return await behalf.asend(looking.history(duration(span), queue=queue))
+        return await caller.asend(queries.history(duration(span), queue=queue))
 
     histories: Histories = request.scope[HISTORIES]
-    drawn = await histories.drawn(behalf.principal.tenant, span, queue, ask)
+    drawn = await histories.drawn(caller.principal.tenant, span, queue, ask)
     if drawn.mark in request.headers.get("x-have", ""):
         return Markup('<section data-key="history" data-same></section>')
     root = request.scope.get("root_path", "")

@@ -6,13 +6,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, State
 from tenure.domain.values import nearest_float
 from tenure.errors import NotFound
-from tenure.store.calls import looking
+from tenure.store.calls import queries
 from tenure.web.artifacts import Download, opened
 from tenure.web.asking import who_and_which
 from tenure.web.page import strip
@@ -30,17 +30,17 @@ _LOOK_EVERY = 2  # seconds, at what no event tells of: log lines, beats, childre
 
 
 async def show_job(request: Request) -> Response:
-    behalf, number = await who_and_which(request, request.path_params["job"])
-    job = await behalf.asend(looking.show(number))
-    record = await _record(behalf, job)
-    children = await behalf.asend(looking.list_jobs({"parent": job.id}, n=_MOST_CHILDREN))
-    below = await _alive_below(behalf, job, children)
-    partials = await behalf.asend(looking.kept(number, "partials", n=_MOST_PARTIALS))
-    events = await behalf.asend(looking.kept(number, "events", n=_MOST_PARTIALS))
-    trail = await behalf.asend(looking.trail("job", str(number), n=_MOST_PARTIALS))
-    lines = await behalf.asend(looking.kept(number, "logs", n=_MOST_LINES + 1, newest=True))
-    may_look = may_control(behalf.principal, job) and job.state is State.RUNNING
-    settings = behalf.client.settings
+    caller, number = await who_and_which(request, request.path_params["job"])
+    job = await caller.asend(queries.show(number))
+    record = await _record(caller, job)
+    children = await caller.asend(queries.list_jobs({"parent": job.id}, n=_MOST_CHILDREN))
+    below = await _alive_below(caller, job, children)
+    partials = await caller.asend(queries.job_output(number, "partials", n=_MOST_PARTIALS))
+    events = await caller.asend(queries.job_output(number, "events", n=_MOST_PARTIALS))
+    trail = await caller.asend(queries.audit_log("job", str(number), n=_MOST_PARTIALS))
+    lines = await caller.asend(queries.job_output(number, "logs", n=_MOST_LINES + 1, newest=True))
+    may_look = may_control(caller.principal, job) and job.state is State.RUNNING
+    settings = caller.client.settings
     is_over = job.state in ENDED and (record is None or record.completed_at is not None)
     return page(
         request,
@@ -50,17 +50,17 @@ async def show_job(request: Request) -> Response:
         cells=strip.strip(record, job, settings) if record else (),
         coming=strip.next_of(record, job, settings) if record else None,
         went_on=strip.went_on(record, job, trail) if record else None,
-        explanation=await behalf.asend(looking.explain(number)),
+        explanation=await caller.asend(queries.explain(number)),
         children=children,
-        actions=actions(behalf.principal, job, below),
-        strategies=await behalf.asend(looking.strategies()),
+        actions=actions(caller.principal, job, below),
+        strategies=await caller.asend(queries.strategies()),
         logs=lines[-_MOST_LINES:],
         log_is_longer=len(lines) > _MOST_LINES,
         may_look=may_look,
-        look=await behalf.asend(looking.looked(number)) if may_look else None,
+        look=await caller.asend(queries.inspection(number)) if may_look else None,
         partials=partials,
         timeline=timeline(job, record, children, partials, events),
-        trail=trail,
+        audit_log=trail,
         facts=tuple(_facts(job)),
         how_far=how_far,
         live=None if is_over else f"/jobs/{number}/live",
@@ -71,29 +71,29 @@ async def show_job(request: Request) -> Response:
 
 async def artifact(request: Request) -> Response:
     """One of the files it kept, to be saved."""
-    behalf, number = await who_and_which(request, request.path_params["job"])
+    caller, number = await who_and_which(request, request.path_params["job"])
     name = request.path_params["name"]
-    seen = await behalf.asend(looking.show(number))
+    seen = await caller.asend(queries.show(number))
     if name not in [each["name"] for each in seen.artifacts]:
         raise NotFound(f"job {number} has no artifact {name!r}")
-    settings, tenant = behalf.client.settings, behalf.principal.tenant
+    settings, tenant = caller.client.settings, caller.principal.tenant
     return Download(name, await opened(settings, tenant, number, name))
 
 
-async def _record(behalf: Behalf, job: Job) -> CancellationRecord | None:
+async def _record(caller: AuthorizedClient, job: Job) -> CancellationRecord | None:
     """Its latest stop, as far as there was one."""
     try:
-        return await behalf.asend(looking.cancellation(job=job.id))
+        return await caller.asend(queries.cancellation(job=job.id))
     except NotFound:
         return None
 
 
-async def _alive_below(behalf: Behalf, job: Job, children: tuple[Job, ...]) -> int:
+async def _alive_below(caller: AuthorizedClient, job: Job, children: tuple[Job, ...]) -> int:
     if job.state in ENDED or not children:
         return 0
     tree: tuple[Job, ...] = children
     if job.id == job.root_id:
-        tree = await behalf.asend(looking.list_jobs({"root": job.id}, n=1000))
+        tree = await caller.asend(queries.list_jobs({"root": job.id}, n=1000))
     return sum(one.state not in ENDED and one.id != job.id for one in tree)
 
 

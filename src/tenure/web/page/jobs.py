@@ -13,8 +13,8 @@ from tenure.domain.policy import SEVERAL
 from tenure.domain.principal import Role
 from tenure.domain.values import nearest_float
 from tenure.errors import InputRefused
-from tenure.store.calls import looking
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import queries
+from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.page.rendering import page
 
@@ -25,8 +25,8 @@ FILTERS = ("status", "queue", "task", "target", "owner", "tag", "key", "text", "
 async def list_jobs(request: Request) -> Response:
     given = filters_of(request.query_params)
     below = read_below(request)
-    found = await behalf_of(request).asend(
-        looking.list_jobs(read_filters(given), below=below, n=ON_A_PAGE + 1)
+    found = await caller_of(request).asend(
+        queries.list_jobs(read_filters(given), below=below, n=ON_A_PAGE + 1)
     )
     jobs = found[:ON_A_PAGE]
     return page(
@@ -36,7 +36,7 @@ async def list_jobs(request: Request) -> Response:
         statuses=list(Status),
         given={**dict.fromkeys(FILTERS, ""), **given, "status": _several(given.get("status"))},
         given_any=bool(given),
-        may_stop_many=behalf_of(request).principal.role.includes(Role.OPERATOR),
+        may_stop_many=caller_of(request).principal.role.includes(Role.OPERATOR),
         below=below,
         following=jobs[-1].id if len(found) > ON_A_PAGE else None,
         how_far=how_far,

@@ -5,10 +5,10 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.looks import Event, event_id
+from tenure.control.polling import Event, event_id
 from tenure.domain.cancellation import CancellationRecord
 from tenure.web.asking import shared, who_and_which
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.page.sessions import sessions_of
 from tenure.web.streams import Events, Stream
 
@@ -19,15 +19,15 @@ async def everything(request: Request) -> Response:
     """When jobs or stops move."""
     watching = await shared(request).watching()
     after = request.headers.get(LAST)
-    return _stream(request, _hints(watching.pulse(behalf_of(request), after=after)))
+    return _stream(request, _hints(watching.pulse(caller_of(request), after=after)))
 
 
 async def job(request: Request) -> Response:
     """When a job moves, or a stop that reaches it."""
-    behalf, number = await who_and_which(request, request.path_params["job"])
+    caller, number = await who_and_which(request, request.path_params["job"])
     watching = await shared(request).watching()
     after = request.headers.get(LAST)
-    events = watching.job_and_stops(behalf, number, after=after)
+    events = watching.job_and_stops(caller, number, after=after)
     return _stream(request, _hints(events, about=number))
 
 
@@ -35,7 +35,7 @@ async def cancellation(request: Request) -> Response:
     """When a record moves, until it is closed."""
     watching = await shared(request).watching()
     name, after = request.path_params["cancellation"], request.headers.get(LAST)
-    records = watching.cancellation(behalf_of(request), name, after=after)
+    records = watching.cancellation(caller_of(request), name, after=after)
 
     async def hints() -> Events:
         async with aclosing(records):
@@ -48,7 +48,7 @@ async def cancellation(request: Request) -> Response:
 def _stream(request: Request, hints: Events) -> Stream:
     return Stream(
         hints,
-        shared(request).places.place(behalf_of(request).principal),
+        shared(request).places.place(caller_of(request).principal),
         lambda: sessions_of(request).recognized(request),
     )
 

@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.config import Settings
-from tenure.control.judging import longest_stop
+from tenure.control.checks import longest_stop
 from tenure.domain.lifecycle import Status
-from tenure.store.calls import examining, looking
+from tenure.store.calls import diagnosis, queries
 from tenure.store.examined import OpenStop
 from tenure.store.totals import Tally, Totals
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.page.history import history
 from tenure.web.page.rendering import page
 
@@ -50,10 +50,10 @@ class Underway:
 
 
 async def overview(request: Request) -> Response:
-    behalf = behalf_of(request)
-    settings = behalf.client.settings
-    totals = await behalf.asend(looking.totals(settings.stop_grace))
-    found = await behalf.asend(examining.stops(_MOST_STOPS))
+    caller = caller_of(request)
+    settings = caller.client.settings
+    totals = await caller.asend(queries.totals(settings.stop_grace))
+    found = await caller.asend(diagnosis.stops(_MOST_STOPS))
     stops = underway(found, settings)
     queues, left_out = foremost(queues_of(totals))
     alive: dict[str, int] = defaultdict(int)
@@ -77,8 +77,8 @@ async def overview(request: Request) -> Response:
 
 
 async def list_queues(request: Request) -> Response:
-    behalf = behalf_of(request)
-    totals = await behalf.asend(looking.totals(behalf.client.settings.stop_grace))
+    caller = caller_of(request)
+    totals = await caller.asend(queries.totals(caller.client.settings.stop_grace))
     queues, left_out = foremost(queues_of(totals))
     return page(request, "queues.html", queues=queues, left_out=left_out, live="/live")
 

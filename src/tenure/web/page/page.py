@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.errors import NotRecognized, TenureError
 from tenure.web.entrance import BEHALF, path_of
 from tenure.web.limits import Places
@@ -74,8 +74,8 @@ class Page:
 
     def _place(self, scope: Scope) -> AbstractContextManager[None]:
         """One of the requests that whoever asks may have under way; the login needs none."""
-        behalf: Behalf | None = scope.get(BEHALF)
-        return nullcontext() if behalf is None else self._under_way.place(behalf.principal)
+        caller: AuthorizedClient | None = scope.get(BEHALF)
+        return nullcontext() if caller is None else self._under_way.place(caller.principal)
 
     def _is_of_the_page(self, scope: Scope) -> bool:
         if path_of(scope).startswith(API):  # said first: programs ask more often than people

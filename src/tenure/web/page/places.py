@@ -6,8 +6,8 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.store.calls import controlling, looking
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import control_calls, queries
+from tenure.web.entrance import caller_of
 from tenure.web.page.forms import form_of
 from tenure.web.page.rendering import go_to, page
 
@@ -23,8 +23,8 @@ def pausing(verb: Literal["pause", "unpause"], subject: Subject) -> Handler:
     async def paused(request: Request) -> Response:
         form = form_of(request)
         name = form.required("name", f"say which {subject}")
-        make = controlling.pause if verb == "pause" else controlling.unpause
-        await behalf_of(request).asend(make(subject, name, reason=form.reason))
+        make = control_calls.pause if verb == "pause" else control_calls.unpause
+        await caller_of(request).asend(make(subject, name, reason=form.reason))
         return go_to(request, f"/{subject}s")
 
     return paused
@@ -32,8 +32,8 @@ def pausing(verb: Literal["pause", "unpause"], subject: Subject) -> Handler:
 
 async def list_targets(request: Request) -> Response:
     asked = request.query_params
-    found = await behalf_of(request).asend(
-        looking.targets(asked.get("target") or None, ON_A_PAGE, after=asked.get("after") or None)
+    found = await caller_of(request).asend(
+        queries.targets(asked.get("target") or None, ON_A_PAGE, after=asked.get("after") or None)
     )
     return page(
         request,
@@ -49,27 +49,27 @@ async def clear_target(request: Request) -> Response:
     """Give up on every failed job of a target, so that it blocks nothing."""
     form = form_of(request)
     name = form.required("name", "say which target")
-    await behalf_of(request).asend(controlling.clear(target=name, reason=form.reason))
+    await caller_of(request).asend(control_calls.clear(target=name, reason=form.reason))
     return go_to(request, "/targets")
 
 
 async def list_pools(request: Request) -> Response:
-    found = await behalf_of(request).asend(looking.pools())
+    found = await caller_of(request).asend(queries.pools())
     return page(request, "pools.html", pools=found, live="/live", every=5)
 
 
 async def create_pool(request: Request) -> Response:
     form = form_of(request)
     name = form.required("name", "a pool has a name")
-    await behalf_of(request).asend(controlling.create_pool(name, _names(form.get("slots"))))
+    await caller_of(request).asend(control_calls.create_pool(name, _names(form.get("slots"))))
     return go_to(request, "/pools")
 
 
 async def change_slots(request: Request) -> Response:
     form = form_of(request)
     name = form.required("name", "say which pool")
-    await behalf_of(request).asend(
-        controlling.change_slots(
+    await caller_of(request).asend(
+        control_calls.change_slots(
             name, add=_names(form.get("add")), remove=_names(form.get("remove"))
         )
     )
@@ -80,7 +80,7 @@ async def release_slot(request: Request) -> Response:
     """Take a slot from a job that holds it and does not run."""
     form = form_of(request)
     pool, slot = form.required("name", "say which pool"), form.required("slot", "say which slot")
-    await behalf_of(request).asend(controlling.release_slot(pool, slot, reason=form.reason))
+    await caller_of(request).asend(control_calls.release_slot(pool, slot, reason=form.reason))
     return go_to(request, "/pools")
 
 

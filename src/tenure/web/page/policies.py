@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from tenure.domain.policy import GROUPS
 from tenure.errors import InputRefused, NotFound
-from tenure.store.calls import looking, ruling
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import policy_calls, queries
+from tenure.web.entrance import caller_of
 from tenure.web.page.forms import Form, form_of
 from tenure.web.page.jobs import read_moment
 from tenure.web.page.rendering import go_to, page
@@ -19,12 +19,12 @@ FLAGS = ("superseded", "parent_failed")
 
 
 async def list_policies(request: Request) -> Response:
-    behalf = behalf_of(request)
+    caller = caller_of(request)
     return page(
         request,
         "policies.html",
-        policies=await behalf.asend(looking.policies()),
-        strategies=await behalf.asend(looking.strategies()),
+        policies=await caller.asend(queries.policies()),
+        strategies=await caller.asend(queries.strategies()),
         filters=FILTERS,
         lengths=LENGTHS,
         groups=GROUPS,
@@ -42,24 +42,24 @@ async def set_policy(request: Request) -> Response:
         "reason": form.reason,
     }
     name = form.required("name", "a policy has a name")
-    await behalf_of(request).asend(ruling.set_policy(name, spec))
+    await caller_of(request).asend(policy_calls.set_policy(name, spec))
     return go_to(request, "/policies")
 
 
 async def switch_policy(request: Request) -> Response:
     """Stop nothing by it until it is switched on again, or go on."""
-    behalf, form = behalf_of(request), form_of(request)
+    caller, form = caller_of(request), form_of(request)
     name = form.required("name", "say which policy")
-    found = [one for one in await behalf.asend(looking.policies()) if one.name == name]
+    found = [one for one in await caller.asend(queries.policies()) if one.name == name]
     if not found:
         raise NotFound(f"there is no policy {name!r}")
-    await behalf.asend(ruling.set_policy(name, found[0].spec, enabled="on" in form))
+    await caller.asend(policy_calls.set_policy(name, found[0].spec, enabled="on" in form))
     return go_to(request, "/policies")
 
 
 async def drop_policy(request: Request) -> Response:
     name = form_of(request).required("name", "say which policy")
-    await behalf_of(request).asend(ruling.drop_policy(name))
+    await caller_of(request).asend(policy_calls.drop_policy(name))
     return go_to(request, "/policies")
 
 

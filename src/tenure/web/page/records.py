@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from tenure.control.health import examine
 from tenure.control.schedule import Schedule
-from tenure.store.calls import looking
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import queries
+from tenure.web.entrance import caller_of
 from tenure.web.page.jobs import read_below
 from tenure.web.page.rendering import page
 
@@ -23,8 +23,8 @@ async def audit(request: Request) -> Response:
     asked = request.query_params
     subject, name = asked.get("subject") or None, asked.get("name") or None
     below = read_below(request)
-    found = await behalf_of(request).asend(
-        looking.trail(subject, name, below=below, n=ON_A_PAGE + 1)
+    found = await caller_of(request).asend(
+        queries.audit_log(subject, name, below=below, n=ON_A_PAGE + 1)
     )
     rows = found[:ON_A_PAGE]
     return page(
@@ -39,9 +39,9 @@ async def audit(request: Request) -> Response:
 
 
 async def schedules(request: Request) -> Response:
-    behalf = behalf_of(request)
-    mine = behalf.principal.tenant.name
-    found = [one for one in behalf.client.schedules.values() if one.tenant == mine]
+    caller = caller_of(request)
+    mine = caller.principal.tenant.name
+    found = [one for one in caller.client.schedules.values() if one.tenant == mine]
     return page(
         request,
         "schedules.html",
@@ -50,7 +50,7 @@ async def schedules(request: Request) -> Response:
 
 
 async def system(request: Request) -> Response:
-    findings = [finding async for finding in examine(behalf_of(request))]
+    findings = [finding async for finding in examine(caller_of(request))]
     return page(request, "system.html", findings=findings)
 
 

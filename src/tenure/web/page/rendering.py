@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.amount import amount
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
@@ -93,9 +93,9 @@ def go_to(request: Request, path: str, query: Mapping[str, Any] | None = None) -
 
 
 def _common(request: Request) -> dict[str, Any]:
-    behalf: Behalf | None = request.scope.get(BEHALF)
+    caller: AuthorizedClient | None = request.scope.get(BEHALF)
     here = path_of(request.scope)
-    principal = None if behalf is None else behalf.principal
+    principal = None if caller is None else caller.principal
     is_admin = principal is not None and principal.role is Role.ADMIN
     is_root = is_admin and principal is not None and principal.tenant == DEFAULT
     return {

@@ -6,8 +6,8 @@ from starlette.responses import Response
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Rung
 from tenure.errors import InputRefused
-from tenure.store.calls import controlling, looking
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import control_calls, queries
+from tenure.web.entrance import caller_of
 from tenure.web.page.forms import Form, form_of
 from tenure.web.page.rendering import go_to, page
 from tenure.web.stops import length
@@ -23,7 +23,7 @@ _SAID = {"yes": True, "no": False}
 
 
 async def list_strategies(request: Request) -> Response:
-    found = await behalf_of(request).asend(looking.strategies())
+    found = await caller_of(request).asend(queries.strategies())
     rungs = [rung for rung in Rung if rung < Rung.EXPIRED]
     return page(request, "strategies.html", strategies=found, switches=SWITCHES, rungs=rungs)
 
@@ -31,13 +31,13 @@ async def list_strategies(request: Request) -> Response:
 async def set_strategy(request: Request) -> Response:
     form = form_of(request)
     name = form.required("name", "a strategy has a name")
-    await behalf_of(request).asend(controlling.set_strategy(name, _options(form)))
+    await caller_of(request).asend(control_calls.set_strategy(name, _options(form)))
     return go_to(request, "/strategies")
 
 
 async def drop_strategy(request: Request) -> Response:
     name = form_of(request).required("name", "say which strategy")
-    await behalf_of(request).asend(controlling.drop_strategy(name))
+    await caller_of(request).asend(control_calls.drop_strategy(name))
     return go_to(request, "/strategies")
 
 

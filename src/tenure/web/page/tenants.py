@@ -7,25 +7,25 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.behalf import Behalf
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotFound
-from tenure.store.calls import controlling, looking
-from tenure.web.entrance import behalf_of
+from tenure.store.calls import control_calls, queries
+from tenure.web.entrance import caller_of
 from tenure.web.page.forms import form_of
 from tenure.web.page.places import Handler
 from tenure.web.page.rendering import go_to, page
 
 
 async def list_tenants(request: Request) -> Response:
-    tenants = await behalf_of(request).asend(looking.tenants())
+    tenants = await caller_of(request).asend(queries.tenants())
     return page(request, "tenants.html", tenants=tenants)
 
 
 async def create_tenant(request: Request) -> Response:
-    behalf = behalf_of(request)
+    caller = caller_of(request)
     tenant = Tenant(form_of(request).required("name", "a tenant has a name"))
-    await asyncio.to_thread(behalf.create_tenant, tenant)
+    await asyncio.to_thread(caller.create_tenant, tenant)
     return go_to(request, "/tenants")
 
 
@@ -38,20 +38,20 @@ async def drop_tenant(request: Request) -> Response:
     if form.get("typed", "").strip() != tenant.name:
         raise InputRefused(f"nothing was dropped: its name, {tenant.name}, has to be typed as well")
     force = "force" in form
-    await asyncio.to_thread(lambda: behalf_of(request).drop_tenant(tenant, force=force))
+    await asyncio.to_thread(lambda: caller_of(request).drop_tenant(tenant, force=force))
     return go_to(request, "/tenants")
 
 
 def pausing(verb: Literal["pause", "unpause"]) -> Handler:
     async def paused(request: Request) -> Response:
-        behalf, form = behalf_of(request), form_of(request)
+        caller, form = caller_of(request), form_of(request)
         name = form.required("name", "say which tenant")
         # Whoever may not see all tenants does not come further.
-        if name not in [one.name for one in await behalf.asend(looking.tenants())]:
+        if name not in [one.name for one in await caller.asend(queries.tenants())]:
             raise NotFound(f"there is no tenant {name!r}")
-        there = dataclasses.replace(behalf.principal, tenant=Tenant(name))
-        make = controlling.pause if verb == "pause" else controlling.unpause
-        await Behalf(behalf.client, there).asend(make("tenant", reason=form.reason))
+        there = dataclasses.replace(caller.principal, tenant=Tenant(name))
+        make = control_calls.pause if verb == "pause" else control_calls.unpause
+        await AuthorizedClient(caller.client, there).asend(make("tenant", reason=form.reason))
         return go_to(request, "/tenants")
 
     return paused

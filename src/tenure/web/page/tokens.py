@@ -9,9 +9,9 @@ from tenure.control.tokens import amake_token
 from tenure.domain.duration import in_words
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.errors import InputRefused, NotFound
-from tenure.store.calls import controlling, looking
+from tenure.store.calls import control_calls, queries
 from tenure.store.results import Token
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.page.forms import form_of
 from tenure.web.page.rendering import go_to, page
@@ -28,7 +28,7 @@ async def create_token(request: Request) -> Response:
     """Its secret is in this answer and nowhere else, so there is no other page to go to."""
     form = form_of(request)
     secret, token = await amake_token(
-        behalf_of(request),
+        caller_of(request),
         form.required("name", "a token is somebody's: say whose"),
         _role(form.get("role")),
         tenant=form.get("tenant"),
@@ -41,12 +41,12 @@ async def revoke_token(request: Request) -> Response:
     text, form = request.path_params["token"], form_of(request)
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MOST_ID):
         raise NotFound(f"there is no token {text[:20]!r}")
-    await behalf_of(request).asend(controlling.revoke_token(int(text), reason=form.reason))
+    await caller_of(request).asend(control_calls.revoke_token(int(text), reason=form.reason))
     return go_to(request, "/tokens")
 
 
 async def _page(request: Request, made: Token | None = None, secret: str | None = None) -> Response:
-    found = await behalf_of(request).asend(looking.tokens())
+    found = await caller_of(request).asend(queries.tokens())
     return page(
         request,
         "tokens.html",

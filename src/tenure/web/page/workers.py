@@ -8,18 +8,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.errors import NotFound
-from tenure.store.calls import looking, working
+from tenure.store.calls import queries, worker_calls
 from tenure.store.results import Worker
-from tenure.web.entrance import behalf_of
+from tenure.web.entrance import caller_of
 from tenure.web.page.forms import form_of
 from tenure.web.page.rendering import go_to, page
 
 
 async def list_workers(request: Request) -> Response:
-    behalf = behalf_of(request)
-    mine = behalf.principal.tenant.name
+    caller = caller_of(request)
+    mine = caller.principal.tenant.name
     with_gone = "all" in request.query_params
-    found = await behalf.asend(looking.workers(all=with_gone))
+    found = await caller.asend(queries.workers(all=with_gone))
     workers = [
         structs.replace(one, jobs=tuple(job for job in one.jobs if job.tenant == mine))
         for one in found
@@ -40,7 +40,7 @@ async def drain_worker(request: Request) -> Response:
         worker = UUID(request.path_params["worker"])
     except ValueError:
         raise NotFound(f"there is no worker {request.path_params['worker']!r}") from None
-    await behalf_of(request).asend(working.drain(worker, form_of(request).reason))
+    await caller_of(request).asend(worker_calls.drain(worker, form_of(request).reason))
     return go_to(request, "/workers")
 
 

@@ -20,7 +20,7 @@ BEGIN
             'tags', 'budget', 'options'] <> '{}' THEN
         problem := 'has defaults that are not options of a task';
     END IF;
-    problem := coalesce(problem, tenure.complaint(tenure.with_defaults(defaults || jsonb_build_object('task', 'x'))),
+    problem := coalesce(problem, tenure.validation_error(tenure.with_defaults(defaults || jsonb_build_object('task', 'x'))),
         tenure.bad_template(task -> 'target'), tenure.bad_template(task -> 'unique'));
     RETURN CASE WHEN problem IS NOT NULL THEN format('task %L %s', left(task ->> 'name', 100), problem) END;
 END $$;

@@ -16,7 +16,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no living worker %s', worker);
     END IF;
     PERFORM pg_notify('tenure_' || worker, 'orders');
-    PERFORM tenure.note(tenure.actor(by), via, 'drain', 'worker', worker::text, reason,
+    PERFORM tenure.write_audit(tenure.actor(by), via, 'drain', 'worker', worker::text, reason,
         '{"draining": false}', '{"draining": true}');
     RETURN json_build_object('worker_id', worker, 'draining_at', moment);
 END $$;

@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION tenure.sweep(grace interval DEFAULT '0') RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    buried CONSTANT json := tenure.bury(grace);
+    buried CONSTANT json := tenure.declare_dead(grace);
 BEGIN
     RETURN json_build_object('dead', buried -> 'dead', 'tenants', (
         SELECT coalesce(json_agg(DISTINCT h.tenant), '[]')

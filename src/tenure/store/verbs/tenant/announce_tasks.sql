@@ -17,7 +17,7 @@ BEGIN
         RETURN refusal;
     END IF;
     PERFORM tenure.write_tasks(ARRAY[CASE WHEN everywhere THEN '' ELSE '{tenant}' END], tasks);
-    PERFORM tenant.note(actor, via, 'announce', 'task', t.value ->> 'name', NULL, NULL,
+    PERFORM tenant.write_audit(actor, via, 'announce', 'task', t.value ->> 'name', NULL, NULL,
         jsonb_build_object('digest', t.value ->> 'digest', 'everywhere', everywhere))
     FROM jsonb_array_elements(tasks) AS t ORDER BY t.value ->> 'name';
     RETURN json_build_object('tasks', jsonb_array_length(tasks));

@@ -31,7 +31,7 @@ BEGIN
         PERFORM pg_notify('tenure_' || w.id, 'orders') FROM (
             SELECT DISTINCT m.worker_id AS id FROM tenant.member AS m
             WHERE m.stop_id = changed.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL) AS w;
-        PERFORM tenant.note(actor, via, CASE WHEN harder THEN 'force' WHEN undo THEN 'rollback' WHEN sooner IS NOT NULL THEN 'hurry' ELSE 'preserve' END,
+        PERFORM tenant.write_audit(actor, via, CASE WHEN harder THEN 'force' WHEN undo THEN 'rollback' WHEN sooner IS NOT NULL THEN 'hurry' ELSE 'preserve' END,
             'job', changed.job_id::text, why, tenant.orders(current), tenant.orders(changed));
         IF undo AND (NOT current.rollback OR undoing IS DISTINCT FROM current.rollback_tasks) THEN
             PERFORM tenant.enqueue_rollback(changed, undo_tasks, via);

@@ -30,7 +30,7 @@ BEGIN
         CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END, tenure.now(),
         coalesce((SELECT max(j.id) FROM tenant.job AS j), 0), total)
     RETURNING * INTO written;
-    PERFORM tenant.note(actor, via, verb, 'bulk', written.id::text, reason, NULL,
+    PERFORM tenant.write_audit(actor, via, verb, 'bulk', written.id::text, reason, NULL,
         jsonb_build_object('filter', filter, 'intent', intent, 'options', options, 'total', total));
     PERFORM nextval('tenant.turn');  -- workers carry it on
     RETURN to_json(written);

@@ -27,7 +27,7 @@ BEGIN
     END IF;
     DELETE FROM tenant.slot AS s WHERE s.pool = change_slots.pool AND s.name = ANY (remove);
     INSERT INTO tenant.slot (pool, name) SELECT change_slots.pool, a FROM unnest(add) AS a ORDER BY a ON CONFLICT DO NOTHING;
-    PERFORM tenant.note(tenure.actor(by), via, 'change', 'pool', pool, NULL, before, tenant.slot_names(pool));
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'change', 'pool', pool, NULL, before, tenant.slot_names(pool));
     PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE change_slots.pool = ANY (l.pools)));
     RETURN tenant.pools(pool) -> 0;
 END $$;

@@ -13,7 +13,7 @@ CREATE OR REPLACE FUNCTION tenant.claim(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    taken record := tenant.take(worker, n, queues, tasks, floors);
+    taken record := tenant.claim_batch(worker, n, queues, tasks, floors);
 BEGIN
     IF n > 0 THEN
         PERFORM tenure.settle_idle(worker, taken.got < n);

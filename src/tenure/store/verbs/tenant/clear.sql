@@ -28,10 +28,10 @@ BEGIN
             (SELECT i FROM unnest(ids) AS i WHERE tenant.lives_below(i) LIMIT 1));
     END IF;
     UPDATE tenant.job AS j SET state = 'cancelled', ended_at = moment, holds = false, blocks = false WHERE j.id = ANY (ids);
-    PERFORM tenant.let_go(ids, ids,
+    PERFORM tenant.release_holds(ids, ids,
         (SELECT array_agg(DISTINCT j.parent_id) FILTER (WHERE j.parent_id IS NOT NULL) FROM tenant.job AS j WHERE j.id = ANY (ids)),
         (SELECT array_agg(DISTINCT j.target) FILTER (WHERE j.target IS NOT NULL) FROM tenant.job AS j WHERE j.id = ANY (ids)));
-    PERFORM tenant.note(tenure.actor(by), via, 'clear', CASE WHEN clear.job IS NULL THEN 'target' ELSE 'job' END,
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'clear', CASE WHEN clear.job IS NULL THEN 'target' ELSE 'job' END,
         coalesce(clear.target, clear.job::text), reason, '{"state": "failed"}', jsonb_build_object('jobs', to_jsonb(ids)));
     RETURN json_build_object('cleared', to_json(ids));
 END $$;

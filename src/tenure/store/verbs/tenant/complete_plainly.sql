@@ -46,7 +46,7 @@ BEGIN
         array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL)
     INTO done, tokens, parents, targets FROM moved AS m;
     IF done <> '{}' THEN
-        PERFORM tenant.close_looks(done);
-        wakes := tenant.let_go(done, done, parents, targets);
+        PERFORM tenant.close_inspections(done);
+        wakes := tenant.release_holds(done, done, parents, targets);
     END IF;
 END $$;

@@ -176,9 +176,9 @@ BEGIN
           AND NOT EXISTS (SELECT FROM tenant.member AS m
               WHERE m.stop_id = c.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL);
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (stopped);
-        PERFORM tenant.tell(stops);
+        PERFORM tenant.notify_watchers(stops);
     END IF;
-    PERFORM tenant.close_looks(done);
+    PERFORM tenant.close_inspections(done);
     PERFORM tenant.notify_lanes(lanes);
     IF later THEN
         PERFORM nextval('tenant.turn');  -- workers learn when its time comes
@@ -188,5 +188,5 @@ BEGIN
         'refused', coalesce(missing -> 'refused', '[]'),
         'repeated', coalesce(missing -> 'repeated', '[]'),
         'busy', coalesce(missing -> 'busy', '[]'),
-        'wakes', tenant.let_go(done, ended, parents || waiting, targets) OR stopped IS NOT NULL);
+        'wakes', tenant.release_holds(done, ended, parents || waiting, targets) OR stopped IS NOT NULL);
 END $$;

@@ -23,6 +23,6 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to {slot.most} characters';
     END IF;
     INSERT INTO tenant.slot (pool, name) SELECT create_pool.pool, s FROM unnest(slots) AS s ORDER BY s ON CONFLICT DO NOTHING;
-    PERFORM tenant.note(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, tenant.slot_names(pool));
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, tenant.slot_names(pool));
     RETURN tenant.pools(pool) -> 0;
 END $$;

@@ -40,7 +40,7 @@ BEGIN
     INSERT INTO tenure.bearer AS k (name, role, tenant, digest, created_at, created_by, expires_at)
     VALUES (create_token.name, token_role, place, create_token.digest, moment, actor, moment + lifetime)
     RETURNING to_jsonb(k) - 'digest' INTO made;
-    PERFORM tenant.note(actor, via, 'create', 'token', made ->> 'id', NULL, NULL,
+    PERFORM tenant.write_audit(actor, via, 'create', 'token', made ->> 'id', NULL, NULL,
         jsonb_build_object('name', create_token.name, 'role', token_role, 'tenant', place, 'expires_at', moment + lifetime));
     RETURN made;
 EXCEPTION WHEN unique_violation THEN

@@ -23,7 +23,7 @@ BEGIN
     SELECT p.* INTO payload FROM tenant.payload AS p WHERE p.job_id = declare_job.job;
     BEGIN
         d := tenure.with_defaults(tenure.declared(raw || jsonb_build_object('args', payload.args), task));
-        problem := tenure.complaint(d);
+        problem := tenure.validation_error(d);
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a job of task %L %s', d.task, problem);
         END IF;

@@ -17,6 +17,6 @@ BEGIN
             coalesce((SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM tenant.policy AS p), 'none'));
     END IF;
     DELETE FROM tenant.policy AS p WHERE p.name = was.name;
-    PERFORM tenant.note(actor, via, 'drop', 'policy', was.name, NULL, jsonb_build_object('spec', was.spec, 'stopped', was.stopped), NULL);
+    PERFORM tenant.write_audit(actor, via, 'drop', 'policy', was.name, NULL, jsonb_build_object('spec', was.spec, 'stopped', was.stopped), NULL);
     RETURN json_build_object('dropped', was.name);
 END $$;

@@ -14,6 +14,6 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM tenant.strategy_options(coalesce(drop_strategy.name, ''));
     END IF;
-    PERFORM tenant.note(tenure.actor(by), via, 'drop', 'strategy', was.name, NULL, was.options, NULL);
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'drop', 'strategy', was.name, NULL, was.options, NULL);
     RETURN json_build_object('dropped', was.name);
 END $$;

@@ -30,5 +30,5 @@ BEGIN
         'intent', c.intent, 'status', final, 'error', why)
     FROM tenant.cancellation AS c WHERE c.id = stop;
     PERFORM tenant.discard_artifacts(stop);
-    PERFORM tenant.tell(ARRAY[stop]);
+    PERFORM tenant.notify_watchers(ARRAY[stop]);
 END $$;

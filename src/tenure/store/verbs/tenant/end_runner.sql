@@ -45,7 +45,7 @@ BEGIN
         'reason', reason, 'by', actor, 'force', coalesce(force, false), 'grace', extract(epoch FROM grace))))
     WHERE w.id = ours.id;
     PERFORM pg_notify('tenure_' || ours.id, 'orders');
-    PERFORM tenant.note(actor, via, 'end_runner', 'runner', runner, reason, NULL,
+    PERFORM tenant.write_audit(actor, via, 'end_runner', 'runner', runner, reason, NULL,
         jsonb_build_object('worker', ours.id, 'jobs', to_jsonb(coalesce(inside, '{}')), 'force', coalesce(force, false)));
     RETURN json_build_object('runner', runner, 'worker_id', ours.id, 'jobs', to_json(coalesce(inside, '{}')), 'asked_at', moment);
 END $$;

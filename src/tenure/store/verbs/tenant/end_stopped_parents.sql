@@ -32,5 +32,5 @@ BEGIN
         array_agg(DISTINCT o.parent_id) FILTER (WHERE o.parent_id IS NOT NULL),
         array_agg(DISTINCT o.target) FILTER (WHERE o.target IS NOT NULL AND NOT o.holds)
     INTO done, ended, parents, targets FROM over AS o;
-    PERFORM tenant.let_go(done, ended, parents, targets);
+    PERFORM tenant.release_holds(done, ended, parents, targets);
 END $$;

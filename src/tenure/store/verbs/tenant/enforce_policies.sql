@@ -30,7 +30,7 @@ BEGIN
         broken := broken + looked.failed;
         IF rule.spec #> '{when,at}' IS NOT NULL AND looked.through THEN
             DELETE FROM tenant.policy AS p WHERE p.name = rule.name;
-            PERFORM tenant.note('policy:' || rule.name, 'policy', 'drop', 'policy', rule.name, 'it acts once and has acted',
+            PERFORM tenant.write_audit('policy:' || rule.name, 'policy', 'drop', 'policy', rule.name, 'it acts once and has acted',
                 jsonb_build_object('spec', rule.spec, 'stopped', rule.stopped + looked.stopped), NULL);
         ELSE
             -- With more to do at once it stays due.

@@ -74,7 +74,7 @@ BEGIN
 
     FOREACH place IN ARRAY turns LOOP
         d := drafts[place];
-        problem := tenure.complaint(d);
+        problem := tenure.validation_error(d);
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s %s',
                 coalesce('job ' || quote_literal(left(d.key, 100)), 'job number ' || place || ' of the call'),
@@ -88,7 +88,7 @@ BEGIN
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
         ELSE
-            SELECT b.* INTO born FROM tenant.bear(d, place, places, ids, moment, actor, via, whose) AS b;
+            SELECT b.* INTO born FROM tenant.insert_job(d, place, places, ids, moment, actor, via, whose) AS b;
         END IF;
         IF born.created THEN
             linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;

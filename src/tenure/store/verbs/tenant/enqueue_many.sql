@@ -37,8 +37,8 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    problem := coalesce(tenure.complaint(d), (
-        SELECT tenure.complaint(jsonb_populate_record(d, jsonb_build_object('args', a)))
+    problem := coalesce(tenure.validation_error(d), (
+        SELECT tenure.validation_error(jsonb_populate_record(d, jsonb_build_object('args', a)))
         FROM jsonb_array_elements(arguments) AS a
         WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > {args.most}
             OR tenure.bad_json(a) IS NOT NULL LIMIT 1));

@@ -10,13 +10,13 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan
 SET enable_seqscan = off AS $$
 DECLARE
     d       CONSTANT tenure.draft := (tenant.drafts(jsonb_build_array(job), '{}'))[1];
-    problem CONSTANT text := tenure.complaint(d);
+    problem CONSTANT text := tenure.validation_error(d);
     born    record;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a job of task %s %s', quote_nullable(d.task), problem);
     END IF;
-    SELECT b.* INTO born FROM tenant.bear(d, 1, '{}', '{}', tenure.now(), tenure.actor(by), via, NULL,
+    SELECT b.* INTO born FROM tenant.insert_job(d, 1, '{}', '{}', tenure.now(), tenure.actor(by), via, NULL,
         'tenure:' || enqueue_reserved."unique", 'tenure:' || enqueue_reserved.idempotency) AS b;
     IF born.created THEN
         IF jsonb_array_length(d.after) > 0 THEN

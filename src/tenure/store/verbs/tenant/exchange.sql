@@ -40,7 +40,7 @@ BEGIN
         END;
     END IF;
     FOR want IN SELECT * FROM jsonb_to_recordset(wants) AS w(n integer, queues text[], tasks text[], floors jsonb) LOOP
-        taken := tenant.take(worker, coalesce(want.n, 0), want.queues, want.tasks, want.floors);
+        taken := tenant.claim_batch(worker, coalesce(want.n, 0), want.queues, want.tasks, want.floors);
         claims := claims || taken.answer;
         open := open OR taken.got < want.n;
     END LOOP;

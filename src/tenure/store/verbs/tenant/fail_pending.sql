@@ -23,5 +23,5 @@ BEGIN
     SELECT array_agg(f.id), array_agg(DISTINCT f.parent_id) FILTER (WHERE f.parent_id IS NOT NULL),
         array_agg(DISTINCT f.target) FILTER (WHERE f.target IS NOT NULL AND NOT f.holds)
     INTO done, parents, targets FROM failed AS f;
-    PERFORM tenant.let_go(done, done, parents, targets);
+    PERFORM tenant.release_holds(done, done, parents, targets);
 END $$;

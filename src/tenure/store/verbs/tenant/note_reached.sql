@@ -22,6 +22,6 @@ BEGIN
           AND NOT EXISTS (SELECT FROM tenant.member AS m WHERE m.stop_id = stop AND m.ended_at IS NULL
                           AND m.worker_id IS NOT NULL AND NOT m.reached ? 'cleaning');
     END IF;
-    PERFORM tenant.tell(ARRAY[stop]);
+    PERFORM tenant.notify_watchers(ARRAY[stop]);
     RETURN to_json(noted);
 END $$;

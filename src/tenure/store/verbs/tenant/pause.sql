@@ -27,7 +27,7 @@ BEGIN
     -- Whoever was already next in line waits again, in its place.
     UPDATE tenant.job AS j SET ready = false, waiting = 'target'
     WHERE pause.subject = 'target' AND j.target = pause.name AND j.holds AND j.ready;
-    PERFORM tenant.note(actor, via, 'pause', pause.subject, pause.name, pause.reason,
+    PERFORM tenant.write_audit(actor, via, 'pause', pause.subject, pause.name, pause.reason,
         '{"paused": false}', '{"paused": true}');
     RETURN json_build_object('paused', true);
 END $$;

@@ -23,7 +23,7 @@ BEGIN
         PERFORM tenant.refuse_verb(queue.job, 'queue');
     END IF;
     INSERT INTO tenant.wake (job_id) VALUES (queue.job);
-    PERFORM tenant.note(tenure.actor(by), via, 'queue', 'job', queue.job::text, NULL, NULL, jsonb_build_object('run_at', queued.run_at));
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'queue', 'job', queue.job::text, NULL, NULL, jsonb_build_object('run_at', queued.run_at));
     PERFORM tenant.notify_lanes(ARRAY[queued.lane]);
     RETURN tenant.show(queue.job);
 END $$;

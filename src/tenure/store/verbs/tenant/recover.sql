@@ -26,7 +26,7 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     ELSIF NOT dry_run THEN
-        buried := tenure.bury(grace);
+        buried := tenure.declare_dead(grace);
     END IF;
     LOOP
         SELECT jsonb_agg(o ORDER BY o ->> 'job'), max((o ->> 'job')::bigint), count(*) INTO orphans, last, seen
@@ -67,7 +67,7 @@ BEGIN
         END IF;
     END IF;
     IF by IS NOT NULL AND NOT dry_run THEN
-        PERFORM tenant.note(tenure.actor(by), via, 'recover', 'tenant', '', NULL, jsonb_build_object('ids', to_jsonb(ids)),
+        PERFORM tenant.write_audit(tenure.actor(by), via, 'recover', 'tenant', '', NULL, jsonb_build_object('ids', to_jsonb(ids)),
             jsonb_build_object('recovered', accepted, 'stale', to_jsonb(coalesce(stale, '{}'))));
     END IF;
     RETURN json_build_object('dead', coalesce(buried -> 'dead', '[]'), 'blind_until', buried -> 'blind_until',

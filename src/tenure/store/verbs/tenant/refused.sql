@@ -20,7 +20,7 @@ BEGIN
         audit_id = CASE WHEN r.since > earlier THEN r.audit_id END
     RETURNING r.* INTO counted;
     IF counted.seen <= 100 THEN
-        PERFORM tenant.note(actor, left(via, {via.most}), 'refuse', subject, left(coalesce(name, ''), {queue.most}),
+        PERFORM tenant.write_audit(actor, left(via, {via.most}), 'refuse', subject, left(coalesce(name, ''), {queue.most}),
             left(why, {reason.most}), NULL, jsonb_build_object('verb', left(verb, {verb.most})));
         RETURN json_build_object('forbidden', why);
     END IF;

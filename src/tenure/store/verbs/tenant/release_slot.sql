@@ -17,7 +17,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('job %s is running with this slot; stop it first', was.job_id);
     END IF;
     UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.pool = release_slot.pool AND s.name = release_slot.slot;
-    PERFORM tenant.note(tenure.actor(by), via, 'release', 'pool', pool, reason, to_jsonb(was), NULL);
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'release', 'pool', pool, reason, to_jsonb(was), NULL);
     PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE release_slot.pool = ANY (l.pools)));
     RETURN tenant.pools(pool) -> 0;
 END $$;

@@ -33,6 +33,6 @@ BEGIN
     -- Not as a field of the draft: whoever may run a job again may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner
     FROM tenant.payload AS o WHERE p.job_id = (answer ->> 'id')::bigint AND o.job_id = rerun_job.job;
-    PERFORM tenant.note(actor, via, 'rerun', 'job', rerun_job.job::text, reason, NULL, jsonb_build_object('job', answer -> 'id'));
+    PERFORM tenant.write_audit(actor, via, 'rerun', 'job', rerun_job.job::text, reason, NULL, jsonb_build_object('job', answer -> 'id'));
     RETURN (answer ->> 'id')::bigint;
 END $$;

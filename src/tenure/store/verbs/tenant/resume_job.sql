@@ -88,7 +88,7 @@ BEGIN
     )
     SELECT array_agg(DISTINCT r.lane) INTO lanes FROM resumed AS r;
     UPDATE tenant.unannounced AS u SET task = u.said ->> 'task' WHERE u.job_id = ANY (below);
-    PERFORM tenant.note(actor, via, 'resume', 'job', resume_job.job::text, reason,
+    PERFORM tenant.write_audit(actor, via, 'resume', 'job', resume_job.job::text, reason,
         jsonb_build_object('state', chosen.state), jsonb_build_object('fresh', fresh, 'jobs', to_jsonb(below))
             || CASE WHEN resume_job.budget IS NULL THEN '{}' ELSE jsonb_build_object('budget', resume_job.budget) END);
     PERFORM tenant.notify_lanes(lanes);

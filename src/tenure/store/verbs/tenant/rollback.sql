@@ -30,7 +30,7 @@ BEGIN
     IF undo IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('job %s is gone, and with it what could be undone', record.job_id);
     END IF;
-    PERFORM tenant.note(tenure.actor(by), via, 'rollback', 'job', record.job_id::text, reason, NULL,
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'rollback', 'job', record.job_id::text, reason, NULL,
         jsonb_strip_nulls(jsonb_build_object('cancellation_id', rollback.cancellation, 'job', undo, 'tasks', to_jsonb(tasks))));
     RETURN json_build_object('job', undo);
 END $$;

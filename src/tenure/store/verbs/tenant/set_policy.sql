@@ -58,7 +58,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN tenant.forbidden('set_policy', 'admin', 'policy', name, by, via, role);
     END IF;
-    PERFORM tenant.note(actor, via, 'set', 'policy', written.name, NULL,
+    PERFORM tenant.write_audit(actor, via, 'set', 'policy', written.name, NULL,
         CASE WHEN before.name IS NOT NULL THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
         jsonb_build_object('spec', written.spec, 'enabled', written.enabled));
     PERFORM nextval('tenant.turn');  -- workers look after it

@@ -43,6 +43,6 @@ BEGIN
     INSERT INTO tenant.strategy AS s (name, options, created_at, created_by)
     VALUES (set_strategy.name, set_strategy.options, tenure.now(), actor)
     ON CONFLICT ON CONSTRAINT strategy_pkey DO UPDATE SET options = excluded.options;
-    PERFORM tenant.note(actor, via, 'set', 'strategy', set_strategy.name, NULL, before, set_strategy.options);
+    PERFORM tenant.write_audit(actor, via, 'set', 'strategy', set_strategy.name, NULL, before, set_strategy.options);
     RETURN (SELECT to_json(s) FROM tenant.strategy AS s WHERE s.name = set_strategy.name);
 END $$;

@@ -48,6 +48,6 @@ BEGIN
         SELECT jsonb_object_agg(f.parent_id, f.message) FROM (
             SELECT c.parent_id, format('%s of its tasks failed, the first of them job %s', count(*), min(c.id)) AS message
             FROM tenant.job AS c WHERE c.parent_id = ANY (failed) AND c.state = 'failed' GROUP BY c.parent_id) AS f));
-    PERFORM tenant.let_go(done, done, parents, NULL);
+    PERFORM tenant.release_holds(done, done, parents, NULL);
     PERFORM tenant.notify_lanes(lanes);
 END $$;

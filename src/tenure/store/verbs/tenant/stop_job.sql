@@ -85,7 +85,7 @@ BEGIN
     VALUES (stop_job.job, chosen.root_id, intent, reason, actor, moment, force, "cascade", grace, ask_for, last_rung, rollback,
         rollback_tasks, preserve, stop_job.strategy)
     RETURNING * INTO written;
-    PERFORM tenant.tell(ARRAY[written.id]);
+    PERFORM tenant.notify_watchers(ARRAY[written.id]);
 
     -- Every look is a new statement: a child committed in the meantime is found by the next one. One
     -- that is still in flight is stopped when promote meets it.
@@ -105,7 +105,7 @@ BEGIN
         PERFORM tenant.enqueue_rollback(written, rollback_tasks, via);
     END IF;
 
-    PERFORM tenant.note(actor, via, intent, 'job', stop_job.job::text, reason,
+    PERFORM tenant.write_audit(actor, via, intent, 'job', stop_job.job::text, reason,
         jsonb_build_object('state', chosen.state),
         jsonb_build_object('cancellation_id', tenant.cancellation_name(written.id, written.intent), 'force', force, 'cascade', "cascade")
         || CASE WHEN asked <> intent THEN jsonb_build_object('asked', asked) ELSE '{}' END

@@ -74,8 +74,8 @@ BEGIN
     INSERT INTO tenant.wake (stop_id) SELECT DISTINCT o.stop_id FROM others AS o;
     IF ends = 'cancelled' THEN
         DELETE FROM tenant.edge AS e WHERE e.job_id = ANY (done);
-        PERFORM tenant.let_go(done, done, parents, targets);
+        PERFORM tenant.release_holds(done, done, parents, targets);
     ELSE
-        PERFORM tenant.let_go(done, NULL, parents, targets);
+        PERFORM tenant.release_holds(done, NULL, parents, targets);
     END IF;
 END $$;

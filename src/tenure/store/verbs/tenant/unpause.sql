@@ -15,7 +15,7 @@ BEGIN
         RETURN json_build_object('unpaused', false);
     END IF;
     INSERT INTO tenant.wake (target) SELECT unpause.name WHERE unpause.subject = 'target';
-    PERFORM tenant.note(tenure.actor(by), via, 'unpause', unpause.subject, unpause.name, unpause.reason,
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'unpause', unpause.subject, unpause.name, unpause.reason,
         to_jsonb(was), '{"paused": false}');
     PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l));
     RETURN json_build_object('unpaused', true);

@@ -1,0 +1,88 @@
+"""What a task declares, as the catalogue in the database keeps it."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from tenure.control.job_drafts import Draftable, declared_fields
+from tenure.control.template import Template
+from tenure.domain.job import JSON
+from tenure.domain.task import Executor
+from tenure.domain.values import storable_text
+
+_MOST_DOC = 10_000  # characters of a docstring
+_MOST_SCHEMA = 100_000  # bytes; arguments with a larger one are not described
+
+
+class Announceable(Draftable, Protocol):
+    """A task, as far as others have to know of it."""
+
+    function: Callable[..., Any]
+    executor: Executor
+    hooks: dict[str, Callable[..., Any]]
+
+    @property
+    def takes_context(self) -> bool: ...
+    @property
+    def compensating(self) -> str | None: ...
+
+
+def announcement(task: Announceable) -> dict[str, JSON]:
+    """Return what the catalogue keeps of a task, as JSON."""
+    doc = inspect.getdoc(task.function)
+    return {
+        "name": task.name,
+        "digest": digest(task),
+        "executor": task.executor,
+        "doc": None if doc is None else storable_text(doc)[:_MOST_DOC],
+        "schema": _schema(task),
+        "defaults": msgspec.json.decode(msgspec.json.encode(declared_fields(task))),
+        "target": _template(task, "target", task.target),
+        "unique": _template(task, "unique", task.unique),
+        "compensate": task.compensating,
+    }
+
+
+def digest(task: Announceable) -> str:
+    """Return the same text for the same task, in every process."""
+    told: Mapping[str, JSON] = {
+        "name": task.name,
+        "executor": task.executor,
+        "takes_context": task.takes_context,
+        "signature": str(task.signature),
+        "options": task.options.described(),
+        "target": task.target.text if task.target else None,
+        "unique": task.unique.text if task.unique else None,
+        "compensate": task.compensating,
+        "hooks": sorted(task.hooks),
+    }
+    try:
+        source = inspect.getsource(task.function)
+    except (OSError, TypeError):
+        source = ""
+    return hashlib.sha256(json.dumps([told, source], sort_keys=True).encode()).hexdigest()
+
+
+def _schema(task: Announceable) -> JSON:
+    schema = task.signature.json_schema()
+    if schema is None or len(msgspec.json.encode(schema)) > _MOST_SCHEMA:
+        return None
+    return schema
+
+
+def _template(task: Announceable, option: str, template: Template | None) -> JSON:
+    """Return a template in parts, each with the sentence for an argument that does not fit."""
+    if template is None:
+        return None
+    about = f"task {task.name!r}: {option}: "
+    parts = [
+        {"text": literal}
+        if field is None
+        else {"text": literal, "field": field, "refusal": about + template.refusal(field)}
+        for literal, field in template.parts
+    ]
+    return {"text": template.text, "parts": parts}

@@ -1,0 +1,94 @@
+"""What one does to jobs on behalf of somebody: in their tenant, as far as their role allows."""
+
+from typing import Any, TypeVar
+
+from tenure.control.client import Client
+from tenure.control.operation import Operation, aperform, perform
+from tenure.domain.principal import NEEDS, SERVED, SHARED, Principal, Role
+from tenure.domain.tenant import Tenant
+from tenure.errors import NotAllowed
+from tenure.store.call import Call
+from tenure.store.calls import control_calls
+
+T = TypeVar("T")
+
+
+class AuthorizedClient:
+    """A client in the name of a principal: every call carries who asks, and is theirs to ask.
+
+    Whether a job is theirs is for the database to say. Each refusal is on record.
+    """
+
+    def __init__(self, client: Client, principal: Principal) -> None:
+        self.client = client
+        self.principal = principal
+
+    def require(self, verb: str) -> None:
+        """Refuse what the role does not allow, also where the verb is no call."""
+        if (why := self._forbids(verb)) is not None:
+            self.client.store_of(self.principal.tenant).send(self._refusal(verb, why))
+            raise NotAllowed(why)
+
+    def send(self, call: Call[T]) -> T:
+        self.require(call.verb)
+        return self.client.store_of(self.principal.tenant).send(self._asked(call))
+
+    async def arequire(self, verb: str) -> None:
+        """Refuse what the role does not allow, also where the verb is no call."""
+        if (why := self._forbids(verb)) is not None:
+            store = await self.client.astore_of(self.principal.tenant)
+            await store.send(self._refusal(verb, why))
+            raise NotAllowed(why)
+
+    async def asend(self, call: Call[T]) -> T:
+        await self.arequire(call.verb)
+        store = await self.client.astore_of(self.principal.tenant)
+        return await store.send(self._asked(call))
+
+    def perform(self, operation: Operation[T]) -> T:
+        return perform(operation, self.send)
+
+    async def aperform(self, operation: Operation[T]) -> T:
+        return await aperform(operation, self.asend)
+
+    def create_tenant(self, tenant: Tenant) -> bool:
+        """Whether it was not there already."""
+        self.require("create_tenant")
+        return self.client.create_tenant(tenant, by=self.principal.name, via=self.principal.via)
+
+    def drop_tenant(self, tenant: Tenant, *, force: bool = False) -> None:
+        self.require("drop_tenant")
+        who = self.principal
+        self.client.drop_tenant(tenant, force=force, by=who.name, via=who.via)
+
+    def _asked(self, call: Call[T]) -> Call[T]:
+        """Return the call as the principal asks it; from outside, with a limit to what it costs."""
+        call = call.asked_by(self.principal)
+        if self.principal.via not in SERVED:
+            return call
+        settings = self.client.settings
+        is_read = call.verb not in NEEDS
+        return call.within(settings.read_timeout if is_read else settings.write_timeout)
+
+    def _forbids(self, verb: str) -> str | None:
+        """Why the role does not allow this, as a sentence; none: it does."""
+        who, role = self.principal.name, self.principal.role
+        if verb in SHARED and not self.principal.controls_tenants:
+            return f"{who} may not {in_words(verb)}; an admin of the default tenant may"
+        needed = NEEDS.get(verb, Role.VIEWER)
+        if not role.includes(needed):
+            return f"{who} is {_article(role)} and may not {in_words(verb)}; {_article(needed)} may"
+        return None
+
+    def _refusal(self, verb: str, why: str) -> Call[Any]:
+        return control_calls.refuse(verb, why).asked_by(self.principal)
+
+
+def in_words(verb: str) -> str:
+    """Return what the verb does, as it follows "may not"."""
+    lists = verb in ("tokens", "tenants", "discards")
+    return f"list {verb}" if lists else verb.replace("_", " ")
+
+
+def _article(role: Role) -> str:
+    return f"an {role}" if role is not Role.VIEWER else f"a {role}"

@@ -1,0 +1,38 @@
+"""Looking into a job that runs: ask its worker, and wait for the answer."""
+
+import time
+
+from tenure.control.job_operations import FIRST_PAUSE, LONGEST_PAUSE
+from tenure.control.operation import Delay, Operation
+from tenure.domain.duration import duration, in_words
+from tenure.domain.inspection import Inspection
+from tenure.domain.job import Job
+from tenure.domain.task import Length
+from tenure.errors import IllegalTransition, NotAnswered
+from tenure.store.calls import control_calls, queries
+
+PATIENCE = "5s"  # a worker that hears of it answers within two; see keeper/looks.py
+
+
+def inspect(
+    job: int, timeout: Length = PATIENCE, *, by: str | None = None
+) -> Operation[Inspection]:
+    """What its worker sees in it; NotAnswered if that takes longer."""
+    limit = duration(timeout)
+    until, pause = time.monotonic() + limit.total_seconds(), FIRST_PAUSE
+    asked: Inspection = yield control_calls.inspect(job, by=by)
+    while True:
+        seen: Inspection | None = yield queries.inspection(job, by=by)
+        if seen is None:
+            now: Job = yield queries.show(job)
+            raise IllegalTransition(f"the attempt has ended meanwhile; job {job} is {now.status}")
+        if seen.answered_at is not None and seen.id >= asked.id:
+            return seen
+        left = until - time.monotonic()
+        if left <= 0:
+            raise NotAnswered(
+                f"the worker of job {job} has not answered within {in_words(limit)}; it may be "
+                f"away or frozen, and what it sees is kept if it still answers"
+            )
+        yield Delay(min(pause, left))
+        pause = min(pause * 1.5, LONGEST_PAUSE)
