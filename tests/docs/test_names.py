@@ -113,7 +113,7 @@ OPTIONS = {
     for options in (TaskOptions, EnqueueArguments, CancelOptions, Manner)
     for name in options.__annotations__
 }
-VERBS = {path.stem for path in (ROOT / "src" / "tenure" / "store" / "verbs").glob("*/*.sql")}
+VERBS = {path.stem for path in (ROOT / "src" / "tenure" / "store" / "verbs").rglob("*.sql")}
 EXISTS: Mapping[str, Callable[[str], bool]] = {
     "": is_in_python,
     "verb": VERBS.__contains__,
