@@ -57,14 +57,14 @@ def stop_two(show: Show, deployment: Deployment, site: Site) -> tuple[int, int]:
 
     show.title(f"Cancel the crawl: tenure job cancel {crawling}")
     code = deployment.command("job", "cancel", str(crawling), "--reason", "enough pages")
-    job, pages = store.show(crawling), store.kept(crawling, "partials")
+    job, pages = store.show(crawling), store.job_output(crawling, "partials")
     show.promise(
         f"it is {job.status}, and the {len(pages)} pages it had read are kept",
         held=code == 0 and job.status is Status.CANCELLED and len(pages) == HANGS,
     )
 
     show.title(f"Cancel the agent by force: tenure job cancel {stubborn} --force")
-    [first, *_] = store.kept(stubborn, "partials")
+    [first, *_] = store.job_output(stubborn, "partials")
     pids = [int(pid) for pid in first["value"]["pids"]]
     show.line(f"its processes are {pids[0]} and {pids[1]}, the second in its own session")
     before = [not is_gone(pid) for pid in pids]
