@@ -34,7 +34,7 @@ PAGE = ROOT / "docs" / "names.md"
 TABLES = {
     title: text
     for title, _, text in (part.partition("\n") for part in PAGE.read_text().split("\n## ")[1:])
-    if "| theirs | ours | otherwise, and why |" in text
+    if "| theirs | ours | difference |" in text
 }
 CODE = dict(zip(TABLES, code(PAGE, "python"), strict=True))
 HOMES = (

@@ -1,4 +1,4 @@
-"""What the demo plays on: ``tenure up`` and a second worker, as processes of their own."""
+"""The processes of the demo: ``tenure up`` and a second worker."""
 
 import os
 import signal
@@ -19,26 +19,26 @@ from tenure.store.store import Store
 T = TypeVar("T")
 
 APP = "demo.tasks:app"
-LEASE = 2.0  # seconds; in production it is longer
-PATIENCE = 60.0  # seconds, for whatever must happen
+LEASE = 2.0  # seconds; longer in production
+PATIENCE = 60.0  # seconds to wait for any condition
 _TENURE = [sys.executable, "-m", "tenure"]
 
 
 @dataclass
-class Surroundings:
+class Deployment:
     store: Store
     address: str
     folder: Path
     environment: dict[str, str] = field(repr=False)
 
     def command(self, *words: str) -> int:
-        """A command of the command line, as anybody would type it; its exit code."""
+        """Run a ``tenure`` command and return its exit code."""
         return subprocess.run([*_TENURE, *words], env=self.environment).returncode  # noqa: S603
 
     def keeper_of(self, job: int) -> int:
-        """The process that holds the lease of the worker that runs this job."""
+        """Return the pid of the keeper that runs this job."""
         name = self.store.show(job).worker_id
-        return next(one.pid for one in self.store.workers() if str(one.id) == name)
+        return next(worker.pid for worker in self.store.workers() if str(worker.id) == name)
 
     @contextmanager
     def second_worker(self) -> Iterator[None]:
@@ -49,7 +49,7 @@ class Surroundings:
 
 
 @contextmanager
-def surroundings(folder: Path) -> Iterator[Surroundings]:
+def deploy(folder: Path) -> Iterator[Deployment]:
     place = folder / "tenure"
     environment = {
         **os.environ,
@@ -63,20 +63,20 @@ def surroundings(folder: Path) -> Iterator[Surroundings]:
     }
     log = folder / "up.log"
     with _running(["up", APP, "--port", "0", "--json"], environment, log) as process:
-        told = msgspec.json.decode(eventually(lambda: _first_line(process, log)))
-        if "api" not in told:
-            raise RuntimeError(f"tenure up did not start: {told}")
+        started = msgspec.json.decode(eventually(lambda: _first_line(process, log)))
+        if "api" not in started:
+            raise RuntimeError(f"tenure up did not start: {started}")
         with Tenure(settings=Settings(folder=place)) as client:
             eventually(client.store.workers)
-            yield Surroundings(client.store, told["api"], place, environment)
+            yield Deployment(client.store, started["api"], place, environment)
 
 
-def eventually(look: Callable[[], T]) -> T:
-    """What is looked for, as soon as it is there."""
+def eventually(poll: Callable[[], T]) -> T:
+    """Call a function until its result is true, and return the result."""
     until = time.monotonic() + PATIENCE
-    while not (found := look()):
+    while not (found := poll()):
         if time.monotonic() > until:
-            raise TimeoutError(f"this did not happen within {PATIENCE:g} s")
+            raise TimeoutError(f"the condition was not met within {PATIENCE:g} s")
         time.sleep(0.02)
     return found
 
@@ -100,7 +100,7 @@ def _first_line(process: subprocess.Popen[bytes], log: Path) -> str:
 def _running(
     words: list[str], environment: dict[str, str], log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Drained at the end, as Ctrl-C does; killed if that does not help."""
+    """Run a ``tenure`` command; drain it at the end like Ctrl-C, or kill it after 20 s."""
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603
             [*_TENURE, *words],
