@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from tenure.domain.retry import Retry
     from tenure.errors import TenureError
     from tenure.runtime.context import Context
-    from tenure.runtime.raised import Discard, Pause, Snooze
+    from tenure.runtime.control_exceptions import Discard, Pause, Snooze
 
 _HOMES = {
     "NEVER": "tenure.domain.job",
     "After": "tenure.domain.job",
     "Context": "tenure.runtime.context",
-    "Discard": "tenure.runtime.raised",
+    "Discard": "tenure.runtime.control_exceptions",
     "Handle": "tenure.control.handle",
     "Job": "tenure.domain.job",
     "NewJob": "tenure.domain.job",
-    "Pause": "tenure.runtime.raised",
+    "Pause": "tenure.runtime.control_exceptions",
     "Retry": "tenure.domain.retry",
     "Settings": "tenure.config",
-    "Snooze": "tenure.runtime.raised",
+    "Snooze": "tenure.runtime.control_exceptions",
     "Task": "tenure.control.task",
     "Tenure": "tenure.app",
     "TenureError": "tenure.errors",

@@ -10,7 +10,7 @@ from typing import Any
 
 from tenure import Context, Discard, Pause, Snooze, Tenure
 from tenure.errors import TenureError
-from tenure.runtime.messages import Said
+from tenure.runtime.messages import AttemptReport
 
 app = Tenure()
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
@@ -259,7 +259,7 @@ async def returns(value: str) -> Any:
 async def says_what_cannot_be_sent(ctx: Context, field: str) -> str:
     """Past all the checks of the context."""
     bad: Any = {"progress": {("a", 1): Raising()}, "give": (float("nan"),)}[field]
-    ctx._attempt.link.say(Said(ctx._attempt.work.run, **{field: bad}))
+    ctx._attempt.link.say(AttemptReport(ctx._attempt.work.run, **{field: bad}))
     await ctx.aflush()
     return "said"
 

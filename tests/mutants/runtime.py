@@ -96,7 +96,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a runner outlives its guard",
-        "runtime/guard/birth.py",
+        "runtime/guard/spawn.py",
         "die_with_parent() if os.getppid() != guard:",
         "if os.getppid() != guard:",
         "tests/runtime/test_guard_deaths.py"
@@ -119,7 +119,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a job sees the environment of the job before it",
-        "runtime/runner/surroundings.py",
+        "runtime/runner/environment.py",
         "self._restore_variables()",
         "pass",
         "tests/runtime/test_runner_faults.py"

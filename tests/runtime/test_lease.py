@@ -12,7 +12,7 @@ import pytest
 
 from tenure.config import Settings
 from tenure.errors import LeaseLost
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.lease import Lease
 from tenure.store.line import Line
 from tenure.store.store import Store

@@ -26,7 +26,7 @@ from tenure.errors import InputRefused, NotAllowed, NotRecognized, SchemaMismatc
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
-    from tenure.runtime.runner.loading import App
+    from tenure.runtime.runner.app_loader import App
 
 P = ParamSpec("P")
 T = TypeVar("T")

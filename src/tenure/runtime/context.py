@@ -21,7 +21,7 @@ from tenure.domain.bounds import LARGEST_AMOUNT, MOST_ARGS_BYTES
 from tenure.domain.job import JSON
 from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
-from tenure.runtime.raised import WaitsForChildren
+from tenure.runtime.control_exceptions import WaitsForChildren
 from tenure.runtime.runner.attempt import Attempt, read
 from tenure.store.new_jobs import written
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tenure.control.handle import Handle
     from tenure.control.task import Task
     from tenure.runtime.resources import CleanupCoordinator
-    from tenure.runtime.slots import Holds, SlotHold
+    from tenure.runtime.slots import SlotHold, SlotHolds
     from tenure.runtime.transactions import JobTransaction
 
 P = ParamSpec("P")
@@ -64,14 +64,14 @@ class Context:
         self._attempt = attempt
         self._checkpoint: dict[str, JSON] = dict(read(attempt.work.checkpoint or b"{}"))
         self._resources: CleanupCoordinator | None = None
-        self._holds: Holds | None = None
+        self._holds: SlotHolds | None = None
         self.log = log
 
     @property
     def resources(self) -> "CleanupCoordinator":
         """What is closed when the attempt ends, however it ends."""
         if self._resources is None:
-            from tenure.runtime.runner.wrapping_up import coordinator
+            from tenure.runtime.runner.wrap_up import coordinator
 
             self._resources = coordinator(self._attempt)
         return self._resources
@@ -234,11 +234,11 @@ class Context:
 
     def slot(self, pool: str) -> "SlotHold":
         """One of the pool's slots while the block lasts: ``with`` or ``async with``; its name."""
-        from tenure.runtime.slots import Holds, SlotHold
+        from tenure.runtime.slots import SlotHold, SlotHolds
 
         pool = name_text(pool, "the name of a pool", _MOST_NAME)
         if self._holds is None:
-            self._holds = Holds(self._attempt.work.slots or ())
+            self._holds = SlotHolds(self._attempt.work.slots or ())
         return SlotHold(self._attempt, pool, self._holds)
 
     # What it leaves behind.

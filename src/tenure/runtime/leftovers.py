@@ -126,7 +126,7 @@ def _survivor(pid: int) -> Survivor:
     return Survivor(pid, processes.command(pid), processes.why_alive(pid))
 
 
-class Place:
+class WorkerFolder:
     """The folder of this worker run, ours for as long as the lock is held."""
 
     def __init__(self, folder: Path, lock: int) -> None:
@@ -135,7 +135,7 @@ class Place:
         self._lock = lock
 
     @classmethod
-    def claim(cls, marker: str, root: Path | None = None) -> "Place":
+    def claim(cls, marker: str, root: Path | None = None) -> "WorkerFolder":
         """Make the folder for a new worker run."""
         check_marker(marker)
         root = _open_root(root)
@@ -163,7 +163,7 @@ class Place:
         """Remove the folder with all that is in it, and let go of the lock."""
         return _clear_folder(self.folder, self._lock)
 
-    def __enter__(self) -> "Place":
+    def __enter__(self) -> "WorkerFolder":
         return self
 
     def __exit__(

@@ -7,7 +7,7 @@ from tenure.errors import InputRefused
 from tenure.runtime.runner.attempt import Attempt
 
 
-class Holds:
+class SlotHolds:
     """How many blocks of a job hold its slot of each pool.
 
     A job has one slot of a pool, however often it asks; the last to leave gives it back. One that
@@ -30,7 +30,7 @@ class Holds:
 class SlotHold:
     """``with ctx.slot("gpu") as name:`` or ``async with``; waits until one is free."""
 
-    def __init__(self, attempt: Attempt, pool: str, holds: Holds) -> None:
+    def __init__(self, attempt: Attempt, pool: str, holds: SlotHolds) -> None:
         self._attempt = attempt
         self._pool = pool
         self._holds = holds

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from tenure.errors import InputRefused
-from tenure.runtime.messages import Endings, FromKeeper, FromRunner, Message, Sayings, Start
+from tenure.runtime.messages import AttemptReports, Endings, FromKeeper, FromRunner, Message, Start
 from tenure.runtime.salvage import readable, sendable, unsent, unsent_ending
 
 MOST_BYTES = 64 << 20
@@ -36,12 +36,12 @@ def frame(message: Message) -> bytes:
 def _halves(message: Message, size: int) -> tuple[Message, Message]:
     too_large = f"a message of {size} bytes is more than {MOST_BYTES}"
     match message:
-        case Start(many) | Endings(many) | Sayings(many) if len(many) > 1:
+        case Start(many) | Endings(many) | AttemptReports(many) if len(many) > 1:
             kind: Any = type(message)
             middle = len(many) // 2
             return kind(many[:middle]), kind(many[middle:])
-        case Sayings((said,)) if (lost := unsent(said, too_large)) != said:
-            return Sayings((lost,)), Sayings(())
+        case AttemptReports((said,)) if (lost := unsent(said, too_large)) != said:
+            return AttemptReports((lost,)), AttemptReports(())
         case Endings((ended,)) if (failed := unsent_ending(ended, too_large)) != ended:
             return Endings((failed,)), Endings(())
         case _:

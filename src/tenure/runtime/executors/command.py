@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenure.errors import CommandFailed
-from tenure.runtime.raised import Interrupted
+from tenure.runtime.control_exceptions import Interrupted
 
 if TYPE_CHECKING:
     from tenure.runtime.context import Context

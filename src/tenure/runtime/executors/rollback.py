@@ -6,7 +6,7 @@ from tenure.domain.job import ROLLBACK, After
 from tenure.runtime.context import Context
 
 if TYPE_CHECKING:
-    from tenure.runtime.runner.loading import App
+    from tenure.runtime.runner.app_loader import App
 
 
 def bring_along(app: "App") -> None:

@@ -26,13 +26,13 @@ def _own_group() -> str | None:
     return None
 
 
-class Group:
+class ControlGroup:
     """One control group."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def make(self) -> "Group":
+    def make(self) -> "ControlGroup":
         with suppress(FileExistsError):
             os.mkdir(self.folder, 0o755)
         return self
@@ -57,11 +57,11 @@ class Group:
         with suppress(OSError):
             for name in os.listdir(self.folder):
                 if os.path.isdir(f"{self.folder}/{name}"):
-                    Group(f"{self.folder}/{name}").remove()
+                    ControlGroup(f"{self.folder}/{name}").remove()
             os.rmdir(self.folder)
 
-    def below(self, name: str) -> "Group":
-        return Group(f"{self.folder}/{name}")
+    def below(self, name: str) -> "ControlGroup":
+        return ControlGroup(f"{self.folder}/{name}")
 
     def _write(self, name: str, what: bytes) -> None:
         fd = os.open(f"{self.folder}/{name}", os.O_WRONLY | os.O_CLOEXEC)
@@ -71,13 +71,13 @@ class Group:
             os.close(fd)
 
 
-def of_worker(marker: str) -> Group | None:
+def of_worker(marker: str) -> ControlGroup | None:
     """Where the groups of a worker's runners are, or would be."""
     own = _own_group()
-    return Group(f"{own}/tenure-{marker}") if own else None
+    return ControlGroup(f"{own}/tenure-{marker}") if own else None
 
 
-def open_for(marker: str) -> Group | None:
+def open_for(marker: str) -> ControlGroup | None:
     """Make the worker's group and try it out; None where that is not possible."""
     group = of_worker(marker)
     if group is None:
@@ -97,7 +97,7 @@ def open_for(marker: str) -> Group | None:
     return None
 
 
-def _can_be_entered(group: Group) -> bool:
+def _can_be_entered(group: ControlGroup) -> bool:
     child = os.fork()
     if child == 0:
         try:

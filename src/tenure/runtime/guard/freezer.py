@@ -2,8 +2,8 @@
 
 from enum import Enum
 
-from .forest import Forest
-from .page import Page, boottime
+from .guard_state import GuardState, boottime
+from .runner_trees import RunnerTrees
 
 
 class Phase(Enum):
@@ -21,16 +21,16 @@ class Freezer:
     frozen is still its own.
     """
 
-    def __init__(self, forest: Forest, page: Page, freeze_max: float) -> None:
+    def __init__(self, trees: RunnerTrees, state: GuardState, freeze_max: float) -> None:
         self.phase = Phase.RUNNING
-        self._forest = forest
-        self._page = page
+        self._trees = trees
+        self._state = state
         self._freeze_max = freeze_max
         self._since = 0.0
 
     @property
     def keeper_is_trusted(self) -> bool:
-        return boottime() < self._page.deadline
+        return boottime() < self._state.deadline
 
     def pause_before_look(self) -> float:
         """How long nothing needs to be done here."""
@@ -40,12 +40,12 @@ class Freezer:
             case Phase.FROZEN:
                 return self._since + self._freeze_max - boottime()
             case Phase.RUNNING:
-                has_runners = bool(self._forest.living)
-                return self._page.deadline - boottime() if has_runners else float("inf")
+                has_runners = bool(self._trees.living)
+                return self._state.deadline - boottime() if has_runners else float("inf")
 
     def look(self) -> Phase:
         """Freeze when it is time, and make sure that what is frozen stays so."""
-        if not self._forest.living:
+        if not self._trees.living:
             self._enter(Phase.RUNNING)
         elif self.phase is Phase.RUNNING and not self.keeper_is_trusted:
             self.freeze()
@@ -64,18 +64,18 @@ class Freezer:
             return False
         if self.phase is not Phase.RUNNING:
             self._enter(Phase.RUNNING)
-            for tree in self._forest.living:
+            for tree in self._trees.living:
                 tree.go_on()
         return True
 
     def _hold(self) -> None:
         # Every tree in each pass, not only up to the first that moves.
-        standing = [tree.stop_pass() for tree in self._forest.living]
+        standing = [tree.stop_pass() for tree in self._trees.living]
         if all(standing):
             self._enter(Phase.FROZEN)
         if boottime() > self._since + self._freeze_max:
-            self._forest.doom_all()
+            self._trees.doom_all()
 
     def _enter(self, phase: Phase) -> None:
         self.phase = phase
-        self._page.frozen = phase is Phase.FROZEN
+        self._state.frozen = phase is Phase.FROZEN

@@ -9,12 +9,12 @@ import time
 from collections import deque
 
 from . import wire
-from .birth import bear
-from .cgroups import Group, open_for
-from .forest import Forest, Left
+from .cgroups import ControlGroup, open_for
 from .freezer import Freezer, Phase
-from .page import Page, boottime
+from .guard_state import GuardState, boottime
 from .processes import RUNNER, WORKER, inherit_orphans
+from .runner_trees import Left, RunnerTrees
+from .spawn import spawn_runner
 from .tree import MOST_NAMED, Tree
 
 LONGEST_SLEEP = 0.5
@@ -25,24 +25,24 @@ _IGNORED = (
 )  # fmt: skip
 
 
-class Program:
+class GuardProgram:
     """What the guard knows, and what it does on each round."""
 
     def __init__(
         self,
         control: socket.socket,
         keeper: int,
-        page: Page,
+        state: GuardState,
         marker: str,
         freeze_max: float,
-        groups: Group | None,
+        groups: ControlGroup | None,
     ) -> None:
         self._control = control
-        self._page = page
+        self._state = state
         self._marker = marker
         self._groups = groups
-        self._forest = Forest(self._answer_left, self._tell_exit)
-        self._freezer = Freezer(self._forest, page, freeze_max)
+        self._trees = RunnerTrees(self._answer_left, self._tell_exit)
+        self._freezer = Freezer(self._trees, state, freeze_max)
         self._freeze_waiting: list[int] = []
         self._awaited: dict[int, tuple[int, Left]] = {}
         self._starting: dict[int, tuple[int, Tree]] = {}
@@ -60,10 +60,10 @@ class Program:
         self._send({"tell": "ready", "kills_by": how})
         while not self._is_over():
             self._wait()
-            self._page.stamp = boottime()
-            self._forest.reap()
+            self._state.stamp = boottime()
+            self._trees.reap()
             self._watch_trust()
-            self._forest.kill_on()
+            self._trees.kill_on()
         if self._groups is not None:
             self._groups.remove()
 
@@ -71,12 +71,12 @@ class Program:
         if self._ending_since is None:
             return False
         too_long = time.monotonic() - self._ending_since > GIVE_UP
-        return too_long or not (self._forest.trees or self._forest.is_killing)
+        return too_long or not (self._trees.trees or self._trees.is_killing)
 
     def _wait(self) -> None:
         sleep = min(LONGEST_SLEEP, self._freezer.pause_before_look())
-        if self._forest.is_killing:
-            sleep = min(sleep, self._forest.pace(time.monotonic()))
+        if self._trees.is_killing:
+            sleep = min(sleep, self._trees.pace(time.monotonic()))
         for fd, events in self._poll.poll(max(sleep, 0) * 1000):
             if fd == self._keeper:
                 self._end()
@@ -104,7 +104,7 @@ class Program:
             self._ending_since = time.monotonic()
             self._poll.unregister(self._keeper)
             self._poll.unregister(self._control)
-        self._forest.doom_all()
+        self._trees.doom_all()
 
     def _hear_keeper(self) -> None:
         try:
@@ -123,7 +123,7 @@ class Program:
                 os.close(fd)
 
     def _do(self, request: wire.Message, fds: list[int]) -> None:
-        number, tree = request["id"], self._forest.trees.get(request.get("pid", 0))
+        number, tree = request["id"], self._trees.trees.get(request.get("pid", 0))
         match request["do"]:
             case "spawn":
                 self._spawn(number, request, fds)
@@ -147,14 +147,14 @@ class Program:
                 self._answer(number, refused=f"the guard does not know how to {unknown}")
 
     def _kill_all(self, number: int) -> None:
-        trees = self._forest.trees.values()
+        trees = self._trees.trees.values()
         if not trees:
             self._answer(number, left=[])
             return
         self._awaited[number] = (len(trees), [])
         for tree in trees:
             tree.waiting.append(number)
-        self._forest.doom_all()
+        self._trees.doom_all()
 
     def _spawn(self, number: int, request: wire.Message, fds: list[int]) -> None:
         if request["incomplete"]:
@@ -172,14 +172,14 @@ class Program:
         try:
             if group is not None:
                 group.make()
-            pid, told = bear(what["argv"], env, (stdout, stderr), passed, group)
+            pid, told = spawn_runner(what["argv"], env, (stdout, stderr), passed, group)
         except OSError as error:
             if group is not None:
                 group.remove()
             self._answer(number, errno=error.errno)
             return
-        self._forest.trees[pid] = Tree(pid, mark, group)
-        self._starting[told] = (number, self._forest.trees[pid])
+        self._trees.trees[pid] = Tree(pid, mark, group)
+        self._starting[told] = (number, self._trees.trees[pid])
         self._poll.register(told, select.POLLIN)
 
     def _hear_of_start(self, told: int) -> None:
@@ -246,15 +246,15 @@ def _wake_by_signals() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Arguments: control socket, keeper's pidfd, page, marker, seconds of freeze_max, cgroups."""
-    control, keeper, page, marker, freeze_max, cgroups = arguments
+    """Arguments: control socket, keeper's pidfd, state, marker, seconds of freeze_max, cgroups."""
+    control, keeper, state, marker, freeze_max, cgroups = arguments
     for each in _IGNORED:
         signal.signal(each, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     inherit_orphans()
     end = socket.socket(fileno=int(control))
     end.setblocking(False)
-    for fd in (end.fileno(), int(keeper), int(page)):
+    for fd in (end.fileno(), int(keeper), int(state)):
         os.set_inheritable(fd, False)
     groups = open_for(marker) if cgroups == "cgroups" else None
-    Program(end, int(keeper), Page(int(page)), marker, float(freeze_max), groups).run()
+    GuardProgram(end, int(keeper), GuardState(int(state)), marker, float(freeze_max), groups).run()

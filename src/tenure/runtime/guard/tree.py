@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .cgroups import Group
+from .cgroups import ControlGroup
 from .processes import STANDING, command, family, is_alive, send, state, why_alive
 
 MOST_NAMED = 50
@@ -21,7 +21,7 @@ class Death(NamedTuple):
 class Tree:
     """One runner, from its fork until nothing of it is left."""
 
-    def __init__(self, pid: int, mark: str, group: Group | None) -> None:
+    def __init__(self, pid: int, mark: str, group: ControlGroup | None) -> None:
         self.pid = pid
         self.mark = mark
         self.group = group
@@ -54,7 +54,7 @@ class Tree:
                 seen.si_status if by_itself else None, None if by_itself else seen.si_status
             )
 
-    def bury(self) -> None:
+    def reap(self) -> None:
         os.waitpid(self.pid, 0)
         if self.group is not None:
             self.group.remove()

@@ -17,7 +17,7 @@ from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
 from tenure.errors import StoreUnavailable, TenureError
 from tenure.observe.counting import Counting
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff

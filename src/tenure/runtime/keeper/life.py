@@ -27,7 +27,7 @@ from tenure.observe import logs
 from tenure.observe.counting import Counting, counting
 from tenure.runtime.artifact_store import check_artifacts
 from tenure.runtime.exit_code import ExitCode
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
 from tenure.runtime.keeper.backoff import Backoff
@@ -40,7 +40,7 @@ from tenure.runtime.keeper.schedules import Schedules
 from tenure.runtime.keeper.services import Recovery, every
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.watch import Watch
-from tenure.runtime.leftovers import Place, Reaped, reap
+from tenure.runtime.leftovers import Reaped, WorkerFolder, reap
 from tenure.store.line import Line
 from tenure.store.notices import Notices
 
@@ -158,7 +158,7 @@ class Life:
 
     async def _begin(self, stack: AsyncExitStack) -> "Begun":
         plan, marker = self._plan, str(uuid4())
-        place = stack.enter_context(Place.claim(marker))
+        place = stack.enter_context(WorkerFolder.claim(marker))
         guard = await Guard.start(marker=marker, freeze_max=plan.settings.freeze_max)
         stack.push_async_callback(guard.close)
         guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)

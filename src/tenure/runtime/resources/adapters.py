@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 from tenure.errors import CloseFailed
-from tenure.runtime.resources.calling import TookTooLong, call, cut, in_thread, within
+from tenure.runtime.resources.calls import TookTooLong, call, cut, in_thread, within
 from tenure.runtime.resources.manager import ResourceManager
 
 _BY_FORCE = ("abort", "terminate", "kill")

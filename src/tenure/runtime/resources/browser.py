@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from tenure.errors import CloseFailed
-from tenure.runtime.resources.calling import TookTooLong, call, within
+from tenure.runtime.resources.calls import TookTooLong, call, within
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.process import ProcessResourceManager
 

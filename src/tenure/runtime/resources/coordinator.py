@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from tenure.domain.duration import duration
 from tenure.errors import InputRefused
-from tenure.runtime.resources.calling import call, settle, within
-from tenure.runtime.resources.closing import (
+from tenure.runtime.resources.calls import call, settle, within
+from tenure.runtime.resources.closer import (
     Caller,
     Entry,
     InThreads,
@@ -21,7 +21,7 @@ from tenure.runtime.resources.closing import (
     in_this_loop,
     log,
 )
-from tenure.runtime.resources.registering import Registry, Seconds
+from tenure.runtime.resources.registry import Registry, Seconds
 from tenure.runtime.resources.report import CleanupReport, Failure, now
 
 CANCELLED = "Job cancellation requested"  # the reason of a cancellation that gives none

@@ -10,7 +10,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from tenure.errors import CloseFailed, ResourceClosed
-from tenure.runtime.resources.calling import TookTooLong, call, cut, within
+from tenure.runtime.resources.calls import TookTooLong, call, cut, within
 from tenure.runtime.resources.manager import ResourceManager
 
 POLL = 0.005

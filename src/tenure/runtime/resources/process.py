@@ -9,7 +9,7 @@ from typing import Any
 import psutil
 
 from tenure.errors import CloseFailed, InputRefused
-from tenure.runtime.resources.calling import in_thread
+from tenure.runtime.resources.calls import in_thread
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.tree import ProcessTree
 

@@ -1,6 +1,6 @@
 """The program of a runner: import the app, say what it can run, then be what the keeper asks for.
 
-It is started by the guard, with a socket to the keeper, a shared page and a place for its stack.
+It is started by the guard, with a socket to the keeper, shared memory and a file for its stack.
 """
 
 import ctypes
@@ -14,13 +14,13 @@ import traceback
 from tenure.errors import TenureError
 from tenure.runtime.executors.rollback import bring_along
 from tenure.runtime.messages import ANNOUNCE, Begin, Broken, Hello, Quit
-from tenure.runtime.page import Page
 from tenure.runtime.runner import forks
-from tenure.runtime.runner.loading import AppNotFound, load
+from tenure.runtime.runner.app_loader import AppNotFound, load
 from tenure.runtime.runner.ownership import Ownership
+from tenure.runtime.shared_state import SharedState
 from tenure.runtime.wire import PlainChannel, from_keeper
 
-WIRE, PAGE, STACK = 3, 4, 5  # the descriptors that the guard hands down
+WIRE, SHARED, STACK = 3, 4, 5  # the descriptors that the guard hands down
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -31,7 +31,7 @@ def main() -> int:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     faulthandler.register(signal.SIGUSR2, file=STACK, all_threads=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for descriptor in (WIRE, PAGE, STACK):
+    for descriptor in (WIRE, SHARED, STACK):
         os.set_inheritable(descriptor, False)
     forks.watch(WIRE)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
@@ -54,11 +54,11 @@ def main() -> int:
         case [Begin(kind="process") as begin]:
             from tenure.runtime.runner.process import ProcessRunner
 
-            return ProcessRunner(app, channel, Page(PAGE), begin, ownership).run()
+            return ProcessRunner(app, channel, SharedState(SHARED), begin, ownership).run()
         case [Begin() as begin]:
             from tenure.runtime.runner.loop import run_loop
 
-            return run_loop(app, channel.sock, Page(PAGE), begin, ownership)
+            return run_loop(app, channel.sock, SharedState(SHARED), begin, ownership)
         case [] | [Quit()]:
             return 0
         case other:

@@ -2,7 +2,7 @@
 
 from tenure import errors
 from tenure.errors import IllegalTransition, TenureError
-from tenure.runtime.raised import Interrupted
+from tenure.runtime.control_exceptions import Interrupted
 from tenure.runtime.runner.attempt import Attempt
 
 

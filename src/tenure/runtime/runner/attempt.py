@@ -13,8 +13,8 @@ import msgspec
 from tenure.domain.job import JSON
 from tenure.observe import tracing
 from tenure.observe.tracing import Span
-from tenure.runtime.messages import Orders, Said, Work
-from tenure.runtime.raised import Interrupted
+from tenure.runtime.control_exceptions import Interrupted
+from tenure.runtime.messages import AttemptReport, Orders, Work
 from tenure.runtime.runner import forks
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Link(Protocol):
     settings: Mapping[str, Any]
     app: Any
 
-    def say(self, said: Said) -> None: ...
+    def say(self, said: AttemptReport) -> None: ...
     def say_soon(self, attempt: "Attempt") -> None: ...
     def ask(self, run: int, about: str, told: Any) -> Any: ...
     async def aask(self, run: int, about: str, told: Any) -> Any: ...
@@ -245,9 +245,9 @@ class Attempt:
 
     def say(self, **said: Any) -> None:
         progress, self._progress = self._progress, None
-        self._send(Said(self.work.run, progress=progress, **said))
+        self._send(AttemptReport(self.work.run, progress=progress, **said))
 
-    def _send(self, said: Said) -> None:
+    def _send(self, said: AttemptReport) -> None:
         """Hand this to the keeper, unless the job has completed itself: then it is recorded."""
         if not self.committed:
             self.link.say(said)
@@ -272,13 +272,13 @@ class Attempt:
         self.lines += 1
         most = int(self.link.settings["max_log_lines"])
         if self.lines <= most:
-            self._send(Said(self.work.run, logs=((level, line[:10_000]),)))
+            self._send(AttemptReport(self.work.run, logs=((level, line[:10_000]),)))
 
     def say_what_was_dropped(self) -> None:
         dropped = self.lines - int(self.link.settings["max_log_lines"])
         if dropped > 0:
             line = f"{dropped} lines of output were dropped: the limit of a job was reached"
-            self._send(Said(self.work.run, logs=(("warning", line),)))
+            self._send(AttemptReport(self.work.run, logs=(("warning", line),)))
 
 
 def read(text: bytes) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 from tenure.domain.job import JSON
 from tenure.domain.values import storable_text as clean
 from tenure.errors import InputRefused
-from tenure.runtime.messages import Ended
-from tenure.runtime.raised import Discard, Pause, Snooze, WaitsForChildren
+from tenure.runtime.control_exceptions import Discard, Pause, Snooze, WaitsForChildren
+from tenure.runtime.messages import AttemptEnded
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.attempt import Attempt
 from tenure.store.new_jobs import written
@@ -166,8 +166,10 @@ def _is_inherited_whole(kind: type[BaseException]) -> bool:
     return all(base in _PLAIN or _CAN_SHOW.isdisjoint(base.__dict__) for base in kind.__mro__)
 
 
-def ended(attempt: Attempt, how: Mapping[str, Any], **more: Any) -> Ended:
+def ended(attempt: Attempt, how: Mapping[str, Any], **more: Any) -> AttemptEnded:
     if attempt.committed:  # by its own transaction; nothing that came after it counts
         how = {"how": "committed"}
     attempt.end_trace(how)
-    return Ended(attempt.work.run, heard=attempt.heard, again=tuple(attempt.again), **how, **more)
+    return AttemptEnded(
+        attempt.work.run, heard=attempt.heard, again=tuple(attempt.again), **how, **more
+    )

@@ -1,7 +1,7 @@
 """A process that the code of a job forked.
 
 It is a copy of the runner down to the wire, but it is not the runner: it speaks to nobody, leaves
-the shared page alone, and ends where the code of the job does.
+the shared memory alone, and ends where the code of the job does.
 """
 
 import os

@@ -21,39 +21,39 @@ from typing import Any, NoReturn
 
 from tenure.errors import InputRefused
 from tenure.observe import tracing
+from tenure.runtime.control_exceptions import Interrupted
 from tenure.runtime.garbage import collect_seldom
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.messages import (
-    Answer,
     Ask,
+    AttemptEnded,
     Begin,
-    Ended,
     FromKeeper,
+    InspectAnswer,
+    InspectRequest,
     Interrupt,
     Interrupting,
-    Look,
     Quit,
     Ready,
-    Seen,
+    RequestAnswer,
     Start,
     Terminate,
     Work,
     WornOut,
 )
-from tenure.runtime.page import Page
-from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import forks, seeing
+from tenure.runtime.runner import forks, inspection
+from tenure.runtime.runner.app_loader import App
 from tenure.runtime.runner.attempt import PATIENCE, current
 from tenure.runtime.runner.endings import ended, raised, returned
 from tenure.runtime.runner.fitness import Fitness
-from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.loop_link import CANNOT_SERVE, LoopLink
-from tenure.runtime.runner.on_cpu import OfTask, OnCpu
+from tenure.runtime.runner.on_cpu import OnCpu, TaskOnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.remainder import Remainder
-from tenure.runtime.runner.wrapping_up import awrap_up, wrap_up
+from tenure.runtime.runner.wrap_up import awrap_up, wrap_up
+from tenure.runtime.shared_state import SharedState
 from tenure.runtime.wire import Channel, from_keeper
 
 _log = logging.getLogger("tenure.worker")
@@ -67,11 +67,11 @@ _OVERDUE = 30.0  # seconds that the end of an attempt may take beyond all its ti
 class LoopRunner:
     """One event loop, one tenant."""
 
-    def __init__(self, app: App, page: Page, begin: Begin, ownership: Ownership) -> None:
+    def __init__(self, app: App, shared: SharedState, begin: Begin, ownership: Ownership) -> None:
         self._app = app
         self._begin = begin
-        self._page = page
-        self._words = page.words
+        self._shared = shared
+        self._words = shared.words
         self._in_threads = begin.kind == "thread"
         self._attempts: dict[int, LoopAttempt] = {}
         self._gone = asyncio.Event()
@@ -139,10 +139,12 @@ class LoopRunner:
                 if (attempt := self._attempts.get(run)) and attempt.pids:
                     end = self._remainder.end_processes(attempt, attempt.close_timeout)
                     attempt.terminating = asyncio.Task(end, loop=self._loop)
-            case Look(run):
+            case InspectRequest(run):
                 if attempt := self._attempts.get(run):
-                    self._link.flush(Seen(run, seeing.stacks_of(attempt), tuple(attempt.pids)))
-            case Answer():
+                    self._link.flush(
+                        InspectAnswer(run, inspection.stacks_of(attempt), tuple(attempt.pids))
+                    )
+            case RequestAnswer():
                 self._link.answer(message)
             case Quit():
                 self._gone.set()
@@ -150,7 +152,7 @@ class LoopRunner:
     def _start(self, work: Work, now: float) -> None:
         attempt = LoopAttempt(work, self._link, now)
         self._attempts[work.run] = attempt
-        if not self._page.stamp:
+        if not self._shared.stamp:
             self._tick()
         attempt.task = asyncio.Task(self._carry_out(attempt), loop=self._loop)
 
@@ -222,7 +224,7 @@ class LoopRunner:
         attempt.over = True
         attempt.over_since = time.monotonic()
 
-    def _end(self, attempt: LoopAttempt, end: Ended) -> None:
+    def _end(self, attempt: LoopAttempt, end: AttemptEnded) -> None:
         if (attempt.asked or self._fitness.is_suspicious) and (sick := self._fitness.problem()):
             self._wear_out(sick)
         if attempt.pids:
@@ -268,13 +270,13 @@ class LoopRunner:
 
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """The keeper saw that a job holds the loop. Raise, if it still is the one meant."""
-        page = self._page
-        run = page.on_cpu
-        if forks.in_child or run == 0 or run != page.meant:
+        shared = self._shared
+        run = shared.on_cpu
+        if forks.in_child or run == 0 or run != shared.interrupt_target:
             return
         if self._link.is_sending:
             return  # still meant: the keeper repeats the signal
-        page.meant = 0
+        shared.interrupt_target = 0
         attempt = self._attempts.get(run)
         if attempt is None or attempt.over or attempt.interrupted:
             return
@@ -296,7 +298,7 @@ class LoopRunner:
         if attempt is None:
             return asyncio.Task(coroutine, loop=loop, **options)
         assert isinstance(attempt, LoopAttempt)
-        stepped = OfTask(coroutine, self._words, attempt.work.run)
+        stepped = TaskOnCpu(coroutine, self._words, attempt.work.run)
         task: asyncio.Task[Any] = asyncio.Task(stepped, loop=loop, **options)
         attempt.tasks.add(task)
         task.add_done_callback(attempt.tasks.discard)
@@ -305,7 +307,7 @@ class LoopRunner:
     def _tick(self) -> None:
         """Say that the loop turns, as long as there is work in it."""
         sys.setrecursionlimit(self._recursion_limit)
-        self._page.stamp = time.monotonic_ns() if self._attempts else 0
+        self._shared.stamp = time.monotonic_ns() if self._attempts else 0
         if not self._attempts:
             return
         if not self._loop_answers:
@@ -342,11 +344,13 @@ class LoopRunner:
             self._link.flush(WornOut(reason))
 
 
-def run_loop(app: App, sock: socket.socket, page: Page, begin: Begin, ownership: Ownership) -> int:
+def run_loop(
+    app: App, sock: socket.socket, shared: SharedState, begin: Begin, ownership: Ownership
+) -> int:
     collect_seldom()
     loop = asyncio.SelectorEventLoop()  # whose callbacks can be looked at
     asyncio.set_event_loop(loop)
-    main = loop.create_task(_main(LoopRunner(app, page, begin, ownership), sock))
+    main = loop.create_task(_main(LoopRunner(app, shared, begin, ownership), sock))
     main.add_done_callback(lambda _: loop.stop())
     while not main.done():
         try:

@@ -10,20 +10,20 @@ from typing import Any
 
 from tenure.errors import InputRefused
 from tenure.runtime.messages import (
-    Answer,
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
     Begin,
-    Ended,
     Endings,
     FromKeeper,
     Message,
-    Question,
-    Said,
-    Sayings,
+    RequestAnswer,
+    RunnerRequest,
 )
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.answers import refusal_of
+from tenure.runtime.runner.app_loader import App
 from tenure.runtime.runner.attempt import Attempt, current
-from tenure.runtime.runner.loading import App
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import runner_context
 from tenure.runtime.wire import Channel
@@ -53,10 +53,10 @@ class LoopLink:
         self._loop = loop
         self._channel = channel
         self._attempts = attempts
-        self._said: list[Said] = []
-        self._ended: list[Ended] = []
+        self._said: list[AttemptReport] = []
+        self._ended: list[AttemptEnded] = []
         self._flushing = False
-        self._questions: dict[int, asyncio.Future[Answer]] = {}
+        self._questions: dict[int, asyncio.Future[RequestAnswer]] = {}
         self._asked = 0
         self._thread = threading.get_ident()
         self._context = runner_context()  # what is sent is sent for all
@@ -66,7 +66,7 @@ class LoopLink:
         if attempt.task is not None and not self._in_threads:
             self._loop.call_soon_threadsafe(attempt.task.cancel)
 
-    def say(self, said: Said) -> None:
+    def say(self, said: AttemptReport) -> None:
         if forks.in_child:
             forks.refuse()
         if threading.get_ident() != self._thread:
@@ -100,17 +100,17 @@ class LoopLink:
     async def aask(self, run: int, about: str, told: Any) -> Any:
         return self._value_of(await self._question(run, about, told), run, about)
 
-    async def _question(self, run: int, about: str, told: Any) -> Answer:
+    async def _question(self, run: int, about: str, told: Any) -> RequestAnswer:
         if forks.in_child:
             forks.refuse()
         self._asked += 1
         number = self._asked
-        waiting: asyncio.Future[Answer] = self._loop.create_future()
+        waiting: asyncio.Future[RequestAnswer] = self._loop.create_future()
         self._questions[number] = waiting
-        self.flush(Question(number, run, about, told))
+        self.flush(RunnerRequest(number, run, about, told))
         return await waiting
 
-    def _value_of(self, answer: Answer, run: int, about: str) -> Any:
+    def _value_of(self, answer: RequestAnswer, run: int, about: str) -> Any:
         if answer.refusal is not None:
             raise refusal_of(self._attempts.get(run), about, answer.refusal)
         return answer.value
@@ -133,13 +133,13 @@ class LoopLink:
 
         return done()
 
-    def end(self, end: Ended) -> None:
+    def end(self, end: AttemptEnded) -> None:
         """Tell how an attempt ended, with all others that end in the same turn."""
         self._ended.append(end)
         self._flush_soon()
 
-    def answer(self, answer: Answer) -> None:
-        waiting = self._questions.pop(answer.question, None)
+    def answer(self, answer: RequestAnswer) -> None:
+        waiting = self._questions.pop(answer.request, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)
 
@@ -162,7 +162,7 @@ class LoopLink:
         try:
             if self._said:
                 said, self._said = self._said, []
-                self._channel.send(Sayings(tuple(said)))
+                self._channel.send(AttemptReports(tuple(said)))
             if self._ended:
                 done, self._ended = self._ended, []
                 self._channel.send(Endings(tuple(done)))

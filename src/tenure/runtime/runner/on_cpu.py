@@ -64,7 +64,7 @@ class OnCpu(Coroutine[Any, Any, Any]):
         self._coroutine.close()
 
 
-class OfTask(OnCpu):
+class TaskOnCpu(OnCpu):
     """Steps of a task that a job created. Nothing that it raises ends the event loop."""
 
     __slots__ = ()

@@ -13,15 +13,15 @@ from tenure.runtime.runner.attempt import Attempt, current
 T = TypeVar("T")
 
 
-class Runner:
+class RunnerOwner:
     """The owner of what serves all attempts."""
 
     def __repr__(self) -> str:
         return "the runner"
 
 
-RUNNER: Final = Runner()
-Owner = Attempt | Runner
+RUNNER: Final = RunnerOwner()
+Owner = Attempt | RunnerOwner
 
 _serves_all: contextvars.ContextVar[bool] = contextvars.ContextVar(
     "tenure_serves_all", default=False

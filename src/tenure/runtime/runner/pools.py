@@ -15,7 +15,7 @@ from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.runner.attempt import Attempt, PoolCall
 from tenure.runtime.runner.owners import Owner, as_runner, owner, run_as, runner_context
 

@@ -23,43 +23,43 @@ from typing import Any, NoReturn
 
 from tenure.errors import InputRefused
 from tenure.observe import tracing
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.control_exceptions import Interrupted
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guard.processes import DEAD, catches, stat
 from tenure.runtime.messages import (
-    Answer,
     Ask,
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
     Begin,
-    Ended,
     Endings,
     FromKeeper,
+    InspectAnswer,
+    InspectRequest,
     Interrupt,
     Interrupting,
-    Look,
     Message,
-    Question,
     Quit,
     Ready,
-    Said,
-    Sayings,
-    Seen,
+    RequestAnswer,
+    RunnerRequest,
     Start,
     Terminate,
     WornOut,
 )
-from tenure.runtime.page import Page
-from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import forks, seeing
+from tenure.runtime.runner import forks, inspection
 from tenure.runtime.runner.answers import refusal_of
+from tenure.runtime.runner.app_loader import App
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
 from tenure.runtime.runner.endings import described, ended, raised, returned
-from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.environment import ProcessEnvironment
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.processes import end_all
-from tenure.runtime.runner.surroundings import Surroundings
 from tenure.runtime.runner.threads import TICK, names_of
-from tenure.runtime.runner.wrapping_up import wrap_up
+from tenure.runtime.runner.wrap_up import wrap_up
+from tenure.runtime.shared_state import SharedState
 from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is said that was held back
@@ -73,7 +73,7 @@ class ProcessRunner:
         self,
         app: App,
         channel: PlainChannel[FromKeeper],
-        page: Page,
+        shared: SharedState,
         begin: Begin,
         ownership: Ownership,
     ) -> None:
@@ -83,10 +83,10 @@ class ProcessRunner:
         self.folder = Path(begin.folder)
         self.settings: Mapping[str, Any] = begin.settings
         self._channel = channel
-        self._page = page
+        self._shared = shared
         self._inbox: SimpleQueue[Attempt | None] = SimpleQueue()
         self._attempt: Attempt | None = None
-        self._questions: dict[int, SimpleQueue[Answer]] = {}
+        self._questions: dict[int, SimpleQueue[RequestAnswer]] = {}
         self._asked = 0
         self._wanted = False  # an interrupt was asked for in this attempt
         self._main = threading.main_thread().ident or 0
@@ -101,7 +101,7 @@ class ProcessRunner:
         signal.signal(signal.SIGUSR1, self._on_interrupt)
         threading.Thread(target=self._listen, name="wire", daemon=True).start()
         self._before = set(self._ownership.processes.of_jobs())
-        self._surroundings = Surroundings()
+        self._surroundings = ProcessEnvironment()
         self._channel.send(Ready())
         try:
             while attempt := self._inbox.get():
@@ -114,7 +114,7 @@ class ProcessRunner:
     def _die(self) -> NoReturn:
         """End this process, as the doing of the attempt that is under way."""
         if attempt := self._attempt:
-            self._page.on_cpu = attempt.work.run
+            self._shared.on_cpu = attempt.work.run
         os._exit(_LOST)
 
     # What the keeper says; in the other thread.
@@ -173,9 +173,11 @@ class ProcessRunner:
             case Terminate(run) if attempt and attempt.work.run == run:
                 with suppress(RuntimeError):  # no thread can be started; the kill comes next
                     threading.Thread(target=self._terminate, args=(attempt,), daemon=True).start()
-            case Look(run) if attempt and attempt.work.run == run:
-                self._channel.send(Seen(run, seeing.stacks_of_threads(self._threads())))
-            case Answer(question):
+            case InspectRequest(run) if attempt and attempt.work.run == run:
+                self._channel.send(
+                    InspectAnswer(run, inspection.stacks_of_threads(self._threads()))
+                )
+            case RequestAnswer(question):
                 if waiting := self._questions.pop(question, None):
                     waiting.put(message)
             case Quit():
@@ -186,12 +188,12 @@ class ProcessRunner:
         without a word, or hear a signal that means something else to it."""
         handler = signal.getsignal(signal.SIGUSR1)
         if handler == self._on_interrupt and catches(os.getpid(), signal.SIGUSR1):
-            self._page.meant = run
+            self._shared.interrupt_target = run
             signal.pthread_kill(self._main, signal.SIGUSR1)
 
     def _threads(self) -> dict[int, str]:
         started = set(threading.enumerate()) - self._threads_before
-        return {self._main: "its function", **seeing.names_of(started)}
+        return {self._main: "its function", **inspection.names_of(started)}
 
     def _terminate(self, attempt: Attempt) -> None:
         end_all(self._started, attempt.close_timeout)
@@ -223,7 +225,7 @@ class ProcessRunner:
             self._attempt = attempt
             told = described(problem)
             error = {**told, "message": f"its attempt could not be wrapped up: {told['message']}"}
-            end = Ended(
+            end = AttemptEnded(
                 attempt.work.run,
                 "committed" if attempt.committed else "failed",
                 error=error,
@@ -233,14 +235,14 @@ class ProcessRunner:
         except BaseException:  # noqa: BLE001 - there is nobody left to tell
             self._die()
 
-    def _ending_of(self, attempt: Attempt) -> Ended:
+    def _ending_of(self, attempt: Attempt) -> AttemptEnded:
         current.set(attempt)
         self._surroundings.prepare()
         if tracing.is_on():
             attempt.trace()
         self._threads_before = set(threading.enumerate())
         began = boottime()
-        page, run = self._page, attempt.work.run
+        shared, run = self._shared, attempt.work.run
         task = self.app.tasks.get(attempt.work.task)
         error: BaseException | None = None
         try:
@@ -249,19 +251,19 @@ class ProcessRunner:
                     raise InputRefused(f"this worker has no task {attempt.work.task!r}")
                 arguments = task.read_arguments(attempt.work.args)
                 call = partial(task.function, *attempt.context_for(task), **arguments)
-                page.on_cpu = run
+                shared.on_cpu = run
                 if self._wanted:  # before there was anything to interrupt
                     attempt.interrupt()
                 value = call()
             finally:
                 if forks.in_child:
                     forks.leave()
-                page.on_cpu = 0
+                shared.on_cpu = 0
             attempt.over = True
             how = returned(attempt, value, task.write_result)
         except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
             attempt.over = True
-            page.on_cpu = 0
+            shared.on_cpu = 0
             how, error = raised(attempt, problem), problem
         self._read_orders(attempt)
         cleanup = None
@@ -322,10 +324,15 @@ class ProcessRunner:
         raise Interrupted(attempt.orders.reason if attempt.orders else "stopped")
 
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
-        attempt, page = self._attempt, self._page
-        if forks.in_child or attempt is None or page.on_cpu == 0 or page.on_cpu != page.meant:
+        attempt, shared = self._attempt, self._shared
+        if (
+            forks.in_child
+            or attempt is None
+            or shared.on_cpu == 0
+            or shared.on_cpu != shared.interrupt_target
+        ):
             return
-        page.meant = 0
+        shared.interrupt_target = 0
         if not attempt.interrupted:
             attempt.note_asked()
             attempt.interrupt()
@@ -346,17 +353,17 @@ class ProcessRunner:
         finally:
             attempt.unshield()
 
-    def say(self, said: Said) -> None:
-        self._send(Sayings((said,)))
+    def say(self, said: AttemptReport) -> None:
+        self._send(AttemptReports((said,)))
 
     def say_soon(self, attempt: Attempt) -> None:
         """The thread at the wire does, when it has nothing else to do."""
 
     def ask(self, run: int, about: str, told: Any) -> Any:
         self._asked += 1
-        waiting: SimpleQueue[Answer] = SimpleQueue()
+        waiting: SimpleQueue[RequestAnswer] = SimpleQueue()
         self._questions[self._asked] = waiting
-        self._send(Question(self._asked, run, about, told))
+        self._send(RunnerRequest(self._asked, run, about, told))
         answer = waiting.get()
         if answer.refusal is not None:
             raise refusal_of(self._attempt, about, answer.refusal)

@@ -6,19 +6,19 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 
-from .cgroups import Group
+from .cgroups import ControlGroup
 from .processes import die_with_parent, inherit_orphans
 
 FIRST_FD = 3  # the descriptors handed over are 3, 4, ... in the runner
 _MOST_FDS = 1 << 20
 
 
-def bear(
+def spawn_runner(
     argv: Sequence[str],
     env: Mapping[str, str],
     stdio: Sequence[int],
     fds: Sequence[int],
-    group: Group | None,
+    group: ControlGroup | None,
 ) -> tuple[int, int]:
     """Start a program; give its pid, and a descriptor that ends when it is under way.
 

@@ -13,11 +13,11 @@ class Interrupted(asyncio.CancelledError):
     """A stop reached this code. Clean up and let it pass."""
 
 
-class Ending(Exception):
+class ControlException(Exception):
     """Raised by a job that wants to end in another way than by returning or failing."""
 
 
-class Snooze(Ending):
+class Snooze(ControlException):
     """Go on later; the attempt is not spent."""
 
     def __init__(self, delay: timedelta | str | int | float) -> None:
@@ -25,7 +25,7 @@ class Snooze(Ending):
         super().__init__(f"snoozed for {self.delay}")
 
 
-class Discard(Ending):
+class Discard(ControlException):
     """Fail at once: no other attempt would do better."""
 
     def __init__(self, reason: str) -> None:
@@ -33,7 +33,7 @@ class Discard(Ending):
         super().__init__(self.reason)
 
 
-class Pause(Ending):
+class Pause(ControlException):
     """Wait, paused, until somebody resumes it."""
 
     def __init__(self, reason: str) -> None:

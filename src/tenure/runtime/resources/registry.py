@@ -15,9 +15,9 @@ from tenure.domain.job import JSON
 from tenure.domain.values import name_text, shown, storable_text
 from tenure.errors import InputRefused, ResourceClosed
 from tenure.runtime.resources.adapters import EnteredResourceManager, HeldResourceManager
-from tenure.runtime.resources.choosing import resource_for
-from tenure.runtime.resources.closing import Entry
+from tenure.runtime.resources.closer import Entry
 from tenure.runtime.resources.manager import ResourceManager
+from tenure.runtime.resources.selection import resource_for
 from tenure.store.new_jobs import written
 
 T = TypeVar("T")

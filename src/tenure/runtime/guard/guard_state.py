@@ -1,4 +1,4 @@
-"""The page of memory that keeper and guard share: no message can be late or stuck in it."""
+"""Memory that keeper and guard share, so that no message can be late or stuck."""
 
 import mmap
 import os
@@ -13,7 +13,7 @@ def boottime() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-class Page:
+class GuardState:
     """Three numbers; each is written by one side only, in a single store."""
 
     def __init__(self, fd: int) -> None:
@@ -23,7 +23,7 @@ class Page:
         self._numbers = self._bytes.cast("d")
 
     @classmethod
-    def create(cls) -> "Page":
+    def create(cls) -> "GuardState":
         fd = os.memfd_create("tenure-guard")
         os.ftruncate(fd, SIZE)
         return cls(fd)

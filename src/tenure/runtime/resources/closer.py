@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from tenure.domain.job import JSON
-from tenure.runtime.resources.calling import TookTooLong, call, drive, in_thread, settle, within
+from tenure.runtime.resources.calls import TookTooLong, call, drive, in_thread, settle, within
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.report import Failure
 

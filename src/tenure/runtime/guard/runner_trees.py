@@ -14,7 +14,7 @@ SLICE = 0.02  # the longest stretch of killing before others are heard
 Left = list[dict[str, object]]
 
 
-class Forest:
+class RunnerTrees:
     """The trees, and the strays: children of the guard that are no runners."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Forest:
                 continue
             if tree.was_swept and self._seems_gone(tree):
                 self._tell(tree, [])
-                tree.bury()
+                tree.reap()
                 del self.trees[tree.pid]
             elif now - tree.doomed_at > PATIENCE:
                 self._tell(tree, named({*tree.members(), *self._strays_of(tree)}))

@@ -54,7 +54,7 @@ _ATTRIBUTES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 
-class Surroundings:
+class ProcessEnvironment:
     """Remember how the process is before its first job, and restore that after each.
 
     A restore that finds nothing changed takes less than ten microseconds, which is why it compares
