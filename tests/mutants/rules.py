@@ -56,7 +56,7 @@ RULES: tuple[Mutant, ...] = (
     ),
     Mutant(
         "failed jobs are found by a look at all jobs",
-        "store/migrations/tenant/0005_policies.sql",
+        "store/migrations/tenant/0001_baseline.sql",
         (("CREATE INDEX job_over ON tenant.job (state, id) WHERE", "-- "),),
         ("listing::test_a_page_of_a_rare_status_does_not_read_all_jobs",),
     ),

@@ -254,30 +254,25 @@ RETURNS json LANGUAGE sql RETURN '{}'::json;
 CREATE FUNCTION tenure.show(job bigint) RETURNS json LANGUAGE sql RETURN '{}'::json;
 CREATE FUNCTION tenure.readmit() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
 """
+DROP_OLD_STOP = """
+DROP FUNCTION tenant.stop(bigint, text, text, boolean, boolean, interval, tenure.rung, text, text);
+"""
 
 
 def test_an_upgrade_replaces_a_verb_with_other_arguments_and_gives_roles_what_is_new(
-    empty: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+    empty: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, add_files: AddFiles
 ) -> None:
     operator, revoked = (f"{name}_of_{empty.info.dbname}" for name in ("operator", "revoked"))
-    migrations, verbs = schema.migrations, schema.verbs
+    verbs = schema.verbs
     with monkeypatch.context() as old:
-        old.setattr(
-            schema,
-            "migrations",
-            lambda kind: migrations(kind) if kind == "control" else migrations(kind)[:1],
-        )
         old.setattr(schema, "verbs", lambda kind: verbs(kind) if kind == "control" else OLD_STOP)
         schema.migrate(empty)
     for role in (operator, revoked):
         empty.execute(f"CREATE ROLE {role}".encode())
-        empty.execute(
-            "INSERT INTO tenure.audit (at, actor, via, verb, subject, name, after)"
-            " VALUES (now(), 'x', 'sql', 'admit', 'role', %s, '{\"kind\": \"operator\"}')",
-            (role,),
-        )
+        empty.execute("INSERT INTO tenure.admission VALUES (%s, 'operator')", (role,))
     empty.execute(f"GRANT EXECUTE ON FUNCTION tenure.show(bigint) TO {operator}".encode())
 
+    add_files("migrations", "tenant", {"9001_wider_stop": DROP_OLD_STOP})
     schema.migrate(empty)
 
     try:
