@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 import psycopg
 
@@ -306,7 +307,19 @@ def _digest(text: str) -> str:
 
 
 def _files(folder: str, kind: str) -> Iterator[tuple[str, str]]:
-    place = resources.files("tenure.store") / folder / kind
-    for file in sorted(place.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".sql"):
-            yield file.name.removesuffix(".sql"), bounds.render(file.read_text("utf-8"))
+    """Yield the name and text of every SQL file below a folder, ordered by name.
+
+    The order does not depend on subfolders: a function whose body is parsed when it is created
+    comes after the functions that it calls.
+    """
+    found = _below(resources.files("tenure.store") / folder / kind)
+    for file in sorted(found, key=lambda file: file.name):
+        yield file.name.removesuffix(".sql"), bounds.render(file.read_text("utf-8"))
+
+
+def _below(place: Traversable) -> Iterator[Traversable]:
+    for entry in place.iterdir():
+        if entry.is_dir():
+            yield from _below(entry)
+        elif entry.name.endswith(".sql"):
+            yield entry
