@@ -101,7 +101,7 @@ def verbs_page() -> str:
 
 def _verb(text: str) -> list[str]:
     comment = re.match(r"(?:--.*\n)+", text)
-    function = re.search(r"FUNCTION (?:tenant|tenure)\.(\w+\([\s\S]*?\)) RETURNS", text)
+    function = re.search(r"FUNCTION (?:tenant|tenure)\.(\w+\([\s\S]*?\))\s+RETURNS", text)
     assert comment
     assert function
     words = [line.removeprefix("--").removeprefix(" ") for line in comment[0].splitlines()]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,14 @@ def done(connection: psycopg.Connection) -> list[tuple[object, ...]]:
 def test_migrations_are_numbered_from_one_without_gaps(kind: str) -> None:
     numbers = [migration.number for migration in schema.migrations(kind)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_text_of_every_sql_file_is_easy_to_read() -> None:
+    for file in sorted(Path(schema.__file__).parent.rglob("*.sql")):
+        lines = file.read_text().splitlines()
+        assert [line for line in lines if len(line) > 110] == [], file
+        many = re.compile(r"\bINTO (STRICT )?\w+(, \w+){4}")
+        assert [line for line in lines if many.search(line)] == [], f"{file}: use a record"
 
 
 def test_an_empty_database_comes_to_head(empty: psycopg.Connection, empty_database: str) -> None:

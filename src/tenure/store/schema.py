@@ -4,7 +4,8 @@ Tables change by migrations, which run once and in order. Functions are code: th
 whole whenever their text has changed; one that takes other arguments than before, or is gone, is
 dropped by a migration. In both, ``tenant.`` stands for the tenant's own schema and ``{tenant}`` for
 its name; the control schema is always ``tenure`` and holds the default tenant's jobs too.
-``{reason.most}`` stands for a bound that ``tenure.domain.bounds`` declares.
+``{reason.most}`` stands for a bound that ``tenure.domain.bounds`` declares, ``{index_scans}`` for
+planner settings.
 """
 
 import hashlib
@@ -22,6 +23,13 @@ from tenure.errors import IllegalTransition, NotFound, SchemaMismatch
 
 CONTROL = "control"  # what all tenants share
 _LOCK = 0x74656E757265  # "tenure": one migration at a time in a database
+
+# Verbs read a few rows of large tables: a plan that reads a whole table is never right, however
+# old the statistics are.
+_PLANNER = {
+    "{index_scans}": ("seqscan", "hashjoin", "mergejoin"),
+    "{plain_index_scans}": ("seqscan", "bitmapscan", "hashjoin", "mergejoin"),
+}
 
 _BOOTSTRAP = """
 CREATE SCHEMA IF NOT EXISTS tenure;
@@ -197,6 +205,13 @@ def render(text: str, tenant: Tenant) -> str:
     return text.replace("{tenant}", tenant.name)
 
 
+def expand(text: str) -> str:
+    """Return the text with bounds and planner settings in place of their names."""
+    for name, methods in _PLANNER.items():
+        text = text.replace(name, " ".join(f"SET enable_{method} = off" for method in methods))
+    return bounds.render(text)
+
+
 def _scopes(tenant: Tenant) -> list[tuple[str, Tenant]]:
     """What one tenant needs, in order: what all share, the default tenant, itself."""
     return list(dict.fromkeys([(CONTROL, DEFAULT), ("tenant", DEFAULT), ("tenant", tenant)]))
@@ -314,7 +329,7 @@ def _files(folder: str, kind: str) -> Iterator[tuple[str, str]]:
     """
     found = _below(resources.files("tenure.store") / folder / kind)
     for file in sorted(found, key=lambda file: file.name):
-        yield file.name.removesuffix(".sql"), bounds.render(file.read_text("utf-8"))
+        yield file.name.removesuffix(".sql"), expand(file.read_text("utf-8"))
 
 
 def _below(place: Traversable) -> Iterator[Traversable]:

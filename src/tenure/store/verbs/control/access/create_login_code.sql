@@ -6,7 +6,8 @@ DECLARE
     moment CONSTANT timestamptz := tenure.now();
 BEGIN
     IF octet_length(code) IS DISTINCT FROM 32 THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the digest of a code is the 32 bytes of a SHA-256';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'the digest of a code is the 32 bytes of a SHA-256';
     END IF;
     DELETE FROM tenure.login_code AS c WHERE c.expires_at <= moment;
     INSERT INTO tenure.login_code (digest, bearer_id, expires_at)
@@ -15,5 +16,6 @@ BEGIN
       AND (k.expires_at IS NULL OR k.expires_at > moment);
     RETURN tenure.principal(token);
 EXCEPTION WHEN unique_violation THEN
-    RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = 'there is a code with this digest already; draw a new one';
+    RAISE EXCEPTION USING ERRCODE = 'TN004',
+        MESSAGE = 'there is a code with this digest already; draw a new one';
 END $$;

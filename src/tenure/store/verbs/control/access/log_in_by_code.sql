@@ -1,5 +1,5 @@
--- Begin a session of the page by a code, which is used up by that: whose it is, as principal() says; null when
--- the code is unknown, used or too old, or its token is of no use. Both come as digests (SHA-256).
+-- Begin a session of the page by a code, which is used up by that: whose it is, as principal() says; null
+-- when the code is unknown, used or too old, or its token is of no use. Both come as digests (SHA-256).
 --
 -- The row is deleted first, so of two that come with the same code one finds nothing.
 CREATE OR REPLACE FUNCTION tenure.log_in_by_code(code bytea, session bytea) RETURNS json

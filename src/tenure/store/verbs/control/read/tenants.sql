@@ -7,8 +7,10 @@ DECLARE
     seen   json[] := '{}';
 BEGIN
     FOR place IN SELECT t.* FROM tenure.tenant AS t ORDER BY t.name LOOP
-        EXECUTE format('SELECT EXISTS (SELECT FROM %I.pause AS p WHERE p.subject = ''tenant'')', place.schema) INTO paused;
-        seen := seen || json_build_object('name', place.name, 'schema', place.schema, 'created_at', place.created_at, 'paused', paused);
+        EXECUTE format('SELECT EXISTS (SELECT FROM %I.pause AS p WHERE p.subject = ''tenant'')', place.schema)
+        INTO paused;
+        seen := seen || json_build_object('name', place.name, 'schema', place.schema,
+            'created_at', place.created_at, 'paused', paused);
     END LOOP;
     RETURN coalesce(array_to_json(seen), '[]');
 END $$;

@@ -4,9 +4,10 @@
 --
 -- A worker is late when its lease is over and nobody has declared it dead. Jobs are shown to whom their
 -- tenant shows them, at most a hundred of a worker and tenant.
-CREATE OR REPLACE FUNCTION tenure.workers("all" boolean DEFAULT false, of_tenant text DEFAULT NULL) RETURNS json
+CREATE OR REPLACE FUNCTION tenure.workers("all" boolean DEFAULT false, of_tenant text DEFAULT NULL)
+RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{plain_index_scans} AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     ids    CONSTANT uuid[] := ARRAY(
@@ -25,7 +26,8 @@ BEGIN
     LOOP
         EXECUTE format($held$
             SELECT jsonb_object_agg(h.id, h.jobs) FROM (
-                SELECT w.id, jsonb_agg(jsonb_build_object('tenant', $2, 'job_id', j.id, 'task', j.task, 'since', j.started_at)
+                SELECT w.id, jsonb_agg(jsonb_build_object('tenant', $2, 'job_id', j.id, 'task', j.task,
+                    'since', j.started_at)
                     ORDER BY j.started_at, j.id) AS jobs
                 FROM unnest($1) AS w(id) CROSS JOIN LATERAL (
                     SELECT o.id, l.task, o.started_at FROM %1$I.job AS o JOIN %1$I.lane AS l ON l.id = o.lane
@@ -38,8 +40,9 @@ BEGIN
     RETURN (SELECT coalesce(json_agg(json_build_object(
             'id', w.id, 'host', w.host, 'pid', w.pid, 'queues', w.queues,
             'status', CASE WHEN w.left_at IS NOT NULL THEN 'left' WHEN w.dead_at IS NOT NULL THEN 'dead'
-                WHEN w.expires_at < moment THEN 'late' WHEN w.draining_at IS NOT NULL THEN 'draining' ELSE 'alive' END,
-            'started_at', w.started_at, 'beat_at', w.beat_at, 'expires_at', w.expires_at, 'draining_at', w.draining_at,
-            'jobs', coalesce(held -> w.id::text, '[]')) ORDER BY w.started_at, w.id), '[]')
+                WHEN w.expires_at < moment THEN 'late'
+                WHEN w.draining_at IS NOT NULL THEN 'draining' ELSE 'alive' END,
+            'started_at', w.started_at, 'beat_at', w.beat_at, 'expires_at', w.expires_at, 'draining_at',
+            w.draining_at, 'jobs', coalesce(held -> w.id::text, '[]')) ORDER BY w.started_at, w.id), '[]')
         FROM tenure.worker AS w WHERE w.id = ANY (ids));
 END $$;

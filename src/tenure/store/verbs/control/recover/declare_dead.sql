@@ -19,7 +19,8 @@ BEGIN
     -- Whoever finds the watch taken is not needed: somebody else is sweeping.
     SELECT w.* INTO watch FROM tenure.watch AS w WHERE w.alone FOR UPDATE SKIP LOCKED;
     IF NOT FOUND AND NOT EXISTS (SELECT FROM tenure.watch) THEN
-        INSERT INTO tenure.watch AS w (swept_at) VALUES (moment) ON CONFLICT DO NOTHING RETURNING w.* INTO watch;
+        INSERT INTO tenure.watch AS w (swept_at) VALUES (moment) ON CONFLICT DO NOTHING RETURNING w.*
+        INTO watch;
     END IF;
     IF watch.swept_at IS NULL THEN
         RETURN json_build_object('dead', '[]'::json, 'blind_until', NULL);
@@ -30,7 +31,8 @@ BEGIN
         watch.away := moment - watch.swept_at;
         watch.returned_at := moment;
     END IF;
-    UPDATE tenure.watch AS w SET swept_at = moment, returned_at = watch.returned_at, away = watch.away WHERE w.alone;
+    UPDATE tenure.watch AS w SET swept_at = moment, returned_at = watch.returned_at, away = watch.away
+    WHERE w.alone;
 
     WITH late AS (
         SELECT w.id FROM tenure.worker AS w
@@ -44,7 +46,8 @@ BEGIN
         RETURNING w.id, w.host, w.pid, w.beat_at, w.expires_at, w.tenants
     )
     SELECT json_agg(json_build_object('worker_id', d.id, 'host', d.host, 'pid', d.pid,
-        'beat_at', d.beat_at, 'expires_at', d.expires_at)) INTO buried FROM dead AS d WHERE tenure.shows_worker(d.tenants);
+        'beat_at', d.beat_at, 'expires_at', d.expires_at)) INTO buried FROM dead AS d
+            WHERE tenure.shows_worker(d.tenants);
     RETURN json_build_object('dead', coalesce(buried, '[]'), 'blind_until', (
         SELECT max(watch.returned_at + w.lease) FROM tenure.worker AS w
         WHERE w.dead_at IS NULL AND w.expires_at < moment - grace

@@ -7,7 +7,9 @@ DECLARE
 BEGIN
     RETURN json_build_object('dead', buried -> 'dead', 'tenants', (
         SELECT coalesce(json_agg(DISTINCT h.tenant), '[]')
-        FROM tenure.hold AS h JOIN tenure.tenant AS t ON t.name = h.tenant LEFT JOIN tenure.worker AS w ON w.id = h.worker_id
+        FROM tenure.hold AS h JOIN tenure.tenant AS t ON t.name = h.tenant
+        LEFT JOIN tenure.worker AS w ON w.id = h.worker_id
         WHERE (w.id IS NULL OR w.dead_at IS NOT NULL)
-          AND has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)), 'EXECUTE')));
+          AND has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)),
+              'EXECUTE')));
 END $$;

@@ -1,6 +1,7 @@
 -- Ask a worker to finish what runs and take nothing new; it hears of it at its next renewal.
 CREATE OR REPLACE FUNCTION tenure.drain(
-    worker uuid, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    worker uuid, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -9,7 +9,8 @@ BEGIN
     PERFORM FROM tenure.worker AS w WHERE w.id = worker AND tenure.speaks_for(w.registered_by) FOR UPDATE;
     moment := tenure.now();
     UPDATE tenure.worker AS w
-    SET left_at = CASE WHEN NOT killed THEN moment END, idle = false, expires_at = least(w.expires_at, moment), dead_at = moment
+    SET left_at = CASE WHEN NOT killed THEN moment END, idle = false,
+        expires_at = least(w.expires_at, moment), dead_at = moment
     WHERE w.id = worker AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by);
     RETURN json_build_object('left', FOUND);
 END $$;

@@ -1,6 +1,7 @@
 -- What renew brings back, without renewing: nothing is written, so whoever is in a hurry waits for no commit.
 CREATE OR REPLACE FUNCTION tenure.read_signals(worker uuid) RETURNS json
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     ours tenure.worker;
 BEGIN

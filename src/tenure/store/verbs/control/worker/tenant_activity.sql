@@ -7,7 +7,8 @@
 --
 -- At most n of them, by name and after this one, because each takes a lock until the end of the call; "more"
 -- says that there are further ones.
-CREATE OR REPLACE FUNCTION tenure.tenant_activity(names text[] DEFAULT NULL, after text DEFAULT '', n integer DEFAULT 250) RETURNS json
+CREATE OR REPLACE FUNCTION tenure.tenant_activity(names text[] DEFAULT NULL, after text DEFAULT '',
+    n integer DEFAULT 250) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     open  CONSTANT xid8 := pg_snapshot_xmin(pg_current_snapshot());
@@ -16,11 +17,13 @@ DECLARE
     found json;
     seen  integer;
 BEGIN
-    SELECT coalesce(json_object_agg(t.name, coalesce(pg_sequence_last_value(to_regclass(quote_ident(t.schema) || '.turn')), 0)), '{}'), count(*)
+    SELECT coalesce(json_object_agg(t.name,
+        coalesce(pg_sequence_last_value(to_regclass(quote_ident(t.schema) || '.turn')), 0)), '{}'), count(*)
     INTO found, seen FROM (
         SELECT t.* FROM tenure.tenant AS t
         WHERE t.name > after AND (names IS NULL OR t.name = ANY (names))
-          AND has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)), 'EXECUTE')
+          AND has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)),
+              'EXECUTE')
         ORDER BY t.name LIMIT tenure.batch_size(n)) AS t;
     RETURN json_build_object('open', open::text::bigint, 'next', next, 'tenants', found, 'more', seen >= n);
 END $$;

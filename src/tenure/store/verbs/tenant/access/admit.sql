@@ -5,7 +5,9 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     granted CONSTANT text[] := tenant.grant_verbs(role_name, kind);
 BEGIN
-    INSERT INTO tenant.admission (role_name, kind) VALUES (admit.role_name, admit.kind) ON CONFLICT DO NOTHING;
-    PERFORM tenant.write_audit(tenure.actor(NULL), 'sql', 'admit', 'role', role_name, NULL, NULL, jsonb_build_object('kind', kind));
+    INSERT INTO tenant.admission (role_name, kind) VALUES (admit.role_name, admit.kind)
+    ON CONFLICT DO NOTHING;
+    PERFORM tenant.write_audit(tenure.actor(NULL), 'sql', 'admit', 'role', role_name, NULL, NULL,
+        jsonb_build_object('kind', kind));
     RETURN json_build_object('role', role_name, 'kind', kind, 'verbs', to_json(granted));
 END $$;

@@ -21,16 +21,19 @@ BEGIN
         RETURN refusal;
     ELSIF place <> '{tenant}' AND '{tenant}' <> 'default' THEN
         RETURN tenant.refused('create_token', 'token', name, actor, via,
-            format('%s may not create a token of tenant %s; an admin of the default tenant may', actor, place));
+            format('%s may not create a token of tenant %s; an admin of the default tenant may', actor,
+                place));
     ELSIF coalesce(name, '') = '' OR length(name) > {token.most} OR name ~ '^(db|job|policy|schedule):'
         OR name ~ '[[:cntrl:]]' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'a token is for a name of 1 to {token.most} characters that does not begin with db:, job:, '
             'policy: or schedule:';
     ELSIF coalesce(token_role, '') NOT IN ('viewer', 'operator', 'admin') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a role is viewer, operator or admin; %L is none of these', token_role);
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('a role is viewer, operator or admin; %L is none of these', token_role);
     ELSIF octet_length(digest) IS DISTINCT FROM 32 THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the digest of a token is the 32 bytes of a SHA-256';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'the digest of a token is the 32 bytes of a SHA-256';
     ELSIF lifetime <= interval '0' OR lifetime > {token_lifetime.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             format('a token lasts for longer than 0 and up to 36500 days; %s is not', lifetime);
@@ -41,8 +44,10 @@ BEGIN
     VALUES (create_token.name, token_role, place, create_token.digest, moment, actor, moment + lifetime)
     RETURNING to_jsonb(k) - 'digest' INTO made;
     PERFORM tenant.write_audit(actor, via, 'create', 'token', made ->> 'id', NULL, NULL,
-        jsonb_build_object('name', create_token.name, 'role', token_role, 'tenant', place, 'expires_at', moment + lifetime));
+        jsonb_build_object('name', create_token.name, 'role', token_role, 'tenant', place,
+            'expires_at', moment + lifetime));
     RETURN made;
 EXCEPTION WHEN unique_violation THEN
-    RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = 'there is a token with this digest already; draw a new one';
+    RAISE EXCEPTION USING ERRCODE = 'TN004',
+        MESSAGE = 'there is a token with this digest already; draw a new one';
 END $$;

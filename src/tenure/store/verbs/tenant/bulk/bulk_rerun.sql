@@ -3,7 +3,8 @@
 -- This only writes it down; advance_bulk carries it out. Each job is run again once, as by rerun: with its
 -- arguments and options, for its owner. A job that has not ended, or has no code of its own, is left.
 CREATE OR REPLACE FUNCTION tenant.bulk_rerun(
-    filter jsonb, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    filter jsonb, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -9,6 +9,6 @@ CREATE OR REPLACE FUNCTION tenant.bulk_resume(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN tenant.begin_bulk('bulk_resume', filter, 'resume', CASE WHEN fresh THEN '{"fresh": true}' ELSE '{}' END::jsonb,
-        reason, by, via, role);
+    RETURN tenant.begin_bulk('bulk_resume', filter, 'resume',
+        CASE WHEN fresh THEN '{"fresh": true}' ELSE '{}' END::jsonb, reason, by, via, role);
 END $$;

@@ -5,16 +5,19 @@
 -- with the options of stop. An operator's bulk stop reaches jobs of its own and counts the others as refused.
 CREATE OR REPLACE FUNCTION tenant.bulk_stop(
     filter jsonb, intent text DEFAULT 'cancel', reason text DEFAULT NULL, strategy text DEFAULT NULL,
-    force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL, ask_for interval DEFAULT NULL,
+    force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL,
+    ask_for interval DEFAULT NULL,
     last_rung tenure.rung DEFAULT NULL, rollback boolean DEFAULT NULL, preserve boolean DEFAULT NULL,
     by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
     END IF;
-    RETURN tenant.begin_bulk('bulk_stop', filter, intent, jsonb_strip_nulls(jsonb_build_object('strategy', strategy,
+    RETURN tenant.begin_bulk('bulk_stop', filter, intent,
+        jsonb_strip_nulls(jsonb_build_object('strategy', strategy,
         'force', force, 'cascade', "cascade", 'grace', grace, 'ask_for', ask_for, 'last_rung', last_rung,
         'rollback', rollback, 'preserve', preserve)), reason, by, via, role);
 END $$;

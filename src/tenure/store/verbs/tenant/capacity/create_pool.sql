@@ -17,12 +17,15 @@ BEGIN
     END IF;
     INSERT INTO tenant.pool (name, created_at) VALUES (create_pool.pool, tenure.now()) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format('there is a pool %L already; add slots to it', pool);
+        RAISE EXCEPTION USING ERRCODE = 'TN004',
+            MESSAGE = format('there is a pool %L already; add slots to it', pool);
     END IF;
     IF EXISTS (SELECT FROM unnest(slots) AS s WHERE coalesce(s, '') = '' OR length(s) > {slot.most}) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to {slot.most} characters';
     END IF;
-    INSERT INTO tenant.slot (pool, name) SELECT create_pool.pool, s FROM unnest(slots) AS s ORDER BY s ON CONFLICT DO NOTHING;
-    PERFORM tenant.write_audit(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL, tenant.slot_names(pool));
+    INSERT INTO tenant.slot (pool, name) SELECT create_pool.pool, s FROM unnest(slots) AS s ORDER BY s
+    ON CONFLICT DO NOTHING;
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'create', 'pool', pool, NULL, NULL,
+        tenant.slot_names(pool));
     RETURN tenant.pools(pool) -> 0;
 END $$;

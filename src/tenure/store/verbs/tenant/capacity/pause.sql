@@ -1,6 +1,7 @@
 -- Pause a queue, a target, a pool or the whole tenant: nothing of it is started until it is unpaused.
 CREATE OR REPLACE FUNCTION tenant.pause(
-    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL,
+    via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -9,8 +10,11 @@ DECLARE
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
-    ELSIF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant') OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is paused is a queue, a target or a pool with its name, or the tenant without one';
+    ELSIF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant')
+        OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'what is paused is a queue, a target or a pool with its name, '
+                'or the tenant without one';
     ELSIF length(name) > {queue.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             format('the name of a %s has at most {queue.most} characters', subject);

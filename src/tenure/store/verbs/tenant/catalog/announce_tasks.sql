@@ -2,7 +2,8 @@
 --
 -- For this tenant, or "everywhere" for all of them, which is for admins of the default tenant.
 CREATE OR REPLACE FUNCTION tenant.announce_tasks(
-    tasks jsonb, everywhere boolean DEFAULT false, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    tasks jsonb, everywhere boolean DEFAULT false, by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -11,7 +12,8 @@ DECLARE
 BEGIN
     IF refusal IS NULL AND everywhere AND '{tenant}' <> 'default' THEN
         refusal := tenant.refused('announce_tasks', 'task', '', actor, via,
-            format('%s may announce tasks for the tenant {tenant}; an admin of the default tenant may for all', actor));
+            format('%s may announce tasks for the tenant {tenant}; '
+                'an admin of the default tenant may for all', actor));
     END IF;
     IF refusal IS NOT NULL THEN
         RETURN refusal;

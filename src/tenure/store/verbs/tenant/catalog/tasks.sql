@@ -1,4 +1,5 @@
--- The tasks that are known here, by name, as the newest announcement of each says; with a name, only that one.
+-- The tasks that are known here, by name, as the newest announcement of each says; with a name, only that
+-- one.
 --
 -- "serving" are the digests that living workers have of it, and how many: two of them during a deployment.
 CREATE OR REPLACE FUNCTION tenant.tasks(name text DEFAULT NULL) RETURNS json
@@ -16,7 +17,8 @@ BEGIN
             FROM tenure.worker AS w JOIN tenure.serving AS s ON s.worker_id = w.id
             CROSS JOIN LATERAL jsonb_each_text(s.tasks) AS d
             WHERE w.dead_at IS NULL AND w.left_at IS NULL AND w.expires_at > moment
-              AND (w.tenants IS NULL OR '{tenant}' = ANY (w.tenants)) AND (tasks.name IS NULL OR d.key = tasks.name)
+              AND (w.tenants IS NULL OR '{tenant}' = ANY (w.tenants))
+              AND (tasks.name IS NULL OR d.key = tasks.name)
             GROUP BY d.key, d.value
         )
         SELECT coalesce(json_agg(json_build_object(

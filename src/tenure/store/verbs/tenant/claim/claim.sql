@@ -11,7 +11,8 @@
 CREATE OR REPLACE FUNCTION tenant.claim(
     worker uuid, n integer, queues text[] DEFAULT NULL, tasks text[] DEFAULT NULL, floors jsonb DEFAULT NULL
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     taken record := tenant.claim_batch(worker, n, queues, tasks, floors);
 BEGIN

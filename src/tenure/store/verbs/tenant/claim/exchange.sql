@@ -13,7 +13,8 @@ CREATE OR REPLACE FUNCTION tenant.exchange(
     worker uuid, outcomes jsonb DEFAULT '[]', wants jsonb DEFAULT '[]', promoting boolean DEFAULT false,
     hungry boolean DEFAULT false
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s'
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     finished json := '{"accepted": {}, "refused": [], "busy": [], "wakes": false}';
     promoted json;
@@ -25,7 +26,8 @@ DECLARE
     idled    boolean;
 BEGIN
     IF jsonb_typeof(outcomes) <> 'array' OR jsonb_typeof(wants) <> 'array' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'exchange takes a list of outcomes and a list of wants';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'exchange takes a list of outcomes and a list of wants';
     END IF;
     IF outcomes <> '[]' THEN
         finished := tenant.finish(worker, outcomes);
@@ -39,7 +41,8 @@ BEGIN
             VALUES (tenure.now(), 'promote_failed', exchange.worker, jsonb_build_object('error', problem));
         END;
     END IF;
-    FOR want IN SELECT * FROM jsonb_to_recordset(wants) AS w(n integer, queues text[], tasks text[], floors jsonb) LOOP
+    FOR want IN SELECT * FROM jsonb_to_recordset(wants) AS w(n integer, queues text[], tasks text[],
+        floors jsonb) LOOP
         taken := tenant.claim_batch(worker, coalesce(want.n, 0), want.queues, want.tasks, want.floors);
         claims := claims || taken.answer;
         open := open OR taken.got < want.n;

@@ -14,10 +14,11 @@
 -- key may wait for the commit of another caller with the same key; keys are taken in order, so two
 -- callers never wait for each other.
 CREATE OR REPLACE FUNCTION tenant.enqueue(
-    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL,
-    declared boolean DEFAULT false
+    jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL, declared boolean DEFAULT false
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
@@ -40,8 +41,10 @@ BEGIN
     IF jsonb_typeof(jobs) = 'object' THEN
         jobs := jsonb_build_array(jobs);
     END IF;
-    IF jsonb_typeof(jobs) <> 'array' OR jsonb_typeof(shared) <> 'object' OR jobs @? '$[*] ? (@.type() != "object")' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue takes a job, or a list of jobs, as JSON objects';
+    IF jsonb_typeof(jobs) <> 'array' OR jsonb_typeof(shared) <> 'object'
+        OR jobs @? '$[*] ? (@.type() != "object")' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'enqueue takes a job, or a list of jobs, as JSON objects';
     END IF;
     IF NOT declared THEN
         jobs := tenant.declared_jobs(jobs, shared);
@@ -61,10 +64,12 @@ BEGIN
     END IF;
     IF cardinality(drafts) <> 1 THEN
         IF jobs @? '$[*].unique' AND jobs @? '$[*].idempotency' THEN
-            RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
+            RAISE EXCEPTION USING ERRCODE = 'TN001',
+                MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
         END IF;
         turns := ARRAY(
-            SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place) CROSS JOIN LATERAL (
+            SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
+            CROSS JOIN LATERAL (
                 SELECT CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
                     THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END AS key) AS k
             -- The same key of several owners too: in the order of what says whose it is.
@@ -80,7 +85,8 @@ BEGIN
                 coalesce('job ' || quote_literal(left(d.key, 100)), 'job number ' || place || ' of the call'),
                 problem);
         END IF;
-        above := CASE WHEN jsonb_typeof(d.parent) = 'string' THEN (places ->> (d.parent #>> '{}'))::integer END;
+        above := CASE WHEN jsonb_typeof(d.parent) = 'string'
+            THEN (places ->> (d.parent #>> '{}'))::integer END;
         IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
             -- Its parent was there before this call, and so was everything below it. If it has no such
             -- task, the parent itself stands for it.
@@ -88,14 +94,17 @@ BEGIN
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
         ELSE
-            SELECT b.* INTO born FROM tenant.insert_job(d, place, places, ids, moment, actor, via, whose) AS b;
+            SELECT b.* INTO born FROM tenant.insert_job(d, place, places, ids, moment, actor, via,
+                whose) AS b;
         END IF;
         IF born.created THEN
             linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;
-            queues := CASE WHEN d.task IS NOT NULL AND NOT d.queue = ANY (queues) THEN queues || d.queue ELSE queues END;
+            queues := CASE WHEN d.task IS NOT NULL
+                AND NOT d.queue = ANY (queues) THEN queues || d.queue ELSE queues END;
         END IF;
         ids[place] := born.id;
-        answers[place] := json_build_object('id', born.id, 'created', born.created, 'taken', born.taken, 'key', d.key);
+        answers[place] := json_build_object('id', born.id, 'created', born.created, 'taken', born.taken,
+            'key', d.key);
     END LOOP;
 
     IF linked <> '{}' THEN

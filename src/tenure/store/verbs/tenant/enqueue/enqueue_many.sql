@@ -21,10 +21,13 @@ DECLARE
     ids     json;
 BEGIN
     IF jsonb_typeof(arguments) IS DISTINCT FROM 'array' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'enqueue_many takes a list of arguments, each a JSON object';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'enqueue_many takes a list of arguments, each a JSON object';
     END IF;
-    IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key'] OR shared -> 'task' IS NULL
-            OR NOT declared AND (known.name IS NULL OR known.target IS NOT NULL OR known."unique" IS NOT NULL) THEN
+    IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key']
+        OR shared -> 'task' IS NULL
+            OR NOT declared AND (known.name IS NULL OR known.target IS NOT NULL
+                OR known."unique" IS NOT NULL) THEN
         answer := tenant.enqueue((SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]')
             FROM jsonb_array_elements(arguments) AS a), shared, by, via, role, declared);
         IF json_typeof(answer) = 'object' THEN
@@ -56,12 +59,14 @@ BEGIN
         SELECT nextval('tenant.job_id_seq') AS id, a AS args FROM jsonb_array_elements(arguments) AS a
     ), kept AS (
         INSERT INTO tenant.payload (job_id, args, options, budget, owner, tags)
-        SELECT draft.id, draft.args, tenure.dated(d.options, 'deadline', moment), d.budget, names, d.tags FROM draft
+        SELECT draft.id, draft.args, tenure.dated(d.options, 'deadline', moment), d.budget, names, d.tags
+        FROM draft
     ), born AS (
-        INSERT INTO tenant.job (id, root_id, turn, run_at, created_at, lane, waiting, priority, max_attempts, ready, orphan_fails)
+        INSERT INTO tenant.job (id, root_id, turn, run_at, created_at, lane, waiting, priority, max_attempts,
+            ready, orphan_fails)
         OVERRIDING SYSTEM VALUE
-        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due, moment, lane_id,
-            waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
+        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due,
+            moment, lane_id, waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
         FROM draft
         RETURNING id
     )

@@ -1,6 +1,7 @@
 -- Queue a job that was created but not queued.
 CREATE OR REPLACE FUNCTION tenant.queue(
-    job bigint, run_at timestamptz DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    job bigint, run_at timestamptz DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -14,7 +15,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
             'the run_at of a job lies in the years 1970 to 9999, and %s does not', queue.run_at);
     END IF;
-    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment), 
+    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment),
         waiting = CASE WHEN EXISTS (SELECT FROM tenant.unannounced AS u WHERE u.job_id = j.id)
             THEN 'task'::tenure.reason ELSE 'promotion' END
     WHERE j.id = queue.job AND j.waiting::text = 'unqueued'
@@ -23,7 +24,8 @@ BEGIN
         PERFORM tenant.refuse_verb(queue.job, 'queue');
     END IF;
     INSERT INTO tenant.wake (job_id) VALUES (queue.job);
-    PERFORM tenant.write_audit(tenure.actor(by), via, 'queue', 'job', queue.job::text, NULL, NULL, jsonb_build_object('run_at', queued.run_at));
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'queue', 'job', queue.job::text, NULL, NULL,
+        jsonb_build_object('run_at', queued.run_at));
     PERFORM tenant.notify_lanes(ARRAY[queued.lane]);
     RETURN tenant.show(queue.job);
 END $$;

@@ -11,7 +11,8 @@
 -- job that is "unstarted" keeps the suspicion it was claimed with: its code never began. One that is
 -- "displaced" lost its runner to the end of another job; the second time it runs alone next.
 CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     plain record;
     rest  jsonb;
@@ -20,9 +21,10 @@ BEGIN
     IF pg_column_size(outcomes) > {outcomes.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'what jobs ended with takes at most {outcomes.most} bytes in one call';
-    ELSIF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed" && @.outcome != "retry"
-            && @.outcome != "stopped" && @.outcome != "released"))' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
+    ELSIF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed"
+            && @.outcome != "retry" && @.outcome != "stopped" && @.outcome != "released"))' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
     END IF;
     plain := tenant.complete_plainly(outcomes, worker);
     IF plain.done = '{}' THEN
@@ -35,7 +37,8 @@ BEGIN
     END IF;
     RETURN json_build_object(
         'accepted', coalesce((other -> 'accepted')::jsonb, '{}')
-            || jsonb_build_object('completed', to_jsonb(plain.done) || coalesce((other #> '{accepted,completed}')::jsonb, '[]')),
+            || jsonb_build_object('completed', to_jsonb(plain.done)
+                || coalesce((other #> '{accepted,completed}')::jsonb, '[]')),
         'refused', coalesce(other -> 'refused', '[]'),
         'repeated', coalesce(other -> 'repeated', '[]'),
         'busy', coalesce(other -> 'busy', '[]'),

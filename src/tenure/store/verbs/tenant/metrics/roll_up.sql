@@ -23,13 +23,15 @@ DECLARE
     jobs   bigint := 0;
 BEGIN
     IF n IS NULL OR n < 1 THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s jobs cannot be counted; 1 and more can', coalesce(n::text, 'no'));
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('%s jobs cannot be counted; 1 and more can', coalesce(n::text, 'no'));
     END IF;
     IF NOT EXISTS (SELECT FROM tenant.rolled_up) THEN
         INSERT INTO tenant.rolled_up (until, settled) VALUES (oldest, oldest) ON CONFLICT DO NOTHING;
     END IF;
     SELECT r.* INTO ours FROM tenant.rolled_up AS r FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND OR (ours.until = ours.settled AND every > interval '0' AND ours.looked_at > began - least(every, interval '1 day')) THEN
+    IF NOT FOUND OR (ours.until = ours.settled AND every > interval '0'
+        AND ours.looked_at > began - least(every, interval '1 day')) THEN
         RETURN json_build_object('jobs', 0, 'until', ours.until, 'more', false);
     END IF;
 
@@ -57,7 +59,8 @@ BEGIN
             INSERT INTO tenant.rollup AS r SELECT * FROM ended
             ON CONFLICT (at, queue, kind, bin) DO UPDATE SET n = r.n + excluded.n
         )
-        SELECT coalesce(sum(e.n), 0) INTO got FROM ended AS e WHERE e.queue = '' AND e.kind NOT IN ('wait', 'run');
+        SELECT coalesce(sum(e.n), 0) INTO got FROM ended AS e
+        WHERE e.queue = '' AND e.kind NOT IN ('wait', 'run');
         jobs := jobs + got;
     END LOOP;
     UPDATE tenant.rolled_up AS r SET until = ours.until, settled = ours.settled, looked_at = began,

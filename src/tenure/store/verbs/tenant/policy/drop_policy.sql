@@ -13,10 +13,12 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     ELSIF was.name IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no policy %L; there are: %s', name,
+        RAISE EXCEPTION USING ERRCODE = 'TN006',
+            MESSAGE = format('there is no policy %L; there are: %s', name,
             coalesce((SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM tenant.policy AS p), 'none'));
     END IF;
     DELETE FROM tenant.policy AS p WHERE p.name = was.name;
-    PERFORM tenant.write_audit(actor, via, 'drop', 'policy', was.name, NULL, jsonb_build_object('spec', was.spec, 'stopped', was.stopped), NULL);
+    PERFORM tenant.write_audit(actor, via, 'drop', 'policy', was.name, NULL,
+        jsonb_build_object('spec', was.spec, 'stopped', was.stopped), NULL);
     RETURN json_build_object('dropped', was.name);
 END $$;

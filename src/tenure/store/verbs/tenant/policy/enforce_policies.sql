@@ -6,7 +6,8 @@
 -- left to the next look, and a job that cannot be stopped is noted as the policy's last error and holds up
 -- nothing else. After n stops it answers "more" and goes on when it is called again. A policy with "at"
 -- acts once and is dropped then.
-CREATE OR REPLACE FUNCTION tenant.enforce_policies(every interval DEFAULT '0', n integer DEFAULT 100) RETURNS json
+CREATE OR REPLACE FUNCTION tenant.enforce_policies(every interval DEFAULT '0', n integer DEFAULT 100)
+RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
@@ -30,15 +31,18 @@ BEGIN
         broken := broken + looked.failed;
         IF rule.spec #> '{when,at}' IS NOT NULL AND looked.through THEN
             DELETE FROM tenant.policy AS p WHERE p.name = rule.name;
-            PERFORM tenant.write_audit('policy:' || rule.name, 'policy', 'drop', 'policy', rule.name, 'it acts once and has acted',
+            PERFORM tenant.write_audit('policy:' || rule.name, 'policy', 'drop', 'policy', rule.name,
+                'it acts once and has acted',
                 jsonb_build_object('spec', rule.spec, 'stopped', rule.stopped + looked.stopped), NULL);
         ELSE
             -- With more to do at once it stays due.
-            UPDATE tenant.policy AS p SET stopped = p.stopped + looked.stopped, last_error = looked.error, took = looked.took,
+            UPDATE tenant.policy AS p
+            SET stopped = p.stopped + looked.stopped, last_error = looked.error, took = looked.took,
                 checked_at = CASE WHEN done >= n THEN p.checked_at ELSE moment END
             WHERE p.name = rule.name;
         END IF;
     END LOOP;
-    RETURN json_build_object('policies', cardinality(due), 'enabled', (SELECT count(*) FROM tenant.policy AS p WHERE p.enabled),
+    RETURN json_build_object('policies', cardinality(due),
+        'enabled', (SELECT count(*) FROM tenant.policy AS p WHERE p.enabled),
         'stopped', done, 'failed', broken, 'more', done >= n);
 END $$;

@@ -1,10 +1,11 @@
 -- Make or change a policy: a rule by which jobs are stopped while it is enabled.
 --
--- "spec" is {"filter": ..., "when": ..., "intent": "cancel" or "pause", "strategy": ..., "reason": ...}: of the
--- jobs in the filter (as in list_jobs) those are stopped for which all conditions hold. An operator may
--- make one for a single job of its own ({"filter": {"id": ...}}).
+-- "spec" is {"filter": ..., "when": ..., "intent": "cancel" or "pause", "strategy": ..., "reason": ...}:
+-- of the jobs in the filter (as in list_jobs) those are stopped for which all conditions hold. An
+-- operator may make one for a single job of its own ({"filter": {"id": ...}}).
 CREATE OR REPLACE FUNCTION tenant.set_policy(
-    name text, spec jsonb, enabled boolean DEFAULT true, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    name text, spec jsonb, enabled boolean DEFAULT true, by text DEFAULT NULL, via text DEFAULT 'sql',
+    role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -22,17 +23,22 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'a policy has a name of 1 to {policy.most} characters';
     ELSIF name IN ('timeout', 'memory', 'deadline', 'budget', 'preemption') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('what stops jobs by itself is called %L already; give the policy another name', name);
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('what stops jobs by itself is called %L already; give the policy another name',
+                name);
     END IF;
-    IF name ~ '^(cancel|pause)-at:' AND name <> format('%s-at:%s', coalesce(spec ->> 'intent', 'cancel'), spec #>> '{filter,id}') THEN
+    IF name ~ '^(cancel|pause)-at:'
+        AND name <> format('%s-at:%s', coalesce(spec ->> 'intent', 'cancel'), spec #>> '{filter,id}') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
             'a policy called %L stops that job and nothing else; give this one another name', name);
     END IF;
     refusal := tenant.policy_forbidden('set_policy', name, spec, actor, by, via, role);
     IF refusal IS NOT NULL THEN
         RETURN refusal;
-    ELSIF spec #> '{filter,id}' IS NOT NULL AND NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = (spec #>> '{filter,id}')::bigint) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', spec #>> '{filter,id}');
+    ELSIF spec #> '{filter,id}' IS NOT NULL
+        AND NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = (spec #>> '{filter,id}')::bigint) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN002',
+            MESSAGE = format('there is no job %s', spec #>> '{filter,id}');
     END IF;
     PERFORM tenant.strategy_options(spec ->> 'strategy');
     spec := '{"filter": {}, "intent": "cancel"}' || jsonb_strip_nulls(spec);
@@ -50,8 +56,8 @@ BEGIN
     SELECT p.* INTO before FROM tenant.policy AS p WHERE p.name = set_policy.name FOR UPDATE;
     INSERT INTO tenant.policy AS p (name, spec, enabled, created_at, created_by, whose)
     VALUES (set_policy.name, set_policy.spec, coalesce(set_policy.enabled, true), tenure.now(), actor, whose)
-    ON CONFLICT ON CONSTRAINT policy_pkey DO UPDATE SET spec = excluded.spec, enabled = excluded.enabled, whose = excluded.whose,
-        checked_at = NULL, last_error = NULL
+    ON CONFLICT ON CONSTRAINT policy_pkey DO UPDATE SET spec = excluded.spec, enabled = excluded.enabled,
+        whose = excluded.whose, checked_at = NULL, last_error = NULL
     -- Somebody else may have made it since the look above.
     WHERE excluded.whose IS NULL OR p.whose = excluded.whose
     RETURNING p.* INTO written;
@@ -59,7 +65,8 @@ BEGIN
         RETURN tenant.forbidden('set_policy', 'admin', 'policy', name, by, via, role);
     END IF;
     PERFORM tenant.write_audit(actor, via, 'set', 'policy', written.name, NULL,
-        CASE WHEN before.name IS NOT NULL THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
+        CASE WHEN before.name IS NOT NULL
+            THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
         jsonb_build_object('spec', written.spec, 'enabled', written.enabled));
     PERFORM nextval('tenant.turn');  -- workers look after it
     RETURN to_json(written);

@@ -5,7 +5,8 @@
 -- once. "more" says that a batch was full, "next_due" in how many seconds the next job's time comes,
 -- "chores" what else there is to do here.
 CREATE OR REPLACE FUNCTION tenant.promote(n integer DEFAULT 500) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     declared integer := tenant.promote_announced(tenure.batch_size(n));
     linked  integer := tenant.promote_linked(n);

@@ -4,7 +4,8 @@ SELECT
     j.id, j.root_id, j.parent_id, p.key, l.task, l.queue,
     tenure.status(j.state, j.waiting, j.attempt, s.intent, w.draining_at IS NOT NULL) AS status,
     j.state, j.waiting, j.priority, j.target, j.run_at, p.owner, p.tags,
-    j.attempt, j.max_attempts, greatest(j.attempt - 1, 0) AS retry_count, j.max_attempts - 1 AS max_retries, j.crashes,
+    j.attempt, j.max_attempts, greatest(j.attempt - 1, 0) AS retry_count, j.max_attempts - 1 AS max_retries,
+    j.crashes,
     j.worker_id, j.worker_id AS lease_owner, w.beat_at AS heartbeat_at, w.beat_at AS last_heartbeat_at,
     w.expires_at AS lease_expires_at,
     j.created_at, j.started_at, j.ended_at AS completed_at,
@@ -16,7 +17,8 @@ SELECT
     -- What the job's options call a secret is not shown, nor can it be searched for.
     CASE WHEN NOT p.options ? 'secret' OR p.options IS NULL THEN p.args
          WHEN jsonb_typeof(p.args) <> 'object' THEN '"***"' ELSE (
-        SELECT coalesce(jsonb_object_agg(a.key, CASE WHEN p.options -> 'secret' ? a.key THEN '"***"' ELSE a.value END), '{}')
+        SELECT coalesce(jsonb_object_agg(a.key,
+            CASE WHEN p.options -> 'secret' ? a.key THEN '"***"' ELSE a.value END), '{}')
         FROM jsonb_each(p.args) AS a) END AS args,
     p.options, p.budget, o.result, o.error, o.checkpoint, o.progress, o.cleanup
 FROM tenant.job AS j

@@ -1,6 +1,7 @@
 -- Give up on a failed job, or on every failed job of a target: it is cancelled and blocks nothing.
 CREATE OR REPLACE FUNCTION tenant.clear(
-    job bigint DEFAULT NULL, target text DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
+    job bigint DEFAULT NULL, target text DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL,
+    via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -24,14 +25,20 @@ BEGIN
         PERFORM tenant.refuse_verb(clear.job, 'clear');
     END IF;
     IF EXISTS (SELECT FROM unnest(ids) AS i WHERE tenant.lives_below(i)) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot clear job %s while something below it is not over; cancel that first',
+        RAISE EXCEPTION USING ERRCODE = 'TN003',
+            MESSAGE = format('cannot clear job %s while something below it is not over; cancel that first',
             (SELECT i FROM unnest(ids) AS i WHERE tenant.lives_below(i) LIMIT 1));
     END IF;
-    UPDATE tenant.job AS j SET state = 'cancelled', ended_at = moment, holds = false, blocks = false WHERE j.id = ANY (ids);
+    UPDATE tenant.job AS j SET state = 'cancelled', ended_at = moment, holds = false, blocks = false
+    WHERE j.id = ANY (ids);
     PERFORM tenant.release_holds(ids, ids,
-        (SELECT array_agg(DISTINCT j.parent_id) FILTER (WHERE j.parent_id IS NOT NULL) FROM tenant.job AS j WHERE j.id = ANY (ids)),
-        (SELECT array_agg(DISTINCT j.target) FILTER (WHERE j.target IS NOT NULL) FROM tenant.job AS j WHERE j.id = ANY (ids)));
-    PERFORM tenant.write_audit(tenure.actor(by), via, 'clear', CASE WHEN clear.job IS NULL THEN 'target' ELSE 'job' END,
-        coalesce(clear.target, clear.job::text), reason, '{"state": "failed"}', jsonb_build_object('jobs', to_jsonb(ids)));
+        (SELECT array_agg(DISTINCT j.parent_id) FILTER (WHERE j.parent_id IS NOT NULL) FROM tenant.job AS j
+            WHERE j.id = ANY (ids)),
+        (SELECT array_agg(DISTINCT j.target) FILTER (WHERE j.target IS NOT NULL) FROM tenant.job AS j
+            WHERE j.id = ANY (ids)));
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'clear',
+        CASE WHEN clear.job IS NULL THEN 'target' ELSE 'job' END,
+        coalesce(clear.target, clear.job::text), reason,
+        '{"state": "failed"}', jsonb_build_object('jobs', to_jsonb(ids)));
     RETURN json_build_object('cleared', to_json(ids));
 END $$;

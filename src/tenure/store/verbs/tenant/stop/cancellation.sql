@@ -9,13 +9,16 @@ DECLARE
 BEGIN
     IF report IS NULL OR report ->> 'cancellation_id' <> name THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = CASE WHEN name IS NULL
-            THEN format('nobody has stopped job %s', coalesce(job::text, 'without an id')) ELSE format('there is no cancellation %s', name) END;
+            THEN format('nobody has stopped job %s', coalesce(job::text, 'without an id'))
+                ELSE format('there is no cancellation %s', name) END;
     END IF;
     RETURN (report::jsonb || jsonb_build_object('members', (
-        SELECT jsonb_agg(jsonb_build_object('job_id', m.job_id, 'was', m.was, 'became', m.became, 'rung', m.rung,
+        SELECT jsonb_agg(jsonb_build_object('job_id', m.job_id, 'was', m.was, 'became', m.became,
+            'rung', m.rung,
             'worker_id', m.worker_id, 'runner', m.runner, 'pids', coalesce(to_jsonb(m.pids), '[]'),
             'processes', m.processes, 'reached', m.reached, 'ended_at', m.ended_at, 'error', m.error,
-            'cleanup', CASE WHEN m.ended_at IS NOT NULL THEN (SELECT o.cleanup FROM tenant.outcome AS o WHERE o.job_id = m.job_id) END)
+            'cleanup', CASE WHEN m.ended_at IS NOT NULL
+                THEN (SELECT o.cleanup FROM tenant.outcome AS o WHERE o.job_id = m.job_id) END)
             ORDER BY m.job_id)
         FROM tenant.member AS m WHERE m.stop_id = stop)))::json;
 END $$;

@@ -12,7 +12,8 @@ BEGIN
     WHERE e.sent;
     IF ended > 0 THEN
         INSERT INTO tenant.event (at, kind, job_id, worker_id, detail)
-        VALUES (tenure.now(), 'session_ended', end_session.job, end_session.worker, jsonb_build_object('sessions', ended));
+        VALUES (tenure.now(), 'session_ended', end_session.job, end_session.worker,
+            jsonb_build_object('sessions', ended));
     END IF;
     RETURN json_build_object('ended', ended);
 END $$;

@@ -12,7 +12,8 @@ BEGIN
     FROM (
         SELECT o.job_id, r.value AS moments FROM jsonb_each(note_reached.reached) AS r
         JOIN tenant.member AS o ON o.stop_id = stop AND o.job_id = r.key::bigint
-        WHERE o.worker_id = note_reached.worker AND o.ended_at IS NULL FOR NO KEY UPDATE OF o SKIP LOCKED) AS r
+        WHERE o.worker_id = note_reached.worker AND o.ended_at IS NULL
+        FOR NO KEY UPDATE OF o SKIP LOCKED) AS r
     WHERE m.stop_id = stop AND m.job_id = r.job_id;
     GET DIAGNOSTICS noted = ROW_COUNT;
     IF note_reached.reached @? '$.*.cleaning' THEN

@@ -9,10 +9,13 @@ DECLARE
 BEGIN
     PERFORM FROM tenant.cancellation AS c WHERE c.id = stop AND c.completed_at IS NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('there is no open cancellation %s', step.cancellation);
+        RAISE EXCEPTION USING ERRCODE = 'TN003',
+            MESSAGE = format('there is no open cancellation %s', step.cancellation);
     END IF;
     IF step.status NOT IN ('pending', 'in_progress', 'completed', 'failed') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a step is pending, in_progress, completed or failed; %L is none of these', step.status);
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('a step is pending, in_progress, completed or failed; %L is none of these',
+                step.status);
     END IF;
     IF pg_column_size(step.details) > {step_details.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =

@@ -20,15 +20,19 @@ CREATE OR REPLACE FUNCTION tenant.stop(
     ask_for interval DEFAULT NULL, rollback boolean DEFAULT NULL, rollback_tasks bigint[] DEFAULT NULL,
     preserve boolean DEFAULT NULL, strategy text DEFAULT NULL, role text DEFAULT NULL
 ) RETURNS json
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     actor   CONSTANT text := tenure.actor(by);
-    refusal CONSTANT json := tenant.forbidden(coalesce(intent, 'stop'), 'operator', 'job', job::text, by, via, role);
+    refusal CONSTANT json := tenant.forbidden(coalesce(intent, 'stop'), 'operator', 'job', job::text, by, via,
+        role);
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    RETURN tenant.stop_job(job, intent, reason, actor, via, strategy => strategy, force => force, "cascade" => "cascade",
-        grace => grace, ask_for => ask_for, last_rung => last_rung, rollback => rollback, rollback_tasks => rollback_tasks,
+    RETURN tenant.stop_job(job, intent, reason, actor, via, strategy => strategy, force => force,
+        "cascade" => "cascade",
+        grace => grace, ask_for => ask_for, last_rung => last_rung, rollback => rollback,
+        rollback_tasks => rollback_tasks,
         preserve => preserve, whose => CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END);
 END $$;

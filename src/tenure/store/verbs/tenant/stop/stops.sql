@@ -11,10 +11,12 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
         'last_rung', c.last_rung, 'status', c.status,
         'tasks_open', open.tasks, 'rung', open.rung, 'graces', open.graces, 'last_rungs', open.last_rungs)
         ORDER BY c.id), '[]')
-    FROM (SELECT c.* FROM tenant.cancellation AS c WHERE c.completed_at IS NULL ORDER BY c.id LIMIT least(greatest(n, 0), 1000)) AS c
+    FROM (SELECT c.* FROM tenant.cancellation AS c WHERE c.completed_at IS NULL ORDER BY c.id
+        LIMIT least(greatest(n, 0), 1000)) AS c
     CROSS JOIN LATERAL (
         SELECT count(*) AS tasks, max(r.rung) AS rung,
-            coalesce(json_agg(DISTINCT p.options ->> 'grace') FILTER (WHERE m.was = 'running'), '[]') AS graces,
+            coalesce(json_agg(DISTINCT p.options ->> 'grace') FILTER (WHERE m.was = 'running'),
+                '[]') AS graces,
             coalesce(json_agg(DISTINCT p.options ->> 'last_rung') FILTER (WHERE m.was = 'running'
                 AND coalesce(p.options ->> 'last_rung', 'killed')
                     IN ('asked', 'interrupted', 'terminated', 'killed')), '[]') AS last_rungs

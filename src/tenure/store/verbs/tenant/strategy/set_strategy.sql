@@ -24,11 +24,16 @@ BEGIN
         WHEN o.key IN ('grace', 'ask_for') THEN CASE WHEN jsonb_typeof(o.value) <> 'number'
             OR o.value::text::numeric NOT BETWEEN 0 AND extract(epoch FROM {grace.most})
             THEN format('%s is a number of seconds of zero or more; %s is not', o.key, o.value) END
-        WHEN o.key IN ('force', 'cascade', 'preserve', 'rollback') THEN CASE WHEN jsonb_typeof(o.value) <> 'boolean'
+        WHEN o.key IN ('force', 'cascade', 'preserve', 'rollback') THEN CASE
+        WHEN jsonb_typeof(o.value) <> 'boolean'
             THEN format('%s is true or false; %s is neither', o.key, o.value) END
-        WHEN o.key = 'last_rung' THEN CASE WHEN coalesce(o.value #>> '{}', '') NOT IN ('asked', 'interrupted', 'terminated', 'killed')
-            THEN format('last_rung is asked, interrupted, terminated or killed; %s is none of these', o.value) END
-        ELSE format('a strategy has no option %L; it has grace, ask_for, force, last_rung, cascade, preserve and rollback', o.key) END AS wrong
+        WHEN o.key = 'last_rung' THEN CASE
+        WHEN coalesce(o.value #>> '{}', '') NOT IN ('asked', 'interrupted', 'terminated', 'killed')
+            THEN format('last_rung is asked, interrupted, terminated or killed; %s is none of these',
+                o.value) END
+        ELSE format(
+            'a strategy has no option %L; it has grace, ask_for, force, last_rung, cascade, '
+                'preserve and rollback', o.key) END AS wrong
     INTO problem FROM jsonb_each(options) AS o ORDER BY wrong LIMIT 1;
     IF problem IS NULL AND options @> '{"force": true}' AND options ->> 'last_rung' <> 'killed' THEN
         problem := 'a strategy that forces kills; its last_rung cannot be another';
@@ -43,6 +48,7 @@ BEGIN
     INSERT INTO tenant.strategy AS s (name, options, created_at, created_by)
     VALUES (set_strategy.name, set_strategy.options, tenure.now(), actor)
     ON CONFLICT ON CONSTRAINT strategy_pkey DO UPDATE SET options = excluded.options;
-    PERFORM tenant.write_audit(actor, via, 'set', 'strategy', set_strategy.name, NULL, before, set_strategy.options);
+    PERFORM tenant.write_audit(actor, via, 'set', 'strategy', set_strategy.name, NULL, before,
+        set_strategy.options);
     RETURN (SELECT to_json(s) FROM tenant.strategy AS s WHERE s.name = set_strategy.name);
 END $$;

@@ -8,14 +8,17 @@ DECLARE
 BEGIN
     WITH due AS (
         SELECT d.job_id FROM tenant.discard AS d
-        WHERE coalesce(d.tried_at < moment - least(interval '15 s' * power(2, least(d.tries, 10)), interval '1 h'), true)
+        WHERE coalesce(d.tried_at < moment - least(interval '15 s' * power(2, least(d.tries, 10)),
+            interval '1 h'), true)
           AND NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = d.job_id AND j.ended_at IS NULL)
         ORDER BY d.tried_at NULLS FIRST, d.job_id LIMIT tenure.batch_size(n) FOR UPDATE SKIP LOCKED
     ), tried AS (
-        UPDATE tenant.discard AS d SET tries = d.tries + 1, tried_at = moment FROM due WHERE d.job_id = due.job_id RETURNING d.*
+        UPDATE tenant.discard AS d SET tries = d.tries + 1, tried_at = moment FROM due
+        WHERE d.job_id = due.job_id RETURNING d.*
     )
     SELECT coalesce(json_agg(json_build_object('job_id', t.job_id, 'tries', t.tries, 'urls', (
-        SELECT coalesce(json_agg(a.url), '[]') FROM tenant.artifact AS a WHERE a.job_id = t.job_id)) ORDER BY t.job_id), '[]')
+        SELECT coalesce(json_agg(a.url), '[]') FROM tenant.artifact AS a WHERE a.job_id = t.job_id))
+            ORDER BY t.job_id), '[]')
     INTO taken FROM tried AS t;
     RETURN taken;
 END $$;

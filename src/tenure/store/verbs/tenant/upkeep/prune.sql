@@ -18,12 +18,16 @@ DECLARE
     events  integer := 0;
 BEGIN
     IF jsonb_typeof(keep) IS DISTINCT FROM 'object' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'what is kept is a JSON object such as {"completed": "7 days"}';
-    ELSIF EXISTS (SELECT FROM jsonb_object_keys(keep) AS k WHERE k NOT IN ('completed', 'failed', 'cancelled')) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'only completed, failed and cancelled jobs can be pruned';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'what is kept is a JSON object such as {"completed": "7 days"}';
+    ELSIF EXISTS (SELECT FROM jsonb_object_keys(keep) AS k
+        WHERE k NOT IN ('completed', 'failed', 'cancelled')) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'only completed, failed and cancelled jobs can be pruned';
     END IF;
     roots := ARRAY(SELECT j.id FROM tenant.job AS j
-        WHERE j.parent_id IS NULL AND j.ended_at < moment - (SELECT min(k.value::interval) FROM jsonb_each_text(keep) AS k)
+        WHERE j.parent_id IS NULL
+          AND j.ended_at < moment - (SELECT min(k.value::interval) FROM jsonb_each_text(keep) AS k)
           AND j.ended_at < moment - (keep ->> j.state::text)::interval AND j.ended_at < counted
           AND NOT EXISTS (
             WITH RECURSIVE tree AS (
@@ -35,7 +39,8 @@ BEGIN
             SELECT FROM tree WHERE tree.blocks OR tree.ended_at IS NULL OR tree.ended_at >= counted
                 OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)
                 OR EXISTS (SELECT FROM tenant.edge AS e JOIN tenant.job AS d ON d.id = e.job_id
-                           WHERE e.needs_id = tree.id AND d.root_id <> j.id AND d.state NOT IN ('completed', 'cancelled'))
+                           WHERE e.needs_id = tree.id AND d.root_id <> j.id
+                             AND d.state NOT IN ('completed', 'cancelled'))
                 OR EXISTS (SELECT FROM tenant.member AS m WHERE m.job_id = tree.id AND m.ended_at IS NULL))
         LIMIT tenure.batch_size(n) FOR UPDATE SKIP LOCKED);
     WITH RECURSIVE tree AS (
@@ -62,8 +67,10 @@ BEGIN
         SELECT o.state = 'completed' OR (o.ended_at IS NOT NULL AND e.policy <> 'wait')
         FROM tenant.job AS o WHERE o.id = e.needs_id), true);
     -- What was seen in a job is for whoever asked, not for keeping.
-    WITH old AS (DELETE FROM tenant.look AS l WHERE l.asked_at < moment - interval '1 hour' RETURNING l.job_id)
-    DELETE FROM tenure.signal AS s USING old WHERE s.tenant = '{tenant}' AND s.job_id = old.job_id AND s.orders ? 'look';
+    WITH old AS (DELETE FROM tenant.look AS l WHERE l.asked_at < moment - interval '1 hour'
+        RETURNING l.job_id)
+    DELETE FROM tenure.signal AS s USING old
+    WHERE s.tenant = '{tenant}' AND s.job_id = old.job_id AND s.orders ? 'look';
     IF keep_events IS NOT NULL THEN
         WITH old AS (DELETE FROM tenant.event AS e WHERE e.at < moment - keep_events RETURNING e.kind),
         counted AS (
@@ -74,12 +81,13 @@ BEGIN
         -- A job that still names such a worker is an orphan of an unknown one.
         DELETE FROM tenant.reported AS r WHERE NOT EXISTS (
             SELECT FROM tenure.worker AS w WHERE w.id = r.worker_id AND w.dead_at IS NULL);
-        -- All tenants share them: whoever may have jobs in another tenant is left to the default one, and nobody
-        -- goes of whom jobs are still to be recovered.
+        -- All tenants share them: whoever may have jobs in another tenant is left to the default one, and
+        -- nobody goes of whom jobs are still to be recovered.
         DELETE FROM tenure.worker AS w WHERE w.dead_at < moment - keep_events
             AND ('{tenant}' = 'default' OR w.tenants <@ ARRAY['{tenant}'])
             AND NOT EXISTS (SELECT FROM tenure.hold AS h WHERE h.worker_id = w.id);
-        DELETE FROM tenure.serving AS s WHERE NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = s.worker_id);
+        DELETE FROM tenure.serving AS s
+        WHERE NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = s.worker_id);
     END IF;
     IF cardinality(roots) < n THEN
         PERFORM tenant.prune_lanes();  -- last: it keeps others waiting until the commit

@@ -13,14 +13,16 @@ BEGIN
             OR jsonb_typeof(defaults) IS DISTINCT FROM 'object' THEN
         RETURN format('task %L has no digest, executor or defaults', left(task ->> 'name', 100));
     ELSIF pg_column_size(task) > {announcement.most} THEN
-        RETURN format('task %L is announced with more than {announcement.most} bytes', left(task ->> 'name', 100));
+        RETURN format('task %L is announced with more than {announcement.most} bytes',
+            left(task ->> 'name', 100));
     END IF;
     problem := tenure.bad_draft(defaults);
-    IF problem IS NULL AND defaults - ARRAY['queue', 'priority', 'max_attempts', 'orphan', 'block_on', 'pools',
-            'tags', 'budget', 'options'] <> '{}' THEN
+    IF problem IS NULL AND defaults - ARRAY['queue', 'priority', 'max_attempts', 'orphan', 'block_on',
+        'pools', 'tags', 'budget', 'options'] <> '{}' THEN
         problem := 'has defaults that are not options of a task';
     END IF;
-    problem := coalesce(problem, tenure.validation_error(tenure.with_defaults(defaults || jsonb_build_object('task', 'x'))),
+    problem := coalesce(problem,
+        tenure.validation_error(tenure.with_defaults(defaults || jsonb_build_object('task', 'x'))),
         tenure.bad_template(task -> 'target'), tenure.bad_template(task -> 'unique'));
     RETURN CASE WHEN problem IS NOT NULL THEN format('task %L %s', left(task ->> 'name', 100), problem) END;
 END $$;

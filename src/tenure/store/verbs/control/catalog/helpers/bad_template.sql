@@ -6,5 +6,6 @@ RETURN CASE
     WHEN jsonb_typeof(template) <> 'object' OR jsonb_typeof(template -> 'text') IS DISTINCT FROM 'string'
             OR jsonb_typeof(template -> 'parts') IS DISTINCT FROM 'array'
             OR template @? '$.parts[*] ? (@.type() != "object" || !exists(@.text ? (@.type() == "string")))'
-        THEN 'has a target or a unique key that is not {"text": ..., "parts": [{"text": ..., "field": ...}, ...]}'
+        THEN 'has a target or a unique key that is not '
+            '{"text": ..., "parts": [{"text": ..., "field": ...}, ...]}'
 END;

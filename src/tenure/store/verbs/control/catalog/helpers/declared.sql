@@ -3,8 +3,10 @@
 CREATE OR REPLACE FUNCTION tenure.declared(job jsonb, task tenure.task) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    said    CONSTANT jsonb := CASE WHEN jsonb_typeof(job -> 'options') = 'object' THEN job -> 'options' ELSE '{}' END;
-    args    CONSTANT jsonb := CASE WHEN jsonb_typeof(job -> 'args') = 'object' THEN job -> 'args' ELSE '{}' END;
+    said    CONSTANT jsonb := CASE
+        WHEN jsonb_typeof(job -> 'options') = 'object' THEN job -> 'options' ELSE '{}' END;
+    args    CONSTANT jsonb := CASE
+        WHEN jsonb_typeof(job -> 'args') = 'object' THEN job -> 'args' ELSE '{}' END;
     options jsonb := coalesce(task.defaults -> 'options', '{}') || said;
     whole   jsonb := task.defaults || job;
 BEGIN
@@ -15,7 +17,8 @@ BEGIN
     END IF;
     IF jsonb_typeof(coalesce(job -> 'options', 'null')) IN ('object', 'null') AND options <> '{}' THEN
         IF said @? '$.* ? (@ == null)' THEN
-            options := (SELECT coalesce(jsonb_object_agg(o.key, o.value) FILTER (WHERE o.value <> 'null'), '{}')
+            options := (SELECT coalesce(jsonb_object_agg(o.key, o.value) FILTER (WHERE o.value <> 'null'),
+                '{}')
                 FROM jsonb_each(options) AS o);
         END IF;
         whole := whole || jsonb_build_object('options', options);

@@ -8,7 +8,8 @@ DECLARE
     problem text;
 BEGIN
     IF jsonb_typeof(tasks) IS DISTINCT FROM 'array' OR jsonb_array_length(tasks) > {announced.most} THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'an announcement is a list of at most {announced.most} tasks';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'an announcement is a list of at most {announced.most} tasks';
     END IF;
     SELECT p.problem INTO problem FROM jsonb_array_elements(tasks) AS t
     CROSS JOIN LATERAL (SELECT tenure.bad_task(t.value) AS problem) AS p WHERE p.problem IS NOT NULL LIMIT 1;

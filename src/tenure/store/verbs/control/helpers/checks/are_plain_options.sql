@@ -1,4 +1,5 @@
--- Whether these options are what most are, and so nothing is wrong with them: a quick look before "bad_options".
+-- Whether these options are what most are, and so nothing is wrong with them: a quick look before
+-- "bad_options".
 --
 -- One expression without a query. What it does not know is not wrong, only not plain.
 CREATE OR REPLACE FUNCTION tenure.are_plain_options(options jsonb) RETURNS boolean

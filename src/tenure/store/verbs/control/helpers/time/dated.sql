@@ -1,6 +1,6 @@
--- The object with a moment in place of a number of seconds under this name: from this moment on, or before it.
--- The caller says how long, and the database says when: the clocks of clients may be wrong. A time before the
--- earliest that can be stored is that one.
+-- The object with a moment in place of a number of seconds under this name: from this moment on, or
+-- before it. The caller says how long, and the database says when: the clocks of clients may be wrong. A
+-- time before the earliest that can be stored is that one.
 CREATE OR REPLACE FUNCTION tenure.dated(told jsonb, name text, moment timestamptz, past boolean DEFAULT false)
 RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE

@@ -5,7 +5,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     UPDATE tenure.worker AS w SET idle = hungry WHERE w.id = (
         SELECT o.id FROM tenure.worker AS o
-        WHERE o.id = worker AND o.idle <> hungry AND tenure.speaks_for(o.registered_by) AND o.dead_at IS NULL AND (o.draining_at IS NULL OR NOT hungry)
+        WHERE o.id = worker AND o.idle <> hungry AND tenure.speaks_for(o.registered_by) AND o.dead_at IS NULL
+          AND (o.draining_at IS NULL OR NOT hungry)
         FOR NO KEY UPDATE SKIP LOCKED);
     RETURN FOUND;
 END $$;

@@ -15,7 +15,8 @@ BEGIN
     IF has = 'admin' THEN
         RETURN NULL;
     ELSIF has = 'viewer' OR needed = 'admin' THEN
-        RETURN tenant.refused(verb, subject, name, actor, via, format('%s is %s and may not %s; an %s may', actor,
+        RETURN tenant.refused(verb, subject, name, actor, via,
+            format('%s is %s and may not %s; an %s may', actor,
             CASE has WHEN 'viewer' THEN 'a viewer' ELSE 'an operator' END, replace(verb, '_', ' '), needed));
     ELSIF subject = 'job' THEN
         owner := (SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = forbidden.name::bigint);
@@ -24,7 +25,8 @@ BEGIN
                 RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', name);
             END IF;
             RETURN tenant.refused(verb, subject, name, actor, via,
-                format('job %s belongs to %s; only %s or an admin may %s it', name, owner, owner, replace(verb, '_', ' ')));
+                format('job %s belongs to %s; only %s or an admin may %s it', name, owner, owner,
+                    replace(verb, '_', ' ')));
         END IF;
     END IF;
     RETURN NULL;

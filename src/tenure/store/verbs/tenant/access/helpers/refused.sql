@@ -20,19 +20,22 @@ BEGIN
         audit_id = CASE WHEN r.since > earlier THEN r.audit_id END
     RETURNING r.* INTO counted;
     IF counted.seen <= 100 THEN
-        PERFORM tenant.write_audit(actor, left(via, {via.most}), 'refuse', subject, left(coalesce(name, ''), {queue.most}),
+        PERFORM tenant.write_audit(actor, left(via, {via.most}), 'refuse', subject,
+            left(coalesce(name, ''), {queue.most}),
             left(why, {reason.most}), NULL, jsonb_build_object('verb', left(verb, {verb.most})));
         RETURN json_build_object('forbidden', why);
     END IF;
     UPDATE tenant.audit AS a
-    SET after = jsonb_build_object('verb', left(refused.verb, {verb.most}), 'count', counted.seen - 100, 'until', moment)
+    SET after = jsonb_build_object('verb', left(refused.verb, {verb.most}), 'count', counted.seen - 100,
+        'until', moment)
     WHERE a.id = counted.audit_id;
     IF NOT FOUND THEN
         INSERT INTO tenant.audit AS a (at, actor, via, verb, subject, name, reason, after)
         VALUES (moment, refused.actor, left(refused.via, {via.most}), 'refuse', 'tenant', '',
             format('%s was refused 100 times within an hour; further refusals are counted here',
                 refused.actor),
-            jsonb_build_object('verb', left(refused.verb, {verb.most}), 'count', counted.seen - 100, 'until', moment))
+            jsonb_build_object('verb', left(refused.verb, {verb.most}), 'count', counted.seen - 100,
+                'until', moment))
         RETURNING a.id INTO counted.audit_id;
         UPDATE tenant.refusal AS r SET audit_id = counted.audit_id WHERE r.actor = refused.actor;
     END IF;

@@ -17,5 +17,6 @@ BEGIN
     ELSIF given IN ('viewer', 'operator', 'admin') THEN
         RETURN given;
     END IF;
-    RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a role is viewer, operator or admin; %L is none of these', given);
+    RAISE EXCEPTION USING ERRCODE = 'TN001',
+        MESSAGE = format('a role is viewer, operator or admin; %L is none of these', given);
 END $$;

@@ -8,7 +8,8 @@ BEGIN
     IF ours.whose <> (SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = act_in_bulk.job) THEN
         RETURN 'refused';
     END IF;
-    PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = act_in_bulk.job) FOR UPDATE;
+    PERFORM FROM tenant.job AS r
+    WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = act_in_bulk.job) FOR UPDATE;
     PERFORM FROM tenant.job AS j WHERE j.id = act_in_bulk.job FOR UPDATE;
     -- As it is now: what was stopped with its parent a moment ago is not stopped again.
     EXECUTE format('SELECT EXISTS (SELECT %s AND j.id = $2 AND %s)', tenant.filtered_jobs(ours.filter),
@@ -19,15 +20,18 @@ BEGIN
     END IF;
     CASE ours.intent
         WHEN 'resume' THEN
-            PERFORM tenant.resume_job(act_in_bulk.job, coalesce((ours.options -> 'fresh')::boolean, false), ours.reason,
-                ours.initiated_by, ours.via);
+            PERFORM tenant.resume_job(act_in_bulk.job, coalesce((ours.options -> 'fresh')::boolean, false),
+                ours.reason, ours.initiated_by, ours.via);
         WHEN 'rerun' THEN
             PERFORM tenant.rerun_job(act_in_bulk.job, ours.reason, ours.initiated_by, ours.via);
         ELSE
             PERFORM tenant.stop_job(act_in_bulk.job, ours.intent, ours.reason, ours.initiated_by, ours.via,
-                strategy => ours.options ->> 'strategy', force => (ours.options -> 'force')::boolean, "cascade" => (ours.options -> 'cascade')::boolean,
-                grace => (ours.options ->> 'grace')::interval, ask_for => (ours.options ->> 'ask_for')::interval,
-                last_rung => (ours.options ->> 'last_rung')::tenure.rung, rollback => (ours.options -> 'rollback')::boolean,
+                strategy => ours.options ->> 'strategy', force => (ours.options -> 'force')::boolean,
+                "cascade" => (ours.options -> 'cascade')::boolean,
+                grace => (ours.options ->> 'grace')::interval,
+                ask_for => (ours.options ->> 'ask_for')::interval,
+                last_rung => (ours.options ->> 'last_rung')::tenure.rung,
+                rollback => (ours.options -> 'rollback')::boolean,
                 preserve => (ours.options -> 'preserve')::boolean, whose => ours.whose);
     END CASE;
     RETURN 'done';

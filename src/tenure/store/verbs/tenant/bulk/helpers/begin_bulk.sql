@@ -14,19 +14,24 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    PERFORM tenant.bulk_complaint(intent, reason, (options ->> 'grace')::interval, (options ->> 'ask_for')::interval,
-        (options ->> 'last_rung')::tenure.rung, (options -> 'force')::boolean, (options -> 'rollback')::boolean);
+    PERFORM tenant.bulk_complaint(intent, reason, (options ->> 'grace')::interval,
+        (options ->> 'ask_for')::interval,
+        (options ->> 'last_rung')::tenure.rung, (options -> 'force')::boolean,
+        (options -> 'rollback')::boolean);
     PERFORM tenant.strategy_options(options ->> 'strategy');
     IF tenant.role_of(role) <> 'admin' AND (SELECT count(*) FROM tenant.bulk AS b
             WHERE b.ended_at IS NULL AND b.whose = actor) >= {bulks_of_one.most} THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s has {bulks_of_one.most} bulk operations '
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('%s has {bulks_of_one.most} bulk operations '
             'under way, and an operator has no more; wait for one of them', actor);
     END IF;
     EXECUTE format('SELECT count(*) %s AND %s', tenant.filtered_jobs(filter),
         tenant.filter_reached(intent, tenant.bulk_forces(options)))
     INTO total USING filter;
-    INSERT INTO tenant.bulk (filter, intent, options, reason, initiated_by, via, whose, created_at, upto, total)
-    VALUES (begin_bulk.filter, begin_bulk.intent, begin_bulk.options, begin_bulk.reason, actor, begin_bulk.via,
+    INSERT INTO tenant.bulk (filter, intent, options, reason, initiated_by, via, whose, created_at, upto,
+        total)
+    VALUES (begin_bulk.filter, begin_bulk.intent, begin_bulk.options, begin_bulk.reason, actor,
+        begin_bulk.via,
         CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END, tenure.now(),
         coalesce((SELECT max(j.id) FROM tenant.job AS j), 0), total)
     RETURNING * INTO written;

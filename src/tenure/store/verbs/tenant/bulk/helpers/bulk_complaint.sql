@@ -7,14 +7,19 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     problem CONSTANT text := CASE
         WHEN intent IS NULL OR intent NOT IN ('cancel', 'pause', 'resume', 'rerun')
-            THEN format('many jobs are cancelled, paused, resumed or rerun (cancel, pause, resume, rerun); %L is none of these', intent)
+            THEN format(
+                'many jobs are cancelled, paused, resumed or rerun (cancel, pause, resume, rerun); '
+                '%L is none of these', intent)
         WHEN reason = '' THEN 'the reason is empty; leave it out instead'
         WHEN length(reason) > {reason.most} THEN 'the reason has at most {reason.most} characters'
         WHEN grace > {grace.most} OR ask_for > {ask_for.most}
             THEN 'grace and ask_for of a stop are at most 36500 days'
-        WHEN grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed')
-            THEN 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills'
-        WHEN rollback AND intent = 'pause' THEN 'a pause is not rolled back, because the jobs go on later; cancel them instead' END;
+        WHEN grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired'
+        OR (force AND last_rung < 'killed')
+            THEN 'a stop has a grace of zero or more and ends at asked, interrupted, terminated '
+                'or killed; a forced one kills'
+        WHEN rollback AND intent = 'pause'
+            THEN 'a pause is not rolled back, because the jobs go on later; cancel them instead' END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = problem;

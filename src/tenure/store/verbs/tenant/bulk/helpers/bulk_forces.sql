@@ -2,5 +2,6 @@
 CREATE OR REPLACE FUNCTION tenant.bulk_forces(options jsonb) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RETURN coalesce((options -> 'force')::boolean, (tenant.strategy_options(options ->> 'strategy') -> 'force')::boolean, false);
+    RETURN coalesce((options -> 'force')::boolean,
+        (tenant.strategy_options(options ->> 'strategy') -> 'force')::boolean, false);
 END $$;

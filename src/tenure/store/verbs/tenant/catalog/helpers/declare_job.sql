@@ -16,7 +16,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     ELSIF waiting.state <> 'pending' OR waiting.stop_id IS NOT NULL THEN
-        -- One that is being stopped ends as the stop wants; if it goes on later, resume has it looked at again.
+        -- One that is being stopped ends as the stop wants; if it goes on later, resume has it looked at
+        -- again.
         UPDATE tenant.unannounced AS u SET task = NULL WHERE u.job_id = declare_job.job;
         RETURN;
     END IF;
@@ -27,11 +28,13 @@ BEGIN
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a job of task %L %s', d.task, problem);
         END IF;
-        stored := tenure.scoped_key(CASE WHEN d.key_scope = 'tenant' THEN NULL ELSE payload.owner END, d."unique");
+        stored := tenure.scoped_key(CASE WHEN d.key_scope = 'tenant' THEN NULL ELSE payload.owner END,
+            d."unique");
         IF stored IS DISTINCT FROM waiting.unique_key THEN
             SELECT k.* INTO holder FROM tenant.job AS k
             WHERE k.unique_key = stored AND k.state IN ('pending', 'running', 'paused');
-            IF holder.id IS NOT NULL AND d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0
+            IF holder.id IS NOT NULL AND d.when_taken = 'replace' AND holder.state = 'pending'
+                AND holder.attempt = 0
                     AND holder.stop_id IS NULL AND NOT tenant.runs_below(holder.id) THEN
                 PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
                 PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key',

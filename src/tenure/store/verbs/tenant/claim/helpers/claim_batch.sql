@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION tenant.claim_batch(
     worker uuid, n integer, queues text[], tasks text[], floors jsonb, OUT got integer, OUT answer json
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+{index_scans} SET jit = off AS $$
 DECLARE
     draw    CONSTANT bigint := (nextval('tenant.token') << 22) | floor(random() * 4194304)::bigint;
     moment  timestamptz;
@@ -18,14 +18,16 @@ DECLARE
 BEGIN
     -- Held until commit: nobody can declare this worker dead while it takes jobs.
     SELECT w.* INTO ours FROM tenure.worker AS w
-    WHERE w.id = worker AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by) FOR KEY SHARE SKIP LOCKED;
+    WHERE w.id = worker AND w.dead_at IS NULL
+      AND tenure.speaks_for(w.registered_by) FOR KEY SHARE SKIP LOCKED;
     moment := tenure.now();
     floors := coalesce(floors, '{}');
     IF ours.expires_at > moment AND ours.draining_at IS NULL AND n > 0
             AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'tenant') THEN
         WHILE again LOOP
             again := false;
-            FOR place IN SELECT * FROM tenant.open_places(coalesce(queues, ours.queues), tasks, floors, spent) LOOP
+            FOR place IN SELECT * FROM tenant.open_places(coalesce(queues, ours.queues), tasks, floors,
+                spent) LOOP
                 IF place.pools = '{}' THEN
                     started := tenant.start_jobs(worker, draw, moment, place, wanted);
                 ELSE
@@ -46,5 +48,6 @@ BEGIN
         INSERT INTO tenure.hold (worker_id, tenant) VALUES (worker, '{tenant}') ON CONFLICT DO NOTHING;
     END IF;
     answer := tenant.claimed(claimed, draw, floors,
-        ours.id IS NOT NULL OR EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
+        ours.id IS NOT NULL OR EXISTS (SELECT FROM tenure.worker AS w
+            WHERE w.id = worker AND w.dead_at IS NULL));
 END $$;

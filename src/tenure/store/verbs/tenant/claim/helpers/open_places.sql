@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION tenant.open_places(
     queues text[], tasks text[], floors jsonb, spent integer[]
 ) RETURNS SETOF tenure.opening
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 #variable_conflict use_column
 DECLARE
     open       tenant.lane;
@@ -38,10 +38,12 @@ BEGIN
                           WHERE k.key::integer < upper);
             END IF;
             found_at := (SELECT j.priority FROM tenant.job AS j
-                WHERE j.ready AND j.lane = open.id AND j.priority < upper AND j.priority > coalesce(known, -32769)
+                WHERE j.ready AND j.lane = open.id AND j.priority < upper
+                  AND j.priority > coalesce(known, -32769)
                 ORDER BY j.priority DESC, j.turn DESC LIMIT 1);
             EXIT WHEN found_at IS NULL AND known IS NULL;
-            since := CASE WHEN found_at IS NULL THEN (floors #>> ARRAY[open.id::text, known::text])::bigint ELSE 0 END;
+            since := CASE WHEN found_at IS NULL THEN (floors #>> ARRAY[open.id::text, known::text])::bigint
+                ELSE 0 END;
             upper := coalesce(found_at, known);
             first_turn := (SELECT j.turn FROM tenant.job AS j
                 WHERE j.ready AND j.lane = open.id AND j.priority = upper AND j.turn >= since
@@ -53,7 +55,8 @@ BEGIN
     END LOOP;
     IF cardinality(places) < 2 THEN
         FOREACH sole IN ARRAY places LOOP
-            RETURN NEXT (sole.priority, sole.pools, ARRAY[sole.lane], ARRAY[sole.since], sole.head, NULL::bigint)::tenure.opening;
+            RETURN NEXT (sole.priority, sole.pools, ARRAY[sole.lane], ARRAY[sole.since], sole.head,
+                NULL::bigint)::tenure.opening;
         END LOOP;
         RETURN;
     END IF;

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenant.start_jobs(
     worker uuid, draw bigint, moment timestamptz, place tenure.opening, wanted integer
 ) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     level   CONSTANT smallint := place.priority;
     first   CONSTANT integer := place.lanes[1];
@@ -15,8 +15,9 @@ DECLARE
     more    bigint[];
 BEGIN
     IF cardinality(place.lanes) = 1 THEN
-        -- As a join by id this was planned as a hash join over the whole table; a list of places is not. With a bare
-        -- "ready" the planner went through all that is, where its statistics had not seen them yet.
+        -- As a join by id this was planned as a hash join over the whole table; a list of places is not.
+        -- With a bare "ready" the planner went through all that is, where its statistics had not seen
+        -- them yet.
         WITH running AS (
             UPDATE tenant.job AS j
             SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
@@ -36,7 +37,8 @@ BEGIN
         around := ARRAY(
             SELECT f.ctid FROM unnest(place.lanes, place.since) AS l(lane, since) CROSS JOIN LATERAL (
                 SELECT r.ctid, r.turn FROM tenant.job AS r
-                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.turn >= l.since AND r.turn < until
+                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.turn >= l.since
+                  AND r.turn < until
                 ORDER BY r.turn LIMIT scope) AS f
             ORDER BY f.turn LIMIT scope);
         WITH running AS (

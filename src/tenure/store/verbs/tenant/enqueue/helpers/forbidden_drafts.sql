@@ -2,7 +2,8 @@
 --
 -- A viewer enqueues nothing. An operator enqueues in its own name, with keys of its own, and adds tasks to
 -- jobs of its own.
-CREATE OR REPLACE FUNCTION tenant.forbidden_drafts(drafts tenure.draft[], by text, via text, role text) RETURNS json
+CREATE OR REPLACE FUNCTION tenant.forbidden_drafts(drafts tenure.draft[], by text, via text, role text)
+RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
@@ -36,7 +37,8 @@ BEGIN
         SELECT format('there is no job %s %s', x.name, x.doing) INTO unseen FROM (
             SELECT d.parent AS name, 'to be a parent' AS doing FROM unnest(drafts) AS d
             UNION ALL
-            SELECT CASE jsonb_typeof(a.need) WHEN 'object' THEN a.need -> 'job' ELSE a.need END, 'to come after'
+            SELECT CASE jsonb_typeof(a.need) WHEN 'object' THEN a.need -> 'job' ELSE a.need END,
+                'to come after'
             FROM unnest(drafts) AS d CROSS JOIN LATERAL jsonb_array_elements(
                 CASE jsonb_typeof(d.after) WHEN 'array' THEN d.after ELSE '[]' END) AS a(need)) AS x
         WHERE CASE WHEN jsonb_typeof(x.name) = 'number' AND x.name::text ~ '^[0-9]{1,18}$'

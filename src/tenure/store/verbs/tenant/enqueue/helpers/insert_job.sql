@@ -5,8 +5,8 @@
 -- Tenure's own, as they are stored, in place of them. With "whose" a replaced job takes along only what
 -- belongs to this owner.
 CREATE OR REPLACE FUNCTION tenant.insert_job(
-    d tenure.draft, place integer, places jsonb, ids bigint[], moment timestamptz, actor text, via text, whose text,
-    reserved_unique text DEFAULT NULL, reserved_idempotency text DEFAULT NULL,
+    d tenure.draft, place integer, places jsonb, ids bigint[], moment timestamptz, actor text, via text,
+    whose text, reserved_unique text DEFAULT NULL, reserved_idempotency text DEFAULT NULL,
     OUT id bigint, OUT created boolean, OUT taken text
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -14,7 +14,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     due     CONSTANT timestamptz := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
         WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
-    keyed   CONSTANT boolean := coalesce(d."unique", d.idempotency, reserved_unique, reserved_idempotency) IS NOT NULL;
+    keyed   CONSTANT boolean := coalesce(d."unique", d.idempotency, reserved_unique,
+        reserved_idempotency) IS NOT NULL;
     job_owner text := CASE WHEN d.owner IS NOT NULL THEN tenure.actor(d.owner) ELSE actor END;
     stored_unique text;        -- its keys as they are stored
     stored_idempotency text;
@@ -51,7 +52,8 @@ BEGIN
     new_id := nextval('tenant.job_id_seq');
     LOOP
         INSERT INTO tenant.job (id, root_id, parent_id, turn, run_at, created_at, lane, waiting, priority,
-            max_attempts, ready, blocks_paused, blocks_failed, orphan_fails, target, unique_key, idempotency_key)
+            max_attempts, ready, blocks_paused, blocks_failed, orphan_fails, target, unique_key,
+            idempotency_key)
         OVERRIDING SYSTEM VALUE
         VALUES (new_id, coalesce(mother.root_id, new_id), mother.id,
             CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due, moment,
@@ -71,13 +73,16 @@ BEGIN
         CONTINUE WHEN NOT FOUND;  -- it ended in between: the key is free
         IF d.when_taken = 'refuse' THEN
             RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format(
-                'job %s has the unique key %L and is %s', holder.id, coalesce(reserved_unique, d."unique"), holder.state);
-        ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0 AND holder.stop_id IS NULL
+                'job %s has the unique key %L and is %s', holder.id, coalesce(reserved_unique, d."unique"),
+                holder.state);
+        ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0
+            AND holder.stop_id IS NULL
                 AND NOT tenant.runs_below(holder.id) THEN
             -- Keys are taken in their order and trees are locked in that of ids: not waited for.
             PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
             -- By force: one that a plain cancel only pauses would keep the key.
-            PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key', actor, via, force => true, whose => whose);
+            PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key', actor,
+                via, force => true, whose => whose);
         ELSE
             id := holder.id; created := false; taken := 'unique';
             RETURN;
@@ -88,7 +93,8 @@ BEGIN
     VALUES (new_id, d.args, tenure.dated(d.options, 'deadline', moment), d.budget, d.key, job_owner, d.tags);
     IF d.said IS NOT NULL THEN
         INSERT INTO tenant.unannounced (job_id, task, said)
-        VALUES (new_id, d.task, d.said - ARRAY['args', 'owner', 'parent', 'after', 'key', 'idempotency', 'run_at', 'delay']);
+        VALUES (new_id, d.task, d.said - ARRAY['args', 'owner', 'parent', 'after', 'key', 'idempotency',
+            'run_at', 'delay']);
     END IF;
     -- Whoever has a parent is looked at once after the commit: the parent may have been stopped meanwhile.
     IF waits = 'promotion' OR mother.id IS NOT NULL THEN

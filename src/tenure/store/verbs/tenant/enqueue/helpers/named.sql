@@ -13,8 +13,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = CASE
             WHEN named_place = place THEN format('job %s cannot come after itself', name)
             WHEN named_place IS NOT NULL
-            THEN format('job %s is named by one that stands before it; put it first, unless the two form a cycle', name)
+            THEN format(
+                'job %s is named by one that stands before it; put it first, unless the two form a cycle',
+                name)
             ELSE format('no job of this call has the key %s', name) END;
     END IF;
-    RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s is neither the id of a job nor a key of this call', name);
+    RAISE EXCEPTION USING ERRCODE = 'TN001',
+        MESSAGE = format('%s is neither the id of a job nor a key of this call', name);
 END $$;

@@ -1,7 +1,7 @@
 -- These jobs and everything that must end before they can.
 CREATE OR REPLACE FUNCTION tenant.waits_for(ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 BEGIN
     RETURN ARRAY(
         WITH RECURSIVE first AS (

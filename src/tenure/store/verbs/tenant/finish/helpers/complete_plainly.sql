@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION tenant.complete_plainly(
     outcomes jsonb, worker uuid, OUT done bigint[], OUT tokens bigint[], OUT wakes boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     moment  timestamptz;
     parents bigint[];
@@ -25,11 +25,13 @@ BEGIN
             holds = false, blocks = false  -- as keeps_target says of it
         FROM (
             SELECT h.ctid AS place, t.value
-            FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, outcome text, value jsonb, cleanup jsonb)
+            FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, outcome text, value jsonb,
+                cleanup jsonb)
             CROSS JOIN LATERAL (
                 -- By primary key alone; conclude says why.
                 SELECT h.ctid FROM tenant.job AS h
-                WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = complete_plainly.worker AND h.token = t.token
+                WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = complete_plainly.worker
+                  AND h.token = t.token
                   AND h.stop_id IS NULL AND h.attempt = 1 AND h.crashes = 0
                 LIMIT 1 FOR UPDATE SKIP LOCKED) AS h
             WHERE t.outcome = 'completed' AND t.cleanup IS NULL
@@ -39,7 +41,8 @@ BEGIN
     ), kept AS (
         INSERT INTO tenant.outcome AS o (job_id, result, noted_at)
         SELECT m.id, m.value, moment FROM moved AS m WHERE m.value IS NOT NULL
-        ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = NULL, noted_at = excluded.noted_at
+        ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = NULL,
+            noted_at = excluded.noted_at
     )
     SELECT coalesce(array_agg(m.id), '{}'), array_agg(m.token),
         array_agg(DISTINCT m.parent_id) FILTER (WHERE m.parent_id IS NOT NULL),

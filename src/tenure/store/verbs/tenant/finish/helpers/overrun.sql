@@ -1,7 +1,7 @@
 -- Which budget of this job or of one above it is overspent, as a sentence; null: none is.
 CREATE OR REPLACE FUNCTION tenant.overrun(job bigint) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 BEGIN
     RETURN (
         SELECT format('budget of %s %s exceeded: %s spent', b.value #>> '{}', b.key, s.amount)

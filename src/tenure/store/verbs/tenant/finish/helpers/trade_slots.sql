@@ -11,7 +11,8 @@ BEGIN
     FROM jsonb_to_recordset(reports) AS r(job bigint, give jsonb)
     WHERE s.job_id = r.job AND r.give ? s.pool;
     IF FOUND THEN
-        PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
+        PERFORM tenant.notify_idle(
+            ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l WHERE l.pools <> '{}'));
     END IF;
     FOR wish IN
         SELECT r.job, p.pool FROM jsonb_to_recordset(reports) AS r(job bigint, take jsonb)
@@ -20,7 +21,8 @@ BEGIN
         SELECT s.name INTO got FROM tenant.slot AS s WHERE s.pool = wish.pool AND s.job_id = wish.job;
         IF NOT FOUND THEN
             UPDATE tenant.slot AS s SET job_id = wish.job, held_at = moment
-            WHERE (s.pool, s.name) = (SELECT f.pool, f.name FROM tenant.slot AS f WHERE f.pool = wish.pool AND f.job_id IS NULL
+            WHERE (s.pool, s.name) = (SELECT f.pool, f.name FROM tenant.slot AS f
+                WHERE f.pool = wish.pool AND f.job_id IS NULL
                 AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'pool' AND p.name = f.pool)
                 ORDER BY f.name LIMIT 1 FOR UPDATE SKIP LOCKED)
             RETURNING s.name INTO got;

@@ -7,9 +7,10 @@
 --
 -- In a statement of its own, so that it sees what changed the row. "retry" is false when the worker
 -- itself is dead: then nothing it says will ever count.
-CREATE OR REPLACE FUNCTION tenant.unaccepted(outcomes jsonb, worker uuid, done bigint[], tokens bigint[], retry boolean) RETURNS json
+CREATE OR REPLACE FUNCTION tenant.unaccepted(outcomes jsonb, worker uuid, done bigint[], tokens bigint[],
+    retry boolean) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     answer json;
 BEGIN
@@ -21,9 +22,11 @@ BEGIN
                 SELECT FROM tenant.attempt AS a WHERE a.job_id = t.job AND a.token = t.token
                   AND a.worker_id = unaccepted.worker AND (a.outcome IN (t.outcome, 'stopped')
                       OR (a.outcome = 'displaced' AND t.outcome = 'released'))) AS repeated
-        FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text, value jsonb)
+        FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text,
+            value jsonb)
         LEFT JOIN tenant.job AS j ON j.id = t.job
-        WHERE NOT EXISTS (SELECT FROM unnest(done, tokens) AS d(job, token) WHERE d.job = t.job AND d.token = t.token)
+        WHERE NOT EXISTS (SELECT FROM unnest(done, tokens) AS d(job, token)
+            WHERE d.job = t.job AND d.token = t.token)
     ), noted AS (
         INSERT INTO tenant.event (at, kind, job_id, worker_id, detail)
         SELECT tenure.now(), 'refused', m.job, unaccepted.worker, jsonb_build_object(

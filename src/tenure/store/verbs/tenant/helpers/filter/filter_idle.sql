@@ -2,4 +2,5 @@
 CREATE OR REPLACE FUNCTION tenant.filter_idle() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN 'j.waiting = ''time'' OR j.waiting = ''target'' OR j.state = ''paused'' OR '
-    'j.waiting IN (''unqueued'', ''promotion'', ''dependencies'', ''tasks'', ''children'') OR ' || tenant.filter_by_task();
+    'j.waiting IN (''unqueued'', ''promotion'', ''dependencies'', ''tasks'', ''children'') OR '
+        || tenant.filter_by_task();

@@ -17,7 +17,8 @@ BEGIN
     END IF;
     IF filter ?| ARRAY['queue', 'task'] THEN
         lanes := ARRAY(SELECT l.id FROM tenant.lane AS l
-            WHERE (NOT filter ? 'queue' OR l.queue = filter ->> 'queue') AND (NOT filter ? 'task' OR l.task = filter ->> 'task'));
+            WHERE (NOT filter ? 'queue' OR l.queue = filter ->> 'queue')
+              AND (NOT filter ? 'task' OR l.task = filter ->> 'task'));
         wanted := wanted || format('j.lane = ANY (%L::integer[])', lanes);
     END IF;
     wanted := wanted || ARRAY(SELECT CASE f.key
@@ -31,8 +32,10 @@ BEGIN
             WHEN 'cancelled' THEN tenant.filter_status('cancelled')
             ELSE format('j.state = %L', f.value::tenure.state) END
         WHEN 'target' THEN 'j.target = $1 ->> ''target'''
-        WHEN 'owner' THEN 'p.owner = $1 ->> ''owner''' || CASE WHEN f.value NOT LIKE 'db:%' THEN ' AND p.owner NOT LIKE ''db:%''' ELSE '' END
-        WHEN 'tag' THEN format('p.tags @> ARRAY[%s]', array_to_string(tenant.filter_terms(filter, 'tag'), ', '))
+        WHEN 'owner' THEN 'p.owner = $1 ->> ''owner'''
+            || CASE WHEN f.value NOT LIKE 'db:%' THEN ' AND p.owner NOT LIKE ''db:%''' ELSE '' END
+        WHEN 'tag' THEN format('p.tags @> ARRAY[%s]',
+            array_to_string(tenant.filter_terms(filter, 'tag'), ', '))
         WHEN 'key' THEN 'p.key = $1 ->> ''key'''
         WHEN 'parent' THEN 'j.parent_id = ($1 ->> ''parent'')::bigint'
         WHEN 'root' THEN 'j.root_id = ($1 ->> ''root'')::bigint AND j.id = ANY (ARRAY(
@@ -45,12 +48,14 @@ BEGIN
         -- Also as the arguments are shown: what is masked is not found either.
         WHEN 'text' THEN (SELECT string_agg(format(
             'strpos(lower(p.args::text), lower(%1$s)) > 0 AND '
-            'strpos(lower((SELECT v.args::text FROM tenant.jobs AS v WHERE v.id = j.id)), lower(%1$s)) > 0', term), ' AND ')
+            'strpos(lower((SELECT v.args::text FROM tenant.jobs AS v WHERE v.id = j.id)), lower(%1$s)) > 0',
+            term), ' AND ')
             FROM unnest(tenant.filter_terms(filter, 'text')) AS term)
         WHEN 'since' THEN 'j.created_at >= ($1 ->> ''since'')::timestamptz'
         WHEN 'until' THEN 'j.created_at < ($1 ->> ''until'')::timestamptz' END
         FROM jsonb_each_text(filter) AS f WHERE f.key NOT IN ('queue', 'task'));
     RETURN ' FROM tenant.job AS j LEFT JOIN tenant.payload AS p ON p.job_id = j.id'
-        ' LEFT JOIN tenant.cancellation AS s ON s.id = j.stop_id LEFT JOIN tenure.worker AS w ON w.id = j.worker_id WHERE '
+        ' LEFT JOIN tenant.cancellation AS s ON s.id = j.stop_id'
+        ' LEFT JOIN tenure.worker AS w ON w.id = j.worker_id WHERE '
         || coalesce(nullif(array_to_string(wanted, ' AND '), ''), 'true');
 END $$;

@@ -1,7 +1,7 @@
 -- The parent of a job, its parent, and so on up to the root.
 CREATE OR REPLACE FUNCTION tenant.ancestors(job bigint) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 BEGIN
     RETURN ARRAY(
         WITH RECURSIVE up AS (

@@ -3,7 +3,7 @@
 -- children were open when the planner last looked, it took any index at all.
 CREATE OR REPLACE FUNCTION tenant.lives_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 BEGIN
     RETURN (SELECT true FROM tenant.job AS c WHERE c.parent_id BETWEEN lives_below.job AND lives_below.job
             AND c.ended_at IS NULL ORDER BY c.parent_id LIMIT 1) IS NOT NULL OR EXISTS (

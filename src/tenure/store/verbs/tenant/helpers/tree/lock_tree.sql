@@ -4,7 +4,7 @@
 -- cannot wait for each other. A root found too late to be locked in order is not waited for.
 CREATE OR REPLACE FUNCTION tenant.lock_tree(ids bigint[], locked bigint[] DEFAULT '{}') RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     roots bigint[] := ARRAY(SELECT DISTINCT j.root_id FROM tenant.job AS j
         WHERE j.id = ANY (ids) AND j.root_id <> ALL (locked) ORDER BY j.root_id);

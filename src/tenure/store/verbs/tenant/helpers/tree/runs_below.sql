@@ -1,10 +1,11 @@
 -- Whether anything below a job is running; looked for as lives_below does.
 CREATE OR REPLACE FUNCTION tenant.runs_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 BEGIN
     RETURN (SELECT true FROM tenant.job AS c WHERE c.parent_id BETWEEN runs_below.job AND runs_below.job
-            AND c.ended_at IS NULL AND c.state::text = 'running' ORDER BY c.parent_id LIMIT 1) IS NOT NULL OR EXISTS (
+            AND c.ended_at IS NULL AND c.state::text = 'running' ORDER BY c.parent_id LIMIT 1) IS NOT NULL
+            OR EXISTS (
         WITH RECURSIVE down AS (
             SELECT c.id, c.state FROM tenant.job AS c WHERE c.parent_id = runs_below.job
             UNION ALL

@@ -2,9 +2,10 @@
 --
 -- A job counts where it ended, a job without code of its own as well. It waited since it was last due and ran
 -- since its last start; of jobs that were cancelled or failed without a start there are no times.
-CREATE OR REPLACE FUNCTION tenant.ends_between(since timestamptz, before timestamptz) RETURNS SETOF tenant.rollup
+CREATE OR REPLACE FUNCTION tenant.ends_between(since timestamptz, before timestamptz)
+RETURNS SETOF tenant.rollup
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+{index_scans} SET jit = off AS $$
 BEGIN
     RETURN QUERY
     -- First by numbers alone, and each kind for itself: there may be a million jobs, but few bins.
@@ -17,9 +18,12 @@ BEGIN
         WHERE j.ended_at >= since AND j.ended_at < before
     ), alike AS (
         SELECT e.at, e.lane, count(*) AS n,
-            CASE grouping(e.state, e.wait, e.run) WHEN 3 THEN e.state::text WHEN 5 THEN 'wait' ELSE 'run' END AS kind,
-            CASE grouping(e.state, e.wait, e.run) WHEN 3 THEN 0::smallint WHEN 5 THEN e.wait ELSE e.run END AS bin
-        FROM ended AS e GROUP BY GROUPING SETS ((e.at, e.lane, e.state), (e.at, e.lane, e.wait), (e.at, e.lane, e.run))
+            CASE grouping(e.state, e.wait, e.run) WHEN 3 THEN e.state::text
+                WHEN 5 THEN 'wait' ELSE 'run' END AS kind,
+            CASE grouping(e.state, e.wait, e.run) WHEN 3 THEN 0::smallint
+                WHEN 5 THEN e.wait ELSE e.run END AS bin
+        FROM ended AS e GROUP BY GROUPING SETS ((e.at, e.lane, e.state), (e.at, e.lane, e.wait),
+            (e.at, e.lane, e.run))
     )
     SELECT coalesce(b.at, b.quarter), coalesce(b.queue, ''), b.kind, b.bin, sum(b.n)::bigint
     FROM (SELECT a.at, date_bin('15 minutes', a.at, 'epoch') AS quarter, l.queue, a.kind, a.bin, a.n

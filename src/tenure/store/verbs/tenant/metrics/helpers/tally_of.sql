@@ -2,15 +2,17 @@
 -- ran how far the ladder went and how long it took from the request until its code was gone.
 CREATE OR REPLACE FUNCTION tenant.tally_of(stops bigint[]) RETURNS SETOF tenant.tally
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     -- Turned around, because a bound belongs to the bucket below it.
-    falling CONSTANT double precision[] := ARRAY(SELECT -b FROM unnest(tenant.tally_bounds()) AS b ORDER BY -b);
+    falling CONSTANT double precision[] := ARRAY(SELECT -b FROM unnest(tenant.tally_bounds()) AS b
+        ORDER BY -b);
     buckets CONSTANT integer := cardinality(falling);
 BEGIN
     RETURN QUERY
     SELECT 'record', ARRAY[r.intent, r.origin, r.ending], r.bucket::smallint, count(*), sum(r.seconds) FROM (
-        SELECT c.intent, CASE WHEN c.initiated_by LIKE 'policy:%' THEN c.initiated_by ELSE 'user' END AS origin,
+        SELECT c.intent, CASE WHEN c.initiated_by LIKE 'policy:%' THEN c.initiated_by
+            ELSE 'user' END AS origin,
             CASE WHEN c.completed_at IS NULL THEN 'open' ELSE c.status END AS ending, c.seconds,
             buckets - width_bucket(-c.seconds, falling) AS bucket
         FROM unnest(stops) AS s(id) CROSS JOIN LATERAL (
@@ -19,7 +21,8 @@ BEGIN
     GROUP BY r.intent, r.origin, r.ending, r.bucket;
 
     RETURN QUERY
-    SELECT 'runner', ARRAY[coalesce(r.rung::text, 'none')], r.bucket::smallint, count(*), sum(r.seconds) FROM (
+    SELECT 'runner', ARRAY[coalesce(r.rung::text, 'none')], r.bucket::smallint, count(*), sum(r.seconds)
+    FROM (
         SELECT m.rung, m.seconds, buckets - width_bucket(-m.seconds, falling) AS bucket
         FROM unnest(stops) AS s(id) CROSS JOIN LATERAL (
             SELECT o.initiated_at FROM tenant.cancellation AS o WHERE o.id = s.id OFFSET 0) AS c

@@ -24,11 +24,14 @@ BEGIN
         EXIT WHEN stopped >= n OR failed >= n;
         BEGIN
             -- As it is now, locked as stop does, but without waiting: who has it may be waiting for us.
-            PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = one) FOR UPDATE NOWAIT;
-            PERFORM FROM tenant.job AS j WHERE j.id = one AND j.ended_at IS NULL AND (j.stop_id IS NULL OR j.state = 'paused') FOR UPDATE NOWAIT;
+            PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = one)
+            FOR UPDATE NOWAIT;
+            PERFORM FROM tenant.job AS j
+            WHERE j.id = one AND j.ended_at IS NULL AND (j.stop_id IS NULL OR j.state = 'paused')
+            FOR UPDATE NOWAIT;
             CONTINUE WHEN NOT FOUND;
-            PERFORM tenant.stop_job(one, rule.spec ->> 'intent', tenant.policy_reason(rule.spec), 'policy:' || rule.name, 'policy',
-                strategy => rule.spec ->> 'strategy', whose => rule.whose);
+            PERFORM tenant.stop_job(one, rule.spec ->> 'intent', tenant.policy_reason(rule.spec),
+                'policy:' || rule.name, 'policy', strategy => rule.spec ->> 'strategy', whose => rule.whose);
             stopped := stopped + 1;
         EXCEPTION
             WHEN serialization_failure OR deadlock_detected OR lock_not_available THEN

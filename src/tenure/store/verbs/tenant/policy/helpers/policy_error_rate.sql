@@ -12,9 +12,11 @@ BEGIN
     LOOP
         SELECT count(*), avg((e.state = 'failed')::integer) INTO ended, rate FROM (
             SELECT j.state FROM tenant.job AS j
-            WHERE j.ended_at > moment - span AND j.state IN ('completed', 'failed') AND (lanes IS NULL OR j.lane = ANY (lanes))
+            WHERE j.ended_at > moment - span AND j.state IN ('completed', 'failed')
+              AND (lanes IS NULL OR j.lane = ANY (lanes))
               AND (policy_error_rate.tag IS NULL OR EXISTS (
-                SELECT FROM tenant.payload AS p WHERE p.job_id = j.id AND p.tags @> ARRAY[policy_error_rate.tag]))
+                SELECT FROM tenant.payload AS p
+                WHERE p.job_id = j.id AND p.tags @> ARRAY[policy_error_rate.tag]))
             ORDER BY j.ended_at DESC, j.id DESC LIMIT last) AS e;
         EXIT WHEN ended >= last OR span >= within;
         span := least(span * 10, within);

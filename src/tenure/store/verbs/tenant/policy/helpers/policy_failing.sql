@@ -13,12 +13,14 @@ BEGIN
         RETURN NULL;
     ELSIF kind = 'tag' THEN
         RETURN ARRAY(SELECT l.id FROM tenant.lane AS l
-            WHERE (SELECT tenant.policy_error_rate(NULL, spec #>> '{filter,tag}', last, within, moment)) > above);
+            WHERE (SELECT tenant.policy_error_rate(NULL, spec #>> '{filter,tag}', last, within,
+                moment)) > above);
     END IF;
     RETURN ARRAY(SELECT unnest(g.lanes) FROM (
             SELECT array_agg(l.id) AS lanes,
                 coalesce(bool_or((NOT spec -> 'filter' ? 'queue' OR l.queue = spec #>> '{filter,queue}')
                     AND (NOT spec -> 'filter' ? 'task' OR l.task = spec #>> '{filter,task}')), false) AS asked
-            FROM tenant.lane AS l WHERE l.task IS NOT NULL GROUP BY CASE kind WHEN 'queue' THEN l.queue ELSE l.task END) AS g
+            FROM tenant.lane AS l WHERE l.task IS NOT NULL
+            GROUP BY CASE kind WHEN 'queue' THEN l.queue ELSE l.task END) AS g
         WHERE g.asked AND tenant.policy_error_rate(g.lanes, NULL, last, within, moment) > above);
 END $$;

@@ -1,6 +1,7 @@
 -- Why this is not a length of time that a policy can wait for, as a sentence; null when it is.
 --
--- It is stored as a text and read again in other sessions, so it must mean the same whatever their settings are.
+-- It is stored as a text and read again in other sessions, so it must mean the same whatever their
+-- settings are.
 CREATE OR REPLACE FUNCTION tenant.policy_length_complaint(name text, value jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -8,9 +8,11 @@ RETURN coalesce(spec ->> 'reason', (SELECT string_agg(CASE c.key
     WHEN 'waiting' THEN format('it has been waiting for longer than %s', c.value #>> '{}')
     WHEN 'budget' THEN (SELECT string_agg(CASE jsonb_typeof(b.value)
         WHEN 'number' THEN format('%s of its budget of %s is spent', b.value, b.key)
-        ELSE format('more than %s %s is spent', b.value -> 'above', b.key) END, ' and ' ORDER BY b.key) FROM jsonb_each(c.value) AS b)
+        ELSE format('more than %s %s is spent', b.value -> 'above', b.key) END, ' and ' ORDER BY b.key)
+            FROM jsonb_each(c.value) AS b)
     WHEN 'parent_failed' THEN 'its parent failed'
     WHEN 'superseded' THEN 'a newer job has its key'
     WHEN 'error_rate' THEN format('more than %s of the last %s jobs of its %s failed',
-        c.value -> 'above', coalesce(c.value -> 'of', '20'), coalesce(c.value ->> 'by', 'queue')) END, ' and ' ORDER BY c.key)
+        c.value -> 'above', coalesce(c.value -> 'of', '20'), coalesce(c.value ->> 'by', 'queue')) END, ' and '
+            ORDER BY c.key)
     FROM jsonb_each(spec -> 'when') AS c));

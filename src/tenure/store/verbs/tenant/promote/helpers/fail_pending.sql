@@ -1,7 +1,8 @@
 -- Fail jobs that never got to run, with a message for each.
-CREATE OR REPLACE FUNCTION tenant.fail_pending(ids bigint[], moment timestamptz, kind text, messages jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION tenant.fail_pending(ids bigint[], moment timestamptz, kind text, messages jsonb)
+RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     done    bigint[];
     parents bigint[];
@@ -17,7 +18,8 @@ BEGIN
         RETURNING j.id, j.parent_id, j.target, j.holds
     ), kept AS (
         INSERT INTO tenant.outcome AS o (job_id, error, noted_at)
-        SELECT f.id, jsonb_build_object('type', kind, 'message', messages ->> f.id::text), moment FROM failed AS f
+        SELECT f.id, jsonb_build_object('type', kind, 'message', messages ->> f.id::text), moment
+        FROM failed AS f
         ON CONFLICT (job_id) DO UPDATE SET error = excluded.error, noted_at = excluded.noted_at
     )
     SELECT array_agg(f.id), array_agg(DISTINCT f.parent_id) FILTER (WHERE f.parent_id IS NOT NULL),

@@ -2,7 +2,7 @@
 -- flight when a stop looks around comes through here before it can be ready.
 CREATE OR REPLACE FUNCTION tenant.join_stopped_parents(ours bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     stray record;
 BEGIN

@@ -2,7 +2,7 @@
 -- ones. What somebody has locked is left for the next time.
 CREATE OR REPLACE FUNCTION tenant.promote_announced(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     name  text := '';
     known tenure.task;

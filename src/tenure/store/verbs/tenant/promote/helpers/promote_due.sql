@@ -1,7 +1,7 @@
 -- Jobs whose time has come: ready, or into their target's line.
 CREATE OR REPLACE FUNCTION tenant.promote_due(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     lanes  integer[];
@@ -17,7 +17,8 @@ BEGIN
             ORDER BY d.run_at LIMIT n FOR UPDATE SKIP LOCKED))
         RETURNING j.target, j.lane, j.ready
     ), woken AS (
-        INSERT INTO tenant.wake (target) SELECT DISTINCT p.target FROM promoted AS p WHERE p.target IS NOT NULL
+        INSERT INTO tenant.wake (target) SELECT DISTINCT p.target FROM promoted AS p
+        WHERE p.target IS NOT NULL
     )
     SELECT count(*), array_agg(DISTINCT p.lane) FILTER (WHERE p.ready) INTO moved, lanes FROM promoted AS p;
     PERFORM tenant.notify_lanes(lanes);

@@ -7,7 +7,7 @@
 -- a thousand times.
 CREATE OR REPLACE FUNCTION tenant.promote_linked(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     wakes  tenant.wake[];
@@ -28,18 +28,21 @@ BEGIN
     END IF;
     woken := ARRAY(SELECT DISTINCT w.job_id FROM unnest(wakes) AS w);
     ours := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
-    young := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ours) AND j.waiting IS DISTINCT FROM 'dependencies');
+    young := ARRAY(SELECT j.id FROM tenant.job AS j
+        WHERE j.id = ANY (ours) AND j.waiting IS DISTINCT FROM 'dependencies');
     needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
             -- As UNION this read all edges there are, in their order.
             SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (young)
-            UNION ALL SELECT a.id FROM unnest(ours) AS o(id) CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
+            UNION ALL SELECT a.id FROM unnest(ours) AS o(id)
+            CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
         FOR SHARE SKIP LOCKED);
     -- Whatever is gone was over for long: nobody has to wait for it.
     needed := needed || tenant.gone(ours, young);
     ours := ARRAY(SELECT o.id FROM unnest(ours) AS o(id)
         WHERE tenant.ancestors(o.id) <@ needed
           AND NOT (o.id = ANY (young)
-                   AND EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
+                   AND EXISTS (SELECT FROM tenant.edge AS e
+                       WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
     -- Whoever could not be locked goes to the back of the line of wakes, with all of its own as one.
     INSERT INTO tenant.wake (job_id, needed)
     SELECT w.job_id, CASE WHEN bool_and(w.needed IS NOT NULL) THEN array_agg(DISTINCT n.id) END

@@ -4,7 +4,7 @@
 -- others put the wake back, because they cannot know what the one who has the lock still sees.
 CREATE OR REPLACE FUNCTION tenant.promote_targets(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
     class CONSTANT integer := tenant.target_class();
@@ -23,7 +23,8 @@ BEGIN
     ), again AS (
         INSERT INTO tenant.wake (target) SELECT w.target FROM woken AS w WHERE NOT w.locked
     )
-    SELECT array_agg(w.target) FILTER (WHERE w.locked), (SELECT count(*) FROM taken) INTO ours, seen FROM woken AS w;
+    SELECT array_agg(w.target) FILTER (WHERE w.locked), (SELECT count(*) FROM taken) INTO ours, seen
+    FROM woken AS w;
     IF ours IS NULL THEN
         RETURN 0;
     END IF;
@@ -31,7 +32,8 @@ BEGIN
     -- A new statement, and so a snapshot taken after the locks. As NOT EXISTS this took 71 ms a call.
     WITH free AS MATERIALIZED (
         SELECT t.target,
-            (SELECT h.id FROM tenant.job AS h WHERE h.target = t.target AND h.holds AND h.waiting = 'target') AS holder
+            (SELECT h.id FROM tenant.job AS h
+                WHERE h.target = t.target AND h.holds AND h.waiting = 'target') AS holder
         FROM unnest(ours) AS t(target)
         WHERE (SELECT true FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = t.target) IS NULL
     ), next AS MATERIALIZED (
@@ -48,7 +50,8 @@ BEGIN
         WHERE x.id IS NOT NULL
     ), promoted AS (
         UPDATE tenant.job AS j
-        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = moment, turn = nextval('tenant.turn')
+        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = moment,
+            turn = nextval('tenant.turn')
         FROM taken AS t WHERE j.ctid = t.place AND coalesce(j.waiting = 'target', false)
         RETURNING j.id, j.lane
     ), again AS (

@@ -5,7 +5,7 @@
 -- when nothing below it runs any more.
 CREATE OR REPLACE FUNCTION tenant.settle_parents(ours bigint[], moment timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     done    bigint[];
     failed  bigint[];
@@ -25,7 +25,8 @@ BEGIN
                 coalesce(bool_or(c.state = 'cancelled'), false) AS cancelled
             FROM tenant.job AS c WHERE c.parent_id = g.id AND NOT g.open) AS c
     ), over AS (
-        UPDATE tenant.job AS j SET state = CASE WHEN f.cancelled THEN 'cancelled' ELSE 'completed' END::tenure.state,
+        UPDATE tenant.job AS j SET state = CASE
+            WHEN f.cancelled THEN 'cancelled' ELSE 'completed' END::tenure.state,
             waiting = NULL, ended_at = moment
         FROM family AS f WHERE j.id = f.id AND f.waiting = 'tasks' AND f.any AND NOT f.open AND NOT f.failed
         RETURNING j.id, j.parent_id
@@ -46,8 +47,10 @@ BEGIN
     INTO done, parents, failed, lanes;
     PERFORM tenant.fail_pending(failed, moment, 'TaskFailed', (
         SELECT jsonb_object_agg(f.parent_id, f.message) FROM (
-            SELECT c.parent_id, format('%s of its tasks failed, the first of them job %s', count(*), min(c.id)) AS message
-            FROM tenant.job AS c WHERE c.parent_id = ANY (failed) AND c.state = 'failed' GROUP BY c.parent_id) AS f));
+            SELECT c.parent_id, format('%s of its tasks failed, the first of them job %s', count(*),
+                min(c.id)) AS message
+            FROM tenant.job AS c WHERE c.parent_id = ANY (failed) AND c.state = 'failed'
+            GROUP BY c.parent_id) AS f));
     PERFORM tenant.release_holds(done, done, parents, NULL);
     PERFORM tenant.notify_lanes(lanes);
 END $$;

@@ -1,5 +1,6 @@
 -- Fail jobs that nobody started; those that cannot be failed are events, and the answer.
-CREATE OR REPLACE FUNCTION tenant.fail_stale(stale bigint[], pending_after interval, message text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tenant.fail_stale(stale bigint[], pending_after interval, message text)
+RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     why     CONSTANT text := concat_ws('; ', message, format('%snobody started it within %s',
@@ -7,7 +8,8 @@ DECLARE
     one     bigint;
     failed  jsonb := '[]';
 BEGIN
-    PERFORM tenant.fail_pending(stale, tenure.now(), 'Orphaned', (SELECT jsonb_object_agg(s, why) FROM unnest(stale) AS s));
+    PERFORM tenant.fail_pending(stale, tenure.now(), 'Orphaned',
+        (SELECT jsonb_object_agg(s, why) FROM unnest(stale) AS s));
     RETURN failed;
 EXCEPTION WHEN OTHERS THEN
     FOREACH one IN ARRAY stale LOOP

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION tenant.orphans(
     last bigint, grace interval, orphan_after interval, ids bigint[], dry_run boolean, message text, n integer
 ) RETURNS SETOF jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{plain_index_scans} AS $$
 DECLARE
     moment CONSTANT timestamptz := tenure.now();
 BEGIN
@@ -18,7 +18,8 @@ BEGIN
     WITH RECURSIVE holder AS (
         (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' ORDER BY j.worker_id LIMIT 1)
         UNION ALL
-        SELECT (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' AND j.worker_id > holder.worker_id
+        SELECT (SELECT j.worker_id FROM tenant.job AS j
+            WHERE j.state = 'running' AND j.worker_id > holder.worker_id
                 ORDER BY j.worker_id LIMIT 1)
         FROM holder WHERE holder.worker_id IS NOT NULL
     ), suspect AS MATERIALIZED (
@@ -29,7 +30,8 @@ BEGIN
     )
     SELECT jsonb_build_object('job', j.id, 'token', j.token, 'worker', s.worker_id, 'outcome', 'expired',
         'rung', 'expired', 'suspect', NOT c.charged, 'error', jsonb_build_object('type', 'Orphaned',
-            'message', coalesce(message, 'orphan: its worker stopped renewing its lease and was declared dead')
+            'message', coalesce(message,
+                'orphan: its worker stopped renewing its lease and was declared dead')
                 || CASE WHEN j.orphan_fails OR j.stop_id IS NOT NULL THEN ''
                 WHEN c.charged THEN '; its worker died while it ran alone'
                 ELSE '; it is given back unspent and runs alone next' END))
@@ -37,7 +39,8 @@ BEGIN
     CROSS JOIN LATERAL (
         -- "+ 0": by what the worker holds, never by a walk along the primary key.
         SELECT h.* FROM tenant.job AS h
-        WHERE h.worker_id = s.worker_id AND h.state = 'running' AND h.id + 0 > last AND (ids IS NULL OR h.id = ANY (ids))
+        WHERE h.worker_id = s.worker_id AND h.state = 'running' AND h.id + 0 > last
+          AND (ids IS NULL OR h.id = ANY (ids))
           AND (NOT s.unknown OR h.started_at < moment - orphan_after)
         ORDER BY h.id + 0 LIMIT n) AS j
     CROSS JOIN LATERAL (SELECT j.alone AND (

@@ -6,5 +6,6 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'a budget is {"unit": limit, ...} with limits of zero or more';
     END IF;
-    UPDATE tenant.payload AS p SET budget = coalesce(p.budget, '{}') || raise_budget.budget WHERE p.job_id = raise_budget.job;
+    UPDATE tenant.payload AS p SET budget = coalesce(p.budget, '{}') || raise_budget.budget
+    WHERE p.job_id = raise_budget.job;
 END $$;

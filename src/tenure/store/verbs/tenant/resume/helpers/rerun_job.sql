@@ -6,7 +6,8 @@ DECLARE
     raw     CONSTANT jsonb := (SELECT u.said FROM tenant.unannounced AS u WHERE u.job_id = rerun_job.job);
     answer  json;
 BEGIN
-    SELECT jsonb_strip_nulls(jsonb_build_object('task', l.task, 'queue', l.queue, 'pools', l.pools, 'priority', j.priority,
+    SELECT jsonb_strip_nulls(
+        jsonb_build_object('task', l.task, 'queue', l.queue, 'pools', l.pools, 'priority', j.priority,
         'target', j.target, 'block_on', array_remove(ARRAY[CASE WHEN j.blocks_paused THEN 'paused' END,
             CASE WHEN j.blocks_failed THEN 'failed' END], NULL),
         'max_attempts', j.max_attempts, 'orphan', CASE WHEN j.orphan_fails THEN 'fail' ELSE 'retry' END,
@@ -18,7 +19,8 @@ BEGIN
     IF draft IS NULL THEN
         PERFORM tenant.refuse_verb(rerun_job.job, 'rerun');
     ELSIF draft ->> 'task' IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('job %s has no code of its own; rerun its tasks', rerun_job.job);
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('job %s has no code of its own; rerun its tasks', rerun_job.job);
     END IF;
     IF raw IS NOT NULL THEN
         draft := (raw - ARRAY['unique', 'key_scope', 'when_taken'])
@@ -33,6 +35,7 @@ BEGIN
     -- Not as a field of the draft: whoever may run a job again may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner
     FROM tenant.payload AS o WHERE p.job_id = (answer ->> 'id')::bigint AND o.job_id = rerun_job.job;
-    PERFORM tenant.write_audit(actor, via, 'rerun', 'job', rerun_job.job::text, reason, NULL, jsonb_build_object('job', answer -> 'id'));
+    PERFORM tenant.write_audit(actor, via, 'rerun', 'job', rerun_job.job::text, reason, NULL,
+        jsonb_build_object('job', answer -> 'id'));
     RETURN (answer ->> 'id')::bigint;
 END $$;

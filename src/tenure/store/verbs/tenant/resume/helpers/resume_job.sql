@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenant.resume_job(
     job bigint, fresh boolean, reason text, actor text, via text, budget jsonb DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     moment  timestamptz;
     chosen  tenant.job;
@@ -16,17 +16,20 @@ BEGIN
     PERFORM tenant.lock_tree(ARRAY[resume_job.job]);
     SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = resume_job.job;
     IF chosen.state IS NULL OR chosen.state NOT IN ('paused', 'failed')
-            OR EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id AND c.intent = 'cancel') THEN
+            OR EXISTS (SELECT FROM tenant.cancellation AS c
+                WHERE c.id = chosen.stop_id AND c.intent = 'cancel') THEN
         PERFORM tenant.refuse_verb(resume_job.job, 'resume');
     END IF;
     WITH RECURSIVE up AS (
         SELECT j.* FROM tenant.job AS j WHERE j.id = chosen.parent_id
         UNION ALL SELECT j.* FROM up JOIN tenant.job AS j ON j.id = up.parent_id
     )
-    SELECT array_agg(up.id), max(up.id) FILTER (WHERE up.state IN ('paused', 'cancelled') OR up.stop_id IS NOT NULL)
+    SELECT array_agg(up.id),
+        max(up.id) FILTER (WHERE up.state IN ('paused', 'cancelled') OR up.stop_id IS NOT NULL)
     INTO above, holder FROM up;
     IF holder IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot resume a job below job %s, which is %s', holder,
+        RAISE EXCEPTION USING ERRCODE = 'TN003',
+            MESSAGE = format('cannot resume a job below job %s, which is %s', holder,
             (SELECT j.status FROM tenant.jobs AS j WHERE j.id = holder));
     END IF;
 
@@ -43,7 +46,8 @@ BEGIN
         ON k.unique_key = j.unique_key AND k.id <> j.id AND k.state IN ('pending', 'running', 'paused')
     WHERE j.id = ANY (below) AND j.state = 'failed' LIMIT 1;
     IF holder IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format('job %s has taken the unique key in the meantime', holder);
+        RAISE EXCEPTION USING ERRCODE = 'TN004',
+            MESSAGE = format('job %s has taken the unique key in the meantime', holder);
     END IF;
     IF resume_job.budget IS NOT NULL THEN
         PERFORM tenant.raise_budget(resume_job.job, resume_job.budget);
@@ -84,15 +88,18 @@ BEGIN
         WHERE o.job_id = ANY (below || above)
     ), reopened AS (
         UPDATE tenant.job AS j SET state = 'pending', waiting = 'tasks', ended_at = NULL
-        FROM tenant.lane AS l WHERE j.id = ANY (above) AND j.state = 'failed' AND l.id = j.lane AND l.task IS NULL
+        FROM tenant.lane AS l WHERE j.id = ANY (above) AND j.state = 'failed' AND l.id = j.lane
+            AND l.task IS NULL
     )
     SELECT array_agg(DISTINCT r.lane) INTO lanes FROM resumed AS r;
     UPDATE tenant.unannounced AS u SET task = u.said ->> 'task' WHERE u.job_id = ANY (below);
     PERFORM tenant.write_audit(actor, via, 'resume', 'job', resume_job.job::text, reason,
         jsonb_build_object('state', chosen.state), jsonb_build_object('fresh', fresh, 'jobs', to_jsonb(below))
-            || CASE WHEN resume_job.budget IS NULL THEN '{}' ELSE jsonb_build_object('budget', resume_job.budget) END);
+            || CASE WHEN resume_job.budget IS NULL THEN '{}'
+                ELSE jsonb_build_object('budget', resume_job.budget) END);
     PERFORM tenant.notify_lanes(lanes);
     PERFORM nextval('tenant.turn');  -- workers learn when its time comes
 EXCEPTION WHEN unique_violation THEN
-    RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format('another job has taken the unique key of job %s in the meantime', resume_job.job);
+    RAISE EXCEPTION USING ERRCODE = 'TN004',
+        MESSAGE = format('another job has taken the unique key of job %s in the meantime', resume_job.job);
 END $$;

@@ -1,7 +1,7 @@
 -- Close the records whose last member has ended.
 CREATE OR REPLACE FUNCTION tenant.close_complete(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     woken bigint[];
     ours  bigint[];
@@ -16,7 +16,8 @@ BEGIN
     IF woken IS NULL THEN
         RETURN 0;
     END IF;
-    ours := ARRAY(SELECT c.id FROM tenant.cancellation AS c WHERE c.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
+    ours := ARRAY(SELECT c.id FROM tenant.cancellation AS c WHERE c.id = ANY (woken)
+        FOR NO KEY UPDATE SKIP LOCKED);
     INSERT INTO tenant.wake (stop_id) SELECT w FROM unnest(woken) AS w WHERE w <> ALL (ours);
     RETURN (SELECT count(*) FILTER (WHERE tenant.close_if_complete(o)) FROM unnest(ours) AS o);
 END $$;

@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION tenant.close_if_complete(stop bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF EXISTS (SELECT FROM tenant.member AS m WHERE m.stop_id = stop AND m.ended_at IS NULL)
-            OR NOT EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = stop AND c.completed_at IS NULL) THEN
+            OR NOT EXISTS (SELECT FROM tenant.cancellation AS c
+                WHERE c.id = stop AND c.completed_at IS NULL) THEN
         RETURN false;
     END IF;
     PERFORM tenant.end_record(stop, CASE WHEN EXISTS (

@@ -1,7 +1,7 @@
 -- Stopped jobs without running code of their own end when nothing below them runs any more.
 CREATE OR REPLACE FUNCTION tenant.end_stopped_parents(ids bigint[], moment timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     done    bigint[];
     ended   bigint[];
@@ -19,7 +19,8 @@ BEGIN
         WHERE j.id = ANY (ids) AND s.id = j.stop_id
           AND (j.state = 'pending' OR (j.state = 'paused' AND s.intent = 'cancel'))
           -- Only now: without CASE, or without the stop in it, it was asked of every job that came along.
-          AND CASE WHEN j.stop_id IS NOT NULL AND j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
+          AND CASE WHEN j.stop_id IS NOT NULL
+              AND j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (
         UPDATE tenant.member AS m SET became = o.state, ended_at = moment

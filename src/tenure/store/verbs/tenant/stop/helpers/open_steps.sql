@@ -7,7 +7,8 @@ DECLARE
     ended   integer;
 BEGIN
     SELECT count(*) FILTER (WHERE m.ended_at IS NULL AND m.worker_id IS NOT NULL),
-        count(*) FILTER (WHERE m.ended_at IS NOT NULL AND m.was IN ('pending', 'paused') AND m.job_id <> c.job_id)
+        count(*) FILTER (WHERE m.ended_at IS NOT NULL AND m.was IN ('pending', 'paused')
+            AND m.job_id <> c.job_id)
     INTO running, ended
     FROM tenant.member AS m JOIN tenant.cancellation AS c ON c.id = m.stop_id WHERE m.stop_id = stop;
     INSERT INTO tenant.step (stop_id, place, name, status, started_at, completed_at, details) VALUES

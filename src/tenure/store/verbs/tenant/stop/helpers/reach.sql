@@ -3,7 +3,7 @@
 -- this owner comes after; what is below goes with what is above it, whosever it is.
 CREATE OR REPLACE FUNCTION tenant.reach(job bigint, dependents boolean, whose text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 BEGIN
     RETURN ARRAY(
         WITH RECURSIVE reached AS (
@@ -14,7 +14,8 @@ BEGIN
                 UNION ALL
                 SELECT e.job_id FROM tenant.edge AS e JOIN tenant.job AS d ON d.id = e.needs_id
                 WHERE e.needs_id = reached.id AND dependents AND e.policy <> 'run' AND d.ended_at IS NULL
-                  AND (whose IS NULL OR whose = (SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = e.job_id))) AS n
+                  AND (whose IS NULL OR whose = (SELECT p.owner FROM tenant.payload AS p
+                      WHERE p.job_id = e.job_id))) AS n
         )
         SELECT r.id FROM reached AS r ORDER BY r.id);
 END $$;

@@ -2,7 +2,8 @@
 -- With "whose" the cascade reaches only what comes after it and belongs to this owner.
 CREATE OR REPLACE FUNCTION tenant.stop_job(
     job bigint, intent text, reason text, actor text, via text, strategy text DEFAULT NULL,
-    force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL, ask_for interval DEFAULT NULL,
+    force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL,
+    ask_for interval DEFAULT NULL,
     last_rung tenure.rung DEFAULT NULL, rollback boolean DEFAULT NULL, rollback_tasks bigint[] DEFAULT NULL,
     preserve boolean DEFAULT NULL, whose text DEFAULT NULL
 ) RETURNS json
@@ -19,17 +20,22 @@ DECLARE
     added   bigint[];
     locked  bigint[] := '{}';
 BEGIN
-    force := coalesce(force, CASE WHEN last_rung < 'killed' THEN false END, (options -> 'force')::boolean, false);
-    last_rung := coalesce(last_rung, CASE WHEN force THEN 'killed' END::tenure.rung, (options ->> 'last_rung')::tenure.rung, 'killed');
+    force := coalesce(force, CASE WHEN last_rung < 'killed' THEN false END,
+        (options -> 'force')::boolean, false);
+    last_rung := coalesce(last_rung, CASE WHEN force THEN 'killed' END::tenure.rung,
+        (options ->> 'last_rung')::tenure.rung, 'killed');
     "cascade" := coalesce("cascade", (options -> 'cascade')::boolean, true);
     grace := coalesce(grace, make_interval(secs => (options ->> 'grace')::double precision));
     ask_for := coalesce(ask_for, make_interval(secs => (options ->> 'ask_for')::double precision));
     preserve := coalesce(preserve, (options -> 'preserve')::boolean);
-    rollback := coalesce(rollback, rollback_tasks IS NOT NULL OR ((options -> 'rollback')::boolean AND intent = 'cancel'), false);
+    rollback := coalesce(rollback, rollback_tasks IS NOT NULL
+        OR ((options -> 'rollback')::boolean AND intent = 'cancel'), false);
     IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
     ELSIF reason = '' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the reason of a stop is empty; leave it out instead';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'the reason of a stop is empty; leave it out instead';
     ELSIF length(reason) > {reason.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'the reason of a stop has at most {reason.most} characters';
@@ -39,27 +45,37 @@ BEGIN
     ELSIF cardinality(rollback_tasks) > {rollback_tasks.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'a rollback names at most {rollback_tasks.most} tasks';
-    ELSIF grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired' OR (force AND last_rung < 'killed') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated or killed; a forced one kills';
+    ELSIF grace < interval '0' OR ask_for < interval '0' OR last_rung = 'expired'
+        OR (force AND last_rung < 'killed') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'a stop has a grace of zero or more and ends at asked, interrupted, terminated '
+                'or killed; a forced one kills';
     ELSIF rollback_tasks IS NOT NULL AND (NOT rollback OR cardinality(rollback_tasks) = 0) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'tasks are named to be rolled back, or nothing is rolled back; leave the names out to roll back all of them';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'tasks are named to be rolled back, or nothing is rolled back; '
+                'leave the names out to roll back all of them';
     END IF;
-    PERFORM FROM tenant.job AS r WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = stop_job.job) FOR UPDATE;
+    PERFORM FROM tenant.job AS r
+    WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = stop_job.job) FOR UPDATE;
     SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop_job.job FOR UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop_job.job);
     END IF;
     locked := ARRAY[chosen.root_id];
     SELECT c.* INTO current FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id;
-    IF intent = 'cancel' AND NOT force AND actor NOT LIKE 'policy:%' AND chosen.state IN ('pending', 'running')
+    IF intent = 'cancel' AND NOT force AND actor NOT LIKE 'policy:%'
+        AND chosen.state IN ('pending', 'running')
             AND current.intent IS DISTINCT FROM 'cancel'
-            AND EXISTS (SELECT FROM tenant.payload AS p WHERE p.job_id = stop_job.job AND p.options @> '{"cancel_pauses": true}') THEN
+            AND EXISTS (SELECT FROM tenant.payload AS p
+                WHERE p.job_id = stop_job.job AND p.options @> '{"cancel_pauses": true}') THEN
         intent := 'pause';
     END IF;
-    reason := coalesce(reason, CASE intent WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
+    reason := coalesce(reason, CASE intent
+        WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
 
     IF chosen.state = 'cancelled' AND intent = 'cancel' AND current.intent = 'cancel' THEN
-        -- Asked again, perhaps because the first answer was lost, or because the end could not be written then.
+        -- Asked again, perhaps because the first answer was lost, or because the end could not be written
+        -- then.
         IF current.status = 'failed' AND NOT EXISTS (
                 SELECT FROM tenant.member AS m WHERE m.stop_id = current.id AND m.ended_at IS NULL) THEN
             UPDATE tenant.step AS s SET status = 'completed', error = NULL
@@ -67,23 +83,29 @@ BEGIN
             PERFORM tenant.end_record(current.id, 'completed', NULL);
         END IF;
         RETURN tenant.cancellation_report(current.id, again => true);
-    ELSIF chosen.state IN ('completed', 'failed', 'cancelled') OR (chosen.state = 'paused' AND intent = 'pause') THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
+    ELSIF chosen.state IN ('completed', 'failed', 'cancelled')
+        OR (chosen.state = 'paused' AND intent = 'pause') THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN003',
+            MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
     ELSIF rollback AND intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = CASE asked WHEN 'pause'
             THEN 'a pause is not rolled back, because the job goes on later; cancel it instead'
-            ELSE format('a plain cancel of job %s pauses it, and a pause is not rolled back; cancel it with force', stop_job.job) END;
+            ELSE format(
+                'a plain cancel of job %s pauses it, and a pause is not rolled back; cancel it with force',
+                stop_job.job) END;
     ELSIF chosen.state <> 'paused' AND current.intent = 'cancel' AND intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = 'cannot pause a job that is cancelling';
-    ELSIF chosen.state <> 'paused' AND current.intent = intent AND current.completed_at IS NULL AND current.job_id = stop_job.job THEN
-        RETURN tenant.ask_again(current, force, grace, preserve, rollback, rollback_tasks, reason, actor, via);
+    ELSIF chosen.state <> 'paused' AND current.intent = intent AND current.completed_at IS NULL
+        AND current.job_id = stop_job.job THEN
+        RETURN tenant.ask_again(current, force, grace, preserve, rollback, rollback_tasks, reason, actor,
+            via);
     END IF;
 
     moment := tenure.now();
-    INSERT INTO tenant.cancellation (job_id, root_id, intent, reason, initiated_by, initiated_at, force, "cascade", grace,
-        ask_for, last_rung, rollback, rollback_tasks, preserve, strategy)
-    VALUES (stop_job.job, chosen.root_id, intent, reason, actor, moment, force, "cascade", grace, ask_for, last_rung, rollback,
-        rollback_tasks, preserve, stop_job.strategy)
+    INSERT INTO tenant.cancellation (job_id, root_id, intent, reason, initiated_by, initiated_at, force,
+        "cascade", grace, ask_for, last_rung, rollback, rollback_tasks, preserve, strategy)
+    VALUES (stop_job.job, chosen.root_id, intent, reason, actor, moment, force, "cascade", grace, ask_for,
+        last_rung, rollback, rollback_tasks, preserve, stop_job.strategy)
     RETURNING * INTO written;
     PERFORM tenant.notify_watchers(ARRAY[written.id]);
 
@@ -107,10 +129,12 @@ BEGIN
 
     PERFORM tenant.write_audit(actor, via, intent, 'job', stop_job.job::text, reason,
         jsonb_build_object('state', chosen.state),
-        jsonb_build_object('cancellation_id', tenant.cancellation_name(written.id, written.intent), 'force', force, 'cascade', "cascade")
+        jsonb_build_object('cancellation_id', tenant.cancellation_name(written.id, written.intent),
+            'force', force, 'cascade', "cascade")
         || CASE WHEN asked <> intent THEN jsonb_build_object('asked', asked) ELSE '{}' END
         || CASE WHEN rollback THEN '{"rollback": true}'::jsonb ELSE '{}' END
-        || jsonb_strip_nulls(jsonb_build_object('strategy', stop_job.strategy, 'preserve', preserve, 'rollback_tasks', to_jsonb(rollback_tasks))));
+        || jsonb_strip_nulls(jsonb_build_object('strategy', stop_job.strategy, 'preserve', preserve,
+            'rollback_tasks', to_jsonb(rollback_tasks))));
     PERFORM tenant.open_steps(written.id);
     PERFORM tenant.close_if_complete(written.id);
     RETURN tenant.cancellation_report(written.id);

@@ -4,7 +4,7 @@
 -- not take back a cancel. Without a record (the parent was cancelled by rule) jobs are just cancelled.
 CREATE OR REPLACE FUNCTION tenant.stop_members(stop bigint, ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+{index_scans} AS $$
 DECLARE
     moment  CONSTANT timestamptz := tenure.now();
     record  tenant.cancellation;
@@ -18,13 +18,15 @@ BEGIN
     ends := CASE WHEN record.intent = 'pause' THEN 'paused' ELSE 'cancelled' END;
 
     -- By primary key alone, here and below; conclude says why.
-    above := ARRAY(SELECT DISTINCT a FROM tenant.job AS r CROSS JOIN LATERAL unnest(tenant.ancestors(r.id)) AS a
+    above := ARRAY(SELECT DISTINCT a FROM tenant.job AS r
+        CROSS JOIN LATERAL unnest(tenant.ancestors(r.id)) AS a
         WHERE r.id = ANY (ids) AND r.state::text = 'running');
 
     -- The rows are locked, so what is said about them here still holds below.
     IF stop IS NOT NULL THEN
         INSERT INTO tenant.member (stop_id, job_id, was, became, worker_id, token, ended_at)
-        SELECT stop, j.id, j.state, b.became, j.worker_id, j.token, CASE WHEN b.became IS NOT NULL THEN moment END
+        SELECT stop, j.id, j.state, b.became, j.worker_id, j.token,
+            CASE WHEN b.became IS NOT NULL THEN moment END
         FROM tenant.job AS j
         CROSS JOIN LATERAL (SELECT CASE
             WHEN j.state = 'completed' THEN j.state
@@ -45,11 +47,14 @@ BEGIN
         RETURNING j.id, j.parent_id, j.target, j.holds
     ), marked AS (
         UPDATE tenant.job AS j SET stop_id = stop, ready = false,
-            waiting = CASE WHEN j.state = 'pending' THEN CASE WHEN j.waiting = 'tasks' THEN j.waiting ELSE 'children' END END
+            waiting = CASE WHEN j.state = 'pending'
+                THEN CASE WHEN j.waiting = 'tasks' THEN j.waiting ELSE 'children' END END
         WHERE j.id = ANY (ids) AND stop IS NOT NULL
           AND (j.state::text = 'running' OR (j.state IN ('pending', 'paused') AND j.id = ANY (above)))
           AND NOT (j.state = 'paused' AND ends = 'paused')
-          AND NOT (ends = 'paused' AND EXISTS (SELECT FROM tenant.cancellation AS c WHERE c.id = j.stop_id AND c.intent = 'cancel'))
+          AND NOT (ends = 'paused'
+              AND EXISTS (SELECT FROM tenant.cancellation AS c
+              WHERE c.id = j.stop_id AND c.intent = 'cancel'))
         RETURNING j.id, j.worker_id, j.token
     ), told AS (
         INSERT INTO tenure.signal (worker_id, tenant, job_id, token, orders, created_at)
@@ -57,10 +62,12 @@ BEGIN
         FROM marked AS m WHERE m.worker_id IS NOT NULL
         RETURNING signal.worker_id
     ), noticed AS (
-        SELECT pg_notify('tenure_' || t.worker_id, 'orders') FROM (SELECT DISTINCT t.worker_id FROM told AS t) AS t
+        SELECT pg_notify('tenure_' || t.worker_id, 'orders')
+        FROM (SELECT DISTINCT t.worker_id FROM told AS t) AS t
     )
     SELECT array_agg(e.id), array_agg(DISTINCT e.parent_id) FILTER (WHERE e.parent_id IS NOT NULL),
-        array_agg(DISTINCT e.target) FILTER (WHERE e.target IS NOT NULL AND NOT e.holds), (SELECT count(*) FROM noticed)
+        array_agg(DISTINCT e.target) FILTER (WHERE e.target IS NOT NULL AND NOT e.holds),
+        (SELECT count(*) FROM noticed)
     INTO done, parents, targets FROM ended AS e;
     IF done IS NULL THEN
         RETURN;

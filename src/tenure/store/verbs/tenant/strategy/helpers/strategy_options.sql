@@ -9,7 +9,8 @@ BEGIN
     END IF;
     SELECT s.options INTO found_options FROM tenant.strategy AS s WHERE s.name = strategy_options.strategy;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no strategy %L; there are: %s', strategy,
+        RAISE EXCEPTION USING ERRCODE = 'TN006',
+            MESSAGE = format('there is no strategy %L; there are: %s', strategy,
             coalesce((SELECT string_agg(s.name, ', ' ORDER BY s.name) FROM tenant.strategy AS s), 'none'));
     END IF;
     RETURN found_options;
