@@ -133,8 +133,8 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "an operator's policy takes along everybody's jobs",
         "enforce_policy",
-        "whose => rule.whose",
-        "whose => NULL",
+        "rule.whose);",
+        "NULL);",
         "policies::test_an_operators_policy_takes_along_what_is_its_own",
     ),
     mutant(

@@ -17,6 +17,19 @@ CREATE TYPE tenure.reason AS ENUM (
 -- How far a stop went, from a request to a kill; expired: the worker died first.
 CREATE TYPE tenure.rung AS ENUM ('asked', 'interrupted', 'terminated', 'killed', 'expired');
 
+-- How to stop a job; null: as the strategy says, or else the default.
+CREATE TYPE tenure.stop_options AS (
+    strategy       text,
+    force          boolean,
+    "cascade"      boolean,
+    grace          interval,
+    ask_for        interval,
+    last_rung      tenure.rung,
+    preserve       boolean,
+    rollback       boolean,
+    rollback_tasks bigint[]
+);
+
 -- A job to insert: the fields of one element that enqueue takes.
 CREATE TYPE tenure.draft AS (
     key          text,

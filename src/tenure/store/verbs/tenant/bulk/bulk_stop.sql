@@ -11,13 +11,14 @@ CREATE OR REPLACE FUNCTION tenant.bulk_stop(
     by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    options tenure.stop_options;
 BEGIN
     IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
     END IF;
-    RETURN tenant.begin_bulk('bulk_stop', filter, intent,
-        jsonb_strip_nulls(jsonb_build_object('strategy', strategy,
-        'force', force, 'cascade', "cascade", 'grace', grace, 'ask_for', ask_for, 'last_rung', last_rung,
-        'rollback', rollback, 'preserve', preserve)), reason, by, via, role);
+    options := ROW(strategy, force, "cascade", grace, ask_for, last_rung, preserve, rollback, NULL);
+    RETURN tenant.begin_bulk('bulk_stop', filter, intent, jsonb_strip_nulls(to_jsonb(options)), reason, by,
+        via, role);
 END $$;

@@ -30,9 +30,7 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    RETURN tenant.stop_job(job, intent, reason, actor, via, strategy => strategy, force => force,
-        "cascade" => "cascade",
-        grace => grace, ask_for => ask_for, last_rung => last_rung, rollback => rollback,
-        rollback_tasks => rollback_tasks,
-        preserve => preserve, whose => CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END);
+    RETURN tenant.stop_job(job, intent, reason, actor, via,
+        ROW(strategy, force, "cascade", grace, ask_for, last_rung, preserve, rollback, rollback_tasks),
+        CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END);
 END $$;

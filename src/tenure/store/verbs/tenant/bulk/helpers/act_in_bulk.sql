@@ -26,13 +26,7 @@ BEGIN
             PERFORM tenant.rerun_job(act_in_bulk.job, ours.reason, ours.initiated_by, ours.via);
         ELSE
             PERFORM tenant.stop_job(act_in_bulk.job, ours.intent, ours.reason, ours.initiated_by, ours.via,
-                strategy => ours.options ->> 'strategy', force => (ours.options -> 'force')::boolean,
-                "cascade" => (ours.options -> 'cascade')::boolean,
-                grace => (ours.options ->> 'grace')::interval,
-                ask_for => (ours.options ->> 'ask_for')::interval,
-                last_rung => (ours.options ->> 'last_rung')::tenure.rung,
-                rollback => (ours.options -> 'rollback')::boolean,
-                preserve => (ours.options -> 'preserve')::boolean, whose => ours.whose);
+                jsonb_populate_record(NULL::tenure.stop_options, ours.options), ours.whose);
     END CASE;
     RETURN 'done';
 EXCEPTION

@@ -14,10 +14,7 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    PERFORM tenant.bulk_complaint(intent, reason, (options ->> 'grace')::interval,
-        (options ->> 'ask_for')::interval,
-        (options ->> 'last_rung')::tenure.rung, (options -> 'force')::boolean,
-        (options -> 'rollback')::boolean);
+    PERFORM tenant.bulk_complaint(intent, reason, jsonb_populate_record(NULL::tenure.stop_options, options));
     PERFORM tenant.strategy_options(options ->> 'strategy');
     IF tenant.role_of(role) <> 'admin' AND (SELECT count(*) FROM tenant.bulk AS b
             WHERE b.ended_at IS NULL AND b.whose = actor) >= {bulks_of_one.most} THEN

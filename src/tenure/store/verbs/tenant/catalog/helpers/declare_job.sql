@@ -38,7 +38,8 @@ BEGIN
                     AND holder.stop_id IS NULL AND NOT tenant.runs_below(holder.id) THEN
                 PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
                 PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key',
-                    payload.owner, 'worker', force => true, whose => payload.owner);
+                    payload.owner, 'worker',
+                    jsonb_populate_record(NULL::tenure.stop_options, '{"force": true}'), payload.owner);
             ELSIF holder.id IS NOT NULL THEN
                 RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format(
                     'job %s has the unique key %L and is %s', holder.id, d."unique", holder.state);

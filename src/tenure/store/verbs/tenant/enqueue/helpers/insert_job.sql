@@ -82,7 +82,7 @@ BEGIN
             PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
             -- By force: one that a plain cancel only pauses would keep the key.
             PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key', actor,
-                via, force => true, whose => whose);
+                via, jsonb_populate_record(NULL::tenure.stop_options, '{"force": true}'), whose);
         ELSE
             id := holder.id; created := false; taken := 'unique';
             RETURN;

@@ -31,7 +31,8 @@ BEGIN
             FOR UPDATE NOWAIT;
             CONTINUE WHEN NOT FOUND;
             PERFORM tenant.stop_job(one, rule.spec ->> 'intent', tenant.policy_reason(rule.spec),
-                'policy:' || rule.name, 'policy', strategy => rule.spec ->> 'strategy', whose => rule.whose);
+                'policy:' || rule.name, 'policy', jsonb_populate_record(NULL::tenure.stop_options,
+                    jsonb_build_object('strategy', rule.spec ->> 'strategy')), rule.whose);
             stopped := stopped + 1;
         EXCEPTION
             WHEN serialization_failure OR deadlock_detected OR lock_not_available THEN
