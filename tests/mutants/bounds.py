@@ -130,14 +130,14 @@ BOUNDS: tuple[Mutant, ...] = (
     mutant(
         "a stop with any grace",
         "stop_job",
-        "ELSIF grace > {grace.most} OR ask_for > {ask_for.most} THEN",
+        "ELSIF options.grace > {grace.most} OR options.ask_for > {ask_for.most} THEN",
         "ELSIF false THEN",
         _LENGTHS,
     ),
     mutant(
         "a bulk stop with any grace",
         "bulk_complaint",
-        "WHEN grace > {grace.most} OR ask_for > {ask_for.most}",
+        "WHEN options.grace > {grace.most} OR options.ask_for > {ask_for.most}",
         "WHEN false",
         _LENGTHS,
     ),

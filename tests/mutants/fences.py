@@ -167,7 +167,7 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "the signal outlives the attempt",
         "conclude",
-        "IF stopped IS NOT NULL THEN",
+        "IF batch.stopped IS NOT NULL THEN",
         "IF false THEN",
         "finish::test_the_signal_of_a_stop_is_gone_when_the_attempt_has_ended",
     ),

@@ -77,8 +77,8 @@ RIGHTS: tuple[Mutant, ...] = (
     mutant(
         "a cascade takes what belongs to others",
         "stop",
-        "whose => CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END",
-        "whose => NULL",
+        "CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END);",
+        "NULL);",
         "authorization::test_a_cascade_leaves_what_belongs_to_others",
     ),
     mutant(

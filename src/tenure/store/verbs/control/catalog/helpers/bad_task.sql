@@ -1,0 +1,28 @@
+-- Why this cannot be announced as a task, as a sentence; null when it can.
+CREATE OR REPLACE FUNCTION tenure.bad_task(task jsonb) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    defaults CONSTANT jsonb := task -> 'defaults';
+    problem  text;
+BEGIN
+    IF jsonb_typeof(task) <> 'object' OR jsonb_typeof(task -> 'name') IS DISTINCT FROM 'string'
+            OR length(task ->> 'name') NOT BETWEEN 1 AND {task.most} THEN
+        RETURN 'a task is announced as a JSON object with a name of 1 to {task.most} characters';
+    ELSIF jsonb_typeof(task -> 'digest') IS DISTINCT FROM 'string'
+            OR jsonb_typeof(task -> 'executor') IS DISTINCT FROM 'string'
+            OR jsonb_typeof(defaults) IS DISTINCT FROM 'object' THEN
+        RETURN format('task %L has no digest, executor or defaults', left(task ->> 'name', 100));
+    ELSIF pg_column_size(task) > {announcement.most} THEN
+        RETURN format('task %L is announced with more than {announcement.most} bytes',
+            left(task ->> 'name', 100));
+    END IF;
+    problem := tenure.bad_draft(defaults);
+    IF problem IS NULL AND defaults - ARRAY['queue', 'priority', 'max_attempts', 'orphan', 'block_on',
+        'pools', 'tags', 'budget', 'options'] <> '{}' THEN
+        problem := 'has defaults that are not options of a task';
+    END IF;
+    problem := coalesce(problem,
+        tenure.validation_error(tenure.with_defaults(defaults || jsonb_build_object('task', 'x'))),
+        tenure.bad_template(task -> 'target'), tenure.bad_template(task -> 'unique'));
+    RETURN CASE WHEN problem IS NOT NULL THEN format('task %L %s', left(task ->> 'name', 100), problem) END;
+END $$;

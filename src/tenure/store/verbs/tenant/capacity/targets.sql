@@ -1,0 +1,34 @@
+-- Targets that are in use or paused, by name: who holds each, which paused or failed jobs close it, how
+-- many stand in its line, and who is next. A page goes on after the last name of the one before.
+CREATE OR REPLACE FUNCTION tenant.targets(target text DEFAULT NULL, n integer DEFAULT 50,
+    after text DEFAULT NULL) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+{plain_index_scans} AS $$
+BEGIN
+    IF n IS NULL OR n NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = format('a page of %s targets is not possible; 1 to 1000 are',
+                coalesce(n::text, 'null'));
+    END IF;
+    RETURN (
+        -- One probe of each index for each name: a line of any length costs no more.
+        WITH RECURSIVE named AS (
+            SELECT coalesce(targets.target, tenant.next_target(coalesce(targets.after, ''))) AS name,
+                1 AS place
+            UNION ALL
+            SELECT tenant.next_target(o.name), o.place + 1 FROM named AS o
+            WHERE o.name IS NOT NULL AND o.place < n AND targets.target IS NULL
+        )
+        SELECT coalesce(json_agg(json_build_object(
+            'name', o.name,
+            'holder', (SELECT h.id FROM tenant.job AS h WHERE h.target = o.name AND h.holds),
+            'blocked_by', (SELECT coalesce(json_agg(b.id ORDER BY b.id), '[]') FROM (
+                SELECT b.id FROM tenant.job AS b
+                WHERE b.target = o.name AND b.blocks AND b.state IN ('paused', 'failed') LIMIT 100) AS b),
+            'line', (SELECT count(*) FROM tenant.job AS l WHERE l.target = o.name AND l.waiting = 'target'),
+            'next', (SELECT l.id FROM tenant.job AS l WHERE l.target = o.name AND l.waiting = 'target'
+                ORDER BY l.priority DESC, l.id LIMIT 1),
+            'paused', EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = o.name))
+                ORDER BY o.place), '[]')
+        FROM named AS o WHERE o.name IS NOT NULL);
+END $$;

@@ -1,0 +1,59 @@
+-- Start ready jobs of these lanes at one priority, in turn. Returns their ids.
+CREATE OR REPLACE FUNCTION tenant.start_jobs(
+    worker uuid, draw bigint, moment timestamptz, place tenure.opening, wanted integer
+) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+{index_scans} AS $$
+DECLARE
+    level   CONSTANT smallint := place.priority;
+    first   CONSTANT integer := place.lanes[1];
+    floor   CONSTANT bigint := place.since[1];
+    until   CONSTANT bigint := coalesce(place.until, 9223372036854775807);
+    scope   integer := wanted * 3;
+    around  tid[];
+    started bigint[] := '{}';
+    more    bigint[];
+BEGIN
+    IF cardinality(place.lanes) = 1 THEN
+        -- As a join by id this was planned as a hash join over the whole table; a list of places is not.
+        -- With a bare "ready" the planner went through all that is, where its statistics had not seen
+        -- them yet.
+        WITH running AS (
+            UPDATE tenant.job AS j
+            SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
+                attempt = j.attempt + 1, started_at = moment
+            WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
+                SELECT r.ctid FROM tenant.job AS r
+                WHERE r.ready AND r.lane = first AND r.priority = level AND r.turn >= floor AND r.turn < until
+                ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))
+            RETURNING j.id
+        )
+        SELECT coalesce(array_agg(running.id), '{}') INTO started FROM running;
+        RETURN started;
+    END IF;
+    -- Several lanes: look at the front of each, merge, and only then lock, so that nothing is locked
+    -- that is not taken. What others have locked may fill the view; then look further.
+    LOOP
+        around := ARRAY(
+            SELECT f.ctid FROM unnest(place.lanes, place.since) AS l(lane, since) CROSS JOIN LATERAL (
+                SELECT r.ctid, r.turn FROM tenant.job AS r
+                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.turn >= l.since
+                  AND r.turn < until
+                ORDER BY r.turn LIMIT scope) AS f
+            ORDER BY f.turn LIMIT scope);
+        WITH running AS (
+            UPDATE tenant.job AS j
+            SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
+                attempt = j.attempt + 1, started_at = moment
+            WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
+                SELECT r.ctid FROM tenant.job AS r WHERE coalesce(r.ready, false) AND r.ctid = ANY (around)
+                ORDER BY r.turn LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))
+            RETURNING j.id
+        )
+        SELECT coalesce(array_agg(running.id), '{}') INTO more FROM running;
+        started := started || more;
+        EXIT WHEN cardinality(started) >= wanted OR cardinality(around) < scope;
+        scope := scope * 4;
+    END LOOP;
+    RETURN started;
+END $$;

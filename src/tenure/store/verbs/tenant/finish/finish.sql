@@ -1,0 +1,46 @@
+-- Say how attempts ended; each outcome answers accepted, refused or busy.
+--
+-- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value), failed
+-- (error), retry (error, run_at), stopped (intent, rung) or released (until, suspect, unstarted, displaced).
+-- Refused: the job is not this worker's any more. Busy: somebody has the row locked just now; say it again.
+-- "repeated" are those of the refused that this worker has ended before: only the answer was lost, and
+-- nothing is late.
+--
+-- A released job that is "suspect" spends no attempt, but its crashes are counted up: its runner or its
+-- worker's guard died and nobody knows whose fault it was, so it should run alone the next time. A released
+-- job that is "unstarted" keeps the suspicion it was claimed with: its code never began. One that is
+-- "displaced" lost its runner to the end of another job; the second time it runs alone next.
+CREATE OR REPLACE FUNCTION tenant.finish(worker uuid, outcomes jsonb) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    plain record;
+    rest  jsonb;
+    other json;
+BEGIN
+    IF pg_column_size(outcomes) > {outcomes.most} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'what jobs ended with takes at most {outcomes.most} bytes in one call';
+    ELSIF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed"
+            && @.outcome != "retry" && @.outcome != "stopped" && @.outcome != "released"))' THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'an outcome is completed, failed, retry, stopped or released';
+    END IF;
+    plain := tenant.complete_plainly(outcomes, worker);
+    IF plain.done = '{}' THEN
+        RETURN tenant.conclude(outcomes, worker);
+    ELSIF cardinality(plain.done) < jsonb_array_length(outcomes) THEN
+        rest := (SELECT jsonb_agg(o) FROM jsonb_array_elements(outcomes) AS o WHERE NOT EXISTS (
+            SELECT FROM unnest(plain.done, plain.tokens) AS d(job, token)
+            WHERE d.job = (o -> 'job')::bigint AND d.token = (o -> 'token')::bigint));
+        other := CASE WHEN rest IS NOT NULL THEN tenant.conclude(rest, worker) END;
+    END IF;
+    RETURN json_build_object(
+        'accepted', coalesce((other -> 'accepted')::jsonb, '{}')
+            || jsonb_build_object('completed', to_jsonb(plain.done)
+                || coalesce((other #> '{accepted,completed}')::jsonb, '[]')),
+        'refused', coalesce(other -> 'refused', '[]'),
+        'repeated', coalesce(other -> 'repeated', '[]'),
+        'busy', coalesce(other -> 'busy', '[]'),
+        'wakes', plain.wakes OR coalesce((other ->> 'wakes')::boolean, false));
+END $$;

@@ -1,0 +1,19 @@
+-- A job that was enqueued while something above it was being stopped goes with it. Whoever is still in
+-- flight when a stop looks around comes through here before it can be ready.
+CREATE OR REPLACE FUNCTION tenant.join_stopped_parents(ours bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+{index_scans} AS $$
+DECLARE
+    stray record;
+BEGIN
+    FOR stray IN
+        SELECT j.id, above.stop_id FROM tenant.job AS j CROSS JOIN LATERAL (
+            SELECT a.stop_id FROM tenant.job AS a
+            WHERE a.id = ANY (tenant.ancestors(j.id)) AND (a.stop_id IS NOT NULL OR a.state = 'cancelled')
+            ORDER BY a.id DESC LIMIT 1) AS above
+        WHERE j.id = ANY (ours) AND j.state = 'pending' AND j.stop_id IS NULL
+    LOOP
+        PERFORM tenant.stop_members(stray.stop_id, ARRAY[stray.id]);
+    END LOOP;
+    PERFORM tenant.end_stopped_parents(ours, tenure.now());
+END $$;

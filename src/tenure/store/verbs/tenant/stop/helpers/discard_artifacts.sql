@@ -1,0 +1,19 @@
+-- Put on the list what a stop leaves behind and nobody wants: the artifacts of jobs that it cancelled, if
+-- they are not preserved, by its own word or else by that of their tasks. Whatever it was that ended them.
+CREATE OR REPLACE FUNCTION tenant.discard_artifacts(stop bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+{index_scans} AS $$
+BEGIN
+    -- Without a token it has never run, and has nothing.
+    INSERT INTO tenant.discard (job_id)
+    SELECT m.job_id FROM tenant.cancellation AS c
+    JOIN tenant.member AS m ON m.stop_id = c.id AND m.token > 0
+        AND coalesce(m.became, 'cancelled') = 'cancelled'
+    JOIN tenant.payload AS p ON p.job_id = m.job_id
+    WHERE c.id = stop AND c.intent = 'cancel' AND CASE WHEN c.preserve IS NULL
+        THEN p.options @> '{"preserve_artifacts": false}' ELSE NOT c.preserve END
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM nextval('tenant.turn');  -- workers delete them
+    END IF;
+END $$;
