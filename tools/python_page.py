@@ -67,11 +67,11 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 FUNCTIONS = {"tenure.web": ("create_app",), "tenure.contrib.alembic": ("upgrade", "downgrade")}
 OPTIONS = {
-    "tenure.control.job_operations": ("StopOptions", "CancelOptions"),
-    "tenure.control.cancellation": ("Manner",),
-    "tenure.domain.task": ("WrittenOptions",),
+    "tenure.domain.stop_options": ("StopDetails", "StopOptions"),
+    "tenure.control.job_operations": ("StopArguments",),
+    "tenure.domain.options": ("JobOptions",),
     "tenure.app": ("CommonOptions", "TaskOptions"),
-    "tenure.control.enqueue_options": ("EnqueueArguments",),
+    "tenure.control.enqueue_options": ("EnqueueOptions",),
 }
 
 

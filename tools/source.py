@@ -33,10 +33,19 @@ def fields_of(cls: type) -> list[Field]:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=value):
                 default = "" if value is None else ast.unparse(value)
-                found.append(Field(name, ast.unparse(kind), default, meaning, group))
+                found.append(Field(name, ast.unparse(_plain(kind)), default, meaning, group))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.append(Field(name, "", ast.unparse(value), meaning, group))
     return [field for field in found if not field.name.startswith("_")]
+
+
+def _plain(kind: ast.expr) -> ast.expr:
+    """Return an annotation without what Annotated adds to it."""
+    match kind:
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[plain, *_])):
+            return plain
+        case _:
+            return kind
 
 
 def attributes_of(cls: type) -> list[Field]:

@@ -25,13 +25,15 @@ from tenure.control.declaration import (
     read_template,
     refusals_of,
 )
+from tenure.control.enqueue_options import EnqueueOptionSet
 from tenure.control.handle import Handle
 from tenure.control.job_operations import end_runner, job_with_key
 from tenure.control.schedule import Overlap, Schedule, make_schedule
 from tenure.control.signature import Signature, name_of
 from tenure.control.task import Task
+from tenure.domain.duration import Duration
 from tenure.domain.job import JSON, Job
-from tenure.domain.task import Executor, JobOptions, Length, WrittenOptions, refuse_unknown
+from tenure.domain.options import Executor, JobOptions, refuse_unknown
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.domain.values import shown
 from tenure.errors import SettingInvalid
@@ -47,7 +49,7 @@ R = TypeVar("R")
 AnyTask = TypeVar("AnyTask", bound=Task[..., Any])
 
 
-class CommonOptions(WrittenOptions, total=False):
+class CommonOptions(JobOptions, total=False):
     target: str | None  # a template: "site:{site}"
     unique: str | None  # likewise
     compensate: Task[..., Any] | None
@@ -134,7 +136,7 @@ class Tenure(Client):
         tz: str = "UTC",
         overlap: Overlap = "skip",
         name: str | None = None,
-        catch_up: Length = "60s",
+        catch_up: Duration = "60s",
         args: Mapping[str, Any] | None = None,
     ) -> Callable[[AnyTask], AnyTask]: ...
     @overload
@@ -146,7 +148,7 @@ class Tenure(Client):
         tz: str = "UTC",
         overlap: Overlap = "skip",
         name: str | None = None,
-        catch_up: Length = "60s",
+        catch_up: Duration = "60s",
         args: Mapping[str, Any] | None = None,
     ) -> Schedule: ...
     def schedule(
@@ -208,7 +210,7 @@ class Tenure(Client):
         reason: str | None = None,
         *,
         force: bool = False,
-        grace: Length | None = None,
+        grace: Duration | None = None,
         by: str | None = None,
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
@@ -226,7 +228,7 @@ class Tenure(Client):
         reason: str | None = None,
         *,
         force: bool = False,
-        grace: Length | None = None,
+        grace: Duration | None = None,
         by: str | None = None,
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
@@ -273,9 +275,9 @@ class Tenure(Client):
                 target=read_template("target", written.pop("target", None), signature),
                 unique=read_template("unique", written.pop("unique", None), signature),
                 compensate=written.pop("compensate", None),
-                options=JobOptions().changed(written),
+                options=EnqueueOptionSet().changed(written),
             )
-            task.options.argue(task.options.grace or self.settings.stop_grace)
+            task.options.check_ask_for(task.options.grace or self.settings.stop_grace)
             _refuse_compensation(task)
         if name in self._tasks:
             raise SettingInvalid(

@@ -269,15 +269,17 @@ def _refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _read(name: str, kind: Any, value: Any) -> object:
-    """The value of a setting, from itself or from its text."""
+    """Return the value of a setting, from itself or from its text."""
     if NoneType in get_args(kind):
         if value is None or value == "none":
             return None
         kind, _ = get_args(kind)
-    if kind is timedelta:
-        return _duration(name, value)
-    if kind is Retry:
-        return _retry(value)
+    if kind in (timedelta, Retry):
+        try:
+            return duration(value) if kind is timedelta else _retry(value)
+        except InputRefused as refusal:
+            about = f"{name}: " if kind is timedelta else ""
+            raise SettingInvalid(f"{about}{refusal}") from None
     if get_origin(kind) is Literal:
         choices = " or ".join(map(repr, get_args(kind)))
         require(value in get_args(kind), f"{name}: it takes {choices}, not {shown(value)}")
@@ -293,22 +295,15 @@ def _read(name: str, kind: Any, value: Any) -> object:
     return kind(value)
 
 
-def _duration(name: str, value: Any) -> timedelta:
-    try:
-        return duration(value)
-    except InputRefused as refusal:
-        raise SettingInvalid(f"{name}: {refusal}") from None
-
-
 def _retry(value: Any) -> Retry:
-    """A Retry, a number of retries, or options; the latter two also as text."""
+    """Read a Retry, a number of retries, or options; the latter two also as text."""
     if isinstance(value, Retry):
         return value
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except ValueError:
-            raise SettingInvalid(
+            raise InputRefused(
                 f'retry: it takes a number of retries or {{"max": 3, "base": "1s", ...}}, '
                 f"not {shown(value)}"
             ) from None

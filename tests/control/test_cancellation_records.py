@@ -122,7 +122,7 @@ def test_records_are_found_by_name_by_job_and_in_a_list(database: str, store: St
         assert await service.get_record(record.cancellation_id) == record
         assert all(isinstance(step, CancellationStep) for step in record.progress)
         for bad in ({"limit": 0}, {"offset": -1}):
-            with pytest.raises(InputRefused, match="a page has at least 1 record"):
+            with pytest.raises(InputRefused, match="limit takes 1 or more"):
                 await service.list_cancellations(**bad)
 
     run(database, story)
@@ -147,7 +147,7 @@ def test_each_end_is_told_once_to_each_who_listens(
     database: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Longer than this test may take: it must not be the patience that ends the block.
-    monkeypatch.setattr(cancellation, "LAST_LOOK", 600.0)
+    monkeypatch.setattr(cancellation, "LAST_POLL", 600.0)
     before = make_job(store)
     store.stop(before)
     worker, claimed = start(store)

@@ -281,9 +281,10 @@ def test_a_job_is_paused_and_resumed(crawl: Task[[str], list[Page]]) -> None:
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("cancel", {"grace": "soon"}, "grace: 'soon' is not a duration"),
-    ("cancel", {"last_rung": "shot"}, "last_rung: it takes 'asked' or"),
+    ("cancel", {"last_rung": "shot"}, "last_rung: it takes 'asked', "),
     ("cancel", {"reason": ""}, "the reason of a stop is empty"),
     ("cancel", {"force": True, "last_rung": "asked"}, "a forced one kills"),
+    ("cancel", {"graec": "5s"}, "graec: there is no such option; the nearest is grace"),
     ("pause", {"grace": -1}, "grace: a duration cannot be negative"),
 ]
 

@@ -16,10 +16,9 @@ from tenure import config
 from tenure.app import TaskOptions
 from tenure.cli.main import app as commands
 from tenure.config import Settings
-from tenure.control.cancellation import Manner
 from tenure.control.client import Client
-from tenure.control.enqueue_options import EnqueueArguments
-from tenure.control.job_operations import CancelOptions
+from tenure.control.enqueue_options import EnqueueOptions
+from tenure.control.job_operations import StopArguments
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Status
 from tenure.observe.series import SERIES
@@ -110,7 +109,7 @@ def alerts() -> frozenset[str]:
 
 OPTIONS = {
     name
-    for options in (TaskOptions, EnqueueArguments, CancelOptions, Manner)
+    for options in (TaskOptions, EnqueueOptions, StopArguments)
     for name in options.__annotations__
 }
 VERBS = {path.stem for path in (ROOT / "src" / "tenure" / "store" / "verbs").rglob("*.sql")}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.domain.budget import Budget
-from tenure.errors import SettingInvalid
+from tenure.errors import InputRefused
 
 
 def message(limits: dict[str, Any], spent: dict[str, Any]) -> str:
@@ -60,7 +60,7 @@ def test_a_budget_does_not_follow_the_mapping_it_was_made_of() -> None:
 
 @pytest.mark.parametrize("limit", [-1, float("nan"), float("inf"), True, "5", None, Decimal("NaN")])
 def test_a_limit_that_is_no_number_of_zero_or_more_is_refused(limit: Any) -> None:
-    with pytest.raises(SettingInvalid) as refusal:
+    with pytest.raises(InputRefused) as refusal:
         Budget({"tokens": limit})
     assert str(refusal.value) == (
         f"budget: the limit of tokens is {limit!r}; it takes a number of zero or more"
@@ -68,7 +68,7 @@ def test_a_limit_that_is_no_number_of_zero_or_more_is_refused(limit: Any) -> Non
 
 
 def test_a_unit_needs_a_name() -> None:
-    with pytest.raises(SettingInvalid, match=r"^budget: '' cannot name what is counted; "):
+    with pytest.raises(InputRefused, match=r"^budget: '' cannot name what is counted; "):
         Budget({"": 1})
 
 

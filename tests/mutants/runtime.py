@@ -53,7 +53,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "the settings do not say how far a stop may go",
-        "runtime/keeper/run.py",
+        "domain/options.py",
         "Rung(settings.last_rung)",
         "Rung.KILLED",
         "tests/runtime/test_limits.py::test_an_app_has_defaults_for_asking_and_for_the_last_rung",

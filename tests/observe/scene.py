@@ -132,7 +132,7 @@ def _play(store: Store, folder: Path, seen: Seen) -> None:
 
 
 def _enqueue(store: Store, task: Any, *, orphan: Any = "retry", **args: Any) -> int:
-    options = {"secret": ["key"]} if "key" in args else task.options.for_the_worker()
+    options = {"secret": ["key"]} if "key" in args else task.options.stored()
     return make_job(
         store,
         task.name,

@@ -11,7 +11,7 @@ import msgspec
 from tenure.control.job_drafts import Draftable, declared_fields
 from tenure.control.template import Template
 from tenure.domain.job import JSON
-from tenure.domain.task import Executor
+from tenure.domain.options import Executor
 from tenure.domain.values import storable_text
 
 _MOST_DOC = 10_000  # characters of a docstring
@@ -49,7 +49,7 @@ def announcement(task: Announceable) -> dict[str, JSON]:
 
 def digest(task: Announceable) -> str:
     """Return the same text for the same task, in every process."""
-    told: Mapping[str, JSON] = {
+    declared: Mapping[str, JSON] = {
         "name": task.name,
         "executor": task.executor,
         "takes_context": task.takes_context,
@@ -64,7 +64,7 @@ def digest(task: Announceable) -> str:
         source = inspect.getsource(task.function)
     except (OSError, TypeError):
         source = ""
-    return hashlib.sha256(json.dumps([told, source], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([declared, source], sort_keys=True).encode()).hexdigest()
 
 
 def _schema(task: Announceable) -> JSON:

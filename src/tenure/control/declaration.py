@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tenure.control.signature import Signature
 from tenure.control.template import Template
 from tenure.domain import bounds
-from tenure.domain.task import Executor
+from tenure.domain.options import Executor
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
@@ -91,7 +91,7 @@ def refusals_of(name: Any, kind: str = "task") -> Iterator[None]:
     """Say of what a refusal speaks."""
     try:
         yield
-    except (SettingInvalid, InputRefused) as why:
+    except (InputRefused, SettingInvalid) as why:
         raise SettingInvalid(f"{kind} {shown(name)}: {why}") from None
 
 

@@ -4,10 +4,9 @@ import time
 
 from tenure.control.job_operations import FIRST_PAUSE, LONGEST_PAUSE
 from tenure.control.operation import Delay, Operation
-from tenure.domain.duration import duration, in_words
+from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.inspection import Inspection
 from tenure.domain.job import Job
-from tenure.domain.task import Length
 from tenure.errors import IllegalTransition, NotAnswered
 from tenure.store.calls import control_calls, queries
 
@@ -15,7 +14,7 @@ PATIENCE = "5s"  # a worker that hears of it answers within two; see keeper/look
 
 
 def inspect(
-    job: int, timeout: Length = PATIENCE, *, by: str | None = None
+    job: int, timeout: Duration = PATIENCE, *, by: str | None = None
 ) -> Operation[Inspection]:
     """What its worker sees in it; NotAnswered if that takes longer."""
     limit = duration(timeout)

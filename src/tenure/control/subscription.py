@@ -1,10 +1,12 @@
-"""Watching jobs, cancellations and the whole, as they change.
+"""Subscriptions to jobs, cancellations and statistics as they change.
 
-A notice is a hint: it makes a look come sooner, and without any the looks come all the same.
+A notification makes the next poll come sooner; without notifications the polls continue.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -61,6 +63,26 @@ class Subscription:
         async with aclosing(self._events(_tenant(whose), wanted, after, is_patient)) as events:
             async for event in events:
                 yield event.value
+
+    async def closed(
+        self,
+        whose: Whose,
+        record: CancellationRecord,
+        timeout: timedelta | None = None,  # noqa: ASYNC109
+        *,
+        on_change: Callable[[CancellationRecord], object] = lambda _record: None,
+    ) -> CancellationRecord:
+        """Return a record when it is closed, or as it was last seen when the time is up."""
+        changes = self.cancellation(whose, record.cancellation_id, is_patient=True)
+        limit = asyncio.timeout(None if timeout is None else timeout.total_seconds())
+        try:
+            async with limit, aclosing(changes):
+                async for record in changes:
+                    on_change(record)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        return record
 
     async def everything(
         self, whose: Whose, *, after: str | None = None

@@ -55,15 +55,6 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return f"NewJob({', '.join(f'{name}={value!r}' for name, value in said.items())})"
 
 
-# The fields of a job that its task may declare.
-DECLARABLE = frozenset(
-    {
-        *("queue", "priority", "max_attempts", "orphan", "options", "budget", "pools", "tags"),
-        *("target", "block_on", "unique"),
-    }
-)
-
-
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A job with the words people know. No token: whoever has it could speak as its worker."""
 

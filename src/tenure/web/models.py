@@ -1,22 +1,28 @@
 """What requests carry, and what answers have beside the values of the domain."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import msgspec
 
+from tenure.control.enqueue_options import EnqueueOptions, EnqueueOptionSet
+from tenure.control.handle import Handle
 from tenure.control.inspection import PATIENCE
 from tenure.domain.cancellation import CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
-from tenure.domain.job import JSON, After
-from tenure.domain.lifecycle import BulkIntent, Intent
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import BulkIntent, Intent, Rung
+from tenure.domain.options import Option
 from tenure.domain.principal import TOKEN_LIFETIME, Role
+from tenure.domain.retry import Retry
+from tenure.domain.stop_options import StopOptions
 from tenure.store.results import Token
 
-Length = str | int | float  # "20s", or seconds
-LastRung = Literal["asked", "interrupted", "terminated", "killed"]
+Duration = str | int | float  # "20s", or seconds
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 
@@ -29,79 +35,74 @@ class Why(Body, frozen=True):
     reason: str | None = None
 
 
-class NewJobBody(Body, frozen=True, kw_only=True):
-    """A job to enqueue: the name of its task, its arguments, and what is said of it alone."""
+def _json_type(kind: Any) -> Any:
+    """Return the type in JSON for a type in Python; none if only Python has it."""
+    origin = get_origin(kind)
+    if (origin or kind) in (timedelta, Decimal, Rung, Handle):
+        return None
+    if kind is Retry:
+        return dict[str, Any]
+    if origin in (Union, UnionType):
+        return Union[tuple(filter(None, map(_json_type, get_args(kind))))]  # noqa: UP007
+    if origin is Sequence:
+        return tuple[_json_type(get_args(kind)[0]), ...]  # type: ignore[misc]
+    if origin is Mapping:
+        return dict[str, _json_type(get_args(kind)[1])]  # type: ignore[misc]
+    return kind
 
-    task: str | None = None  # none: it has no code of its own and ends as its tasks end
+
+def _json_fields(kind: type, declared: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the options of a TypedDict with their types in a request."""
+    return {
+        name: declared[name].json if name in declared and declared[name].json else _json_type(hint)
+        for name, hint in get_type_hints(kind).items()
+        if name not in ("tenant", "connection")
+    }
+
+
+if TYPE_CHECKING:
+    JobFields = Body
+    StopFields = Body
+else:
+    _KIND = {"bases": (Body,), "frozen": True, "kw_only": True}
+    _job = _json_fields(EnqueueOptions, EnqueueOptionSet.declared)
+    _stop = _json_fields(StopOptions, {})
+    JobFields = msgspec.defstruct(
+        "JobFields", [(name, kind | Unset, UNSET) for name, kind in _job.items()], **_KIND
+    )
+    StopFields = msgspec.defstruct(
+        "StopFields", [(name, kind, None) for name, kind in _stop.items()], **_KIND
+    )
+
+
+class NewJobBody(JobFields, frozen=True, kw_only=True):
+    """A job to enqueue: the name of its task, its arguments, and its options."""
+
+    task: str | None = None  # none: a job without code, which ends as its children end
     args: Mapping[str, JSON] = {}
-    unannounced: bool = False  # it may wait until somebody announces its task
-    secret: tuple[str, ...] | Unset = UNSET  # names of arguments that nobody is shown
-    # Where it goes.
-    run_at: datetime | Unset | None = UNSET
-    delay: Length | Unset | None = UNSET
-    target: str | Unset | None = UNSET
-    parent: int | str | Unset | None = UNSET
-    after: tuple[int | str | After, ...] | Unset = UNSET
-    owner: str | Unset | None = UNSET  # whoever asks; an admin may name somebody else
-    unique: str | Unset | None = UNSET
-    when_taken: Literal["return", "replace", "refuse"] | Unset = UNSET
-    idempotency: str | Unset | None = UNSET  # or the header Idempotency-Key
-    key_scope: Literal["owner", "tenant"] | Unset = UNSET  # an admin may share its keys
-    key: str | Unset | None = UNSET
-    # How it runs.
-    queue: str | Unset = UNSET
-    priority: int | Unset = UNSET
-    retry: int | dict[str, Any] | Unset | None = UNSET
-    timeout: Length | Unset | None = UNSET
-    deadline: Length | Unset | None = UNSET
-    grace: Length | Unset | None = UNSET
-    ask_for: Length | Unset | None = UNSET
-    last_rung: LastRung | Unset = UNSET
-    block_on: tuple[Literal["paused", "failed"], ...] | Unset = UNSET
-    budget: dict[str, int | float] | Unset | None = UNSET
-    on_budget: Literal["fail", "pause"] | Unset = UNSET
-    pools: tuple[str, ...] | Unset = UNSET
-    memory: int | str | Unset | None = UNSET
-    preserve_artifacts: bool | Unset = UNSET
-    cancel_pauses: bool | Unset = UNSET
-    close_timeout: Length | Unset | None = UNSET
-    orphan: Literal["retry", "fail"] | Unset | None = UNSET
-    tags: tuple[str, ...] | Unset = UNSET
+    unannounced: bool = False  # it may wait until its task is announced
+    secret: tuple[str, ...] | Unset = UNSET  # names of arguments that are never shown
 
-    def said(self) -> dict[str, Any]:
-        """What is said of it, beside its task and its arguments."""
-        said = {name: getattr(self, name) for name in self.__struct_fields__[3:]}
-        return {name: value for name, value in said.items() if value is not UNSET}
+    def options(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        given = {name: getattr(self, name) for name in (*JobFields.__struct_fields__, "secret")}
+        return {name: value for name, value in given.items() if value is not UNSET}
 
 
-class StopBody(Body, frozen=True, kw_only=True):
-    """How a job is paused; what is left out is as the strategy says, else as the task says."""
+class StopBody(StopFields, frozen=True, kw_only=True):
+    """How a job is stopped; what is left out is as the strategy says, else as the task says."""
 
     reason: str | None = None
-    force: bool | None = None
-    grace: Length | None = None
-    ask_for: Length | None = None
-    last_rung: LastRung | None = None
-    wait: Length | None = None  # for its end, before this request is answered
+    wait: Duration | None = None  # for its end, before this request is answered
 
-
-class Manner(StopBody, frozen=True, kw_only=True):
-    """How jobs are cancelled; what is left out is as the strategy says, else as the task says."""
-
-    cascade: bool | None = None
-    rollback: bool | None = None  # undo what its tasks had completed
-    strategy: str | None = None
-    preserve: bool | None = None  # keep the artifacts
-
-
-class CancelBody(Manner, frozen=True, kw_only=True):
-    """How a job is cancelled; what is left out is as the strategy says, else as the task says."""
-
-    rollback_tasks: tuple[int, ...] | None = None  # undo only what these had completed
+    def options(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        given = {name: getattr(self, name) for name in StopFields.__struct_fields__}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class LookBody(Body, frozen=True):
-    wait: Length = PATIENCE  # for what its worker sees
+    wait: Duration = PATIENCE  # for what its worker sees
 
 
 class ResumeBody(Body, frozen=True):
@@ -201,7 +202,7 @@ class Draining(msgspec.Struct, frozen=True):
 class EndRunnerBody(Body, frozen=True):
     reason: str | None = None
     force: bool = False
-    grace: Length | None = None
+    grace: Duration | None = None
 
 
 class TenantBody(Body, frozen=True):
@@ -211,7 +212,7 @@ class TenantBody(Body, frozen=True):
 class TokenBody(Body, frozen=True):
     name: str  # whose it is
     role: Role = Role.VIEWER
-    lifetime: Length | None = in_words(TOKEN_LIFETIME)  # none: until it is revoked
+    lifetime: Duration | None = in_words(TOKEN_LIFETIME)  # none: until it is revoked
     tenant: str | None = None  # one's own; an admin of the default tenant may name another
 
 
@@ -222,18 +223,6 @@ class NewToken(msgspec.Struct, frozen=True):
     token: Token
 
 
-class StrategyBody(Body, frozen=True):
-    """Named options of a stop."""
-
-    grace: Length | None = None
-    ask_for: Length | None = None
-    force: bool | None = None
-    last_rung: LastRung | None = None
-    cascade: bool | None = None
-    preserve: bool | None = None
-    rollback: bool | None = None
-
-
 class BulkPreviewBody(Body, frozen=True, kw_only=True):
     """Which jobs would be reached."""
 
@@ -242,7 +231,7 @@ class BulkPreviewBody(Body, frozen=True, kw_only=True):
     force: bool = False
 
 
-class BulkBody(Manner, frozen=True, kw_only=True):
+class BulkBody(StopBody, frozen=True, kw_only=True):
     """Which jobs are stopped, resumed or run again, and how."""
 
     filter: dict[str, JSON]  # as in the list of jobs; {}: all

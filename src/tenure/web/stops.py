@@ -1,7 +1,6 @@
 """A stop by request: asked for, waited for within a bound, and answered."""
 
 import asyncio
-from contextlib import aclosing
 from datetime import timedelta
 
 from starlette.requests import Request
@@ -12,12 +11,12 @@ from tenure.control.job_operations import stop
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
-from tenure.domain.task import read_length
-from tenure.errors import InputRefused, SettingInvalid
+from tenure.domain.options import read_duration
+from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.web.answers import Answer, place
 from tenure.web.asking import shared
-from tenure.web.models import Length, StopBody
+from tenure.web.models import Duration, StopBody
 from tenure.web.streams import disconnected, ended
 
 WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(seconds=60)
@@ -28,7 +27,7 @@ async def stopped(
 ) -> Answer:
     """200 with the result if all has stopped in time, else 202 with the record."""
     wait = bound(asked.wait)
-    record = await _asked(caller, job, intent, asked)
+    record = await caller.aperform(stop(job, intent, asked.reason, **asked.options()))
     log = CancellationLog(caller.principal.tenant, job)
     log.begin(record)
     if record.completed_at is None:
@@ -43,52 +42,24 @@ async def stopped(
     return Answer(record, 202, {"location": where})
 
 
-def bound(wait: Length | None) -> timedelta:
-    """How long a request waits for what it asks for."""
-    seconds = WAIT if wait is None else length("wait", wait)
-    if seconds is None or seconds > LONGEST_WAIT:
-        raise InputRefused(f"wait: {in_words(LONGEST_WAIT)} is the most; look again later")
-    return seconds
-
-
-def length(name: str, value: Length | None) -> timedelta | None:
-    try:
-        return read_length(name, value)
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
-
-
-async def _asked(
-    caller: AuthorizedClient, job: int, intent: Intent, asked: StopBody
-) -> CancellationRecord:
-    manner = {name: getattr(asked, name) for name in asked.__struct_fields__}
-    manner.pop("wait")
-    return await caller.aperform(stop(job, intent, **manner))
+def bound(wait: Duration | None) -> timedelta:
+    """Return how long a request waits."""
+    read = WAIT if wait is None else read_duration("wait", wait)
+    if read is None or read > LONGEST_WAIT:
+        raise InputRefused(f"wait: it takes at most {in_words(LONGEST_WAIT)}; ask again later")
+    return read
 
 
 async def _end(
     request: Request, caller: AuthorizedClient, record: CancellationRecord, wait: timedelta
 ) -> CancellationRecord:
-    """The record when it is closed; after this wait, or when nobody waits, as it is then."""
-    seen = record
-    watching = await shared(request).watching()
-
-    async def follow() -> None:
-        nonlocal seen
-        records = watching.cancellation(caller, record.cancellation_id, is_patient=True)
-        async with aclosing(records):
-            async for one in records:
-                seen = one
-
-    following = asyncio.ensure_future(follow())
+    """Return the record when it is closed, or as it is when nobody waits any longer."""
+    subscription = await shared(request).watching()
+    closing = asyncio.ensure_future(subscription.closed(caller, record, wait))
     gone = asyncio.ensure_future(disconnected(request.receive))
     try:
-        await asyncio.wait(
-            {following, gone}, timeout=wait.total_seconds(), return_when="FIRST_COMPLETED"
-        )
-        if following.done():
-            following.result()
+        await asyncio.wait({closing, gone}, return_when="FIRST_COMPLETED")
+        return closing.result() if closing.done() else record
     finally:
         await ended(gone)
-        await ended(following)
-    return seen
+        await ended(closing)

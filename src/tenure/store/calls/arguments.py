@@ -1,11 +1,11 @@
 """Arguments that many verbs share."""
 
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
-from tenure.domain.lifecycle import Intent, Rung
+from tenure.domain.lifecycle import Intent
+from tenure.domain.options import refuse_unknown
 from tenure.store.call import Argument
 
 
@@ -22,44 +22,27 @@ def of_worker(worker: UUID) -> dict[str, Argument]:
     return {"worker": Argument(worker, "uuid")}
 
 
-class Manner(TypedDict, total=False):
-    """How to stop; what is not said is as the strategy says, or else as in stop.sql."""
+_STOP_TYPES = {
+    "strategy": "text",
+    "force": "bool",
+    "cascade": "bool",
+    "grace": "interval",
+    "ask_for": "interval",
+    "last_rung": "tenure.rung",
+    "rollback": "bool",
+    "preserve": "bool",
+}
 
-    force: bool | None
-    cascade: bool | None
-    grace: timedelta | None
-    ask_for: timedelta | None
-    last_rung: Rung | None
-    rollback: bool | None
-    preserve: bool | None
-    strategy: str | None
 
-
-def of_stop(
-    intent: Intent,
-    reason: str | None,
-    *,
-    force: bool | None = None,
-    cascade: bool | None = None,
-    grace: timedelta | None = None,
-    ask_for: timedelta | None = None,
-    last_rung: Rung | None = None,
-    rollback: bool | None = None,
-    preserve: bool | None = None,
-    strategy: str | None = None,
-) -> dict[str, Argument]:
-    """What is wanted of the jobs that are stopped, why, and in which manner."""
+def of_stop(intent: Intent, reason: str | None, options: Mapping[str, Any]) -> dict[str, Argument]:
+    """Return the intent, the reason and the options of a stop; see domain/stop_options.py."""
+    refuse_unknown(options, _STOP_TYPES)
+    rung = options.get("last_rung")
+    given = {**options, "last_rung": None if rung is None else str(rung)}
     return {
         "intent": Argument(str(intent), "text"),
         "reason": Argument(reason, "text"),
-        "force": Argument(force, "bool"),
-        "cascade": Argument(cascade, "bool"),
-        "grace": Argument(grace, "interval"),
-        "ask_for": Argument(ask_for, "interval"),
-        "last_rung": Argument(None if last_rung is None else str(last_rung), "tenure.rung"),
-        "rollback": Argument(rollback, "bool"),
-        "preserve": Argument(preserve, "bool"),
-        "strategy": Argument(strategy, "text"),
+        **{name: Argument(given.get(name), kind) for name, kind in _STOP_TYPES.items()},
     }
 
 

@@ -10,9 +10,10 @@ from tenure.domain.inspection import Inspection
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import TOKEN_LIFETIME, Role
+from tenure.domain.stop_options import StopOptions
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Argument, Call
-from tenure.store.calls.arguments import Manner, actor, as_list, of_job, of_stop, of_worker
+from tenure.store.calls.arguments import actor, as_list, of_job, of_stop, of_worker
 from tenure.store.new_jobs import as_json
 from tenure.store.reading import answer
 from tenure.store.results import Pool, RunnerEnding, Strategy, Token
@@ -23,17 +24,17 @@ def stop(
     *,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    rollback_tasks: Sequence[int] | None = None,
     by: str | None = None,
     via: str = "python",
-    **manner: Unpack[Manner],
+    **options: Unpack[StopOptions],
 ) -> Call[CancellationRecord]:
+    rollback_tasks = as_list(options.pop("rollback_tasks", None))
     return Call(
         "stop",
         {
             **of_job(job),
-            **of_stop(intent, reason, **manner),
-            "rollback_tasks": Argument(as_list(rollback_tasks), "int8[]"),
+            **of_stop(intent, reason, options),
+            "rollback_tasks": Argument(rollback_tasks, "int8[]"),
             **actor(by, via),
         },
         answer(CancellationRecord),

@@ -5,7 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from tenure.domain.job import DECLARABLE, JSON, Job, NewJob
+from tenure.domain.job import JSON, Job, NewJob
+from tenure.domain.options import DECLARABLE
 from tenure.errors import InputRefused
 from tenure.store.call import Argument, Call
 from tenure.store.calls.arguments import actor, of_job

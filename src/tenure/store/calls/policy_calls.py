@@ -6,8 +6,9 @@ from typing import Any, Unpack
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.domain.policy import read_filter, read_policy
+from tenure.domain.stop_options import StopOptions
 from tenure.store.call import Argument, Call
-from tenure.store.calls.arguments import Manner, actor, of_stop
+from tenure.store.calls.arguments import actor, of_stop
 from tenure.store.new_jobs import as_json
 from tenure.store.reading import answer
 from tenure.store.ruled import Bulk, Policy
@@ -47,13 +48,13 @@ def bulk_stop(
     *,
     by: str | None = None,
     via: str = "python",
-    **manner: Unpack[Manner],
+    **options: Unpack[StopOptions],
 ) -> Call[Bulk]:
     return Call(
         "bulk_stop",
         {
             "filter": Argument(as_json(read_filter(filters)), "jsonb"),
-            **of_stop(intent, reason, **manner),
+            **of_stop(intent, reason, options),
             **actor(by, via),
         },
         answer(Bulk),

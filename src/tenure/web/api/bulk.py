@@ -1,13 +1,14 @@
 """Stop, resume or rerun many jobs in one operation: counted, then asked for, then followed."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path
 from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.domain.lifecycle import BulkIntent, Intent, Rung
+from tenure.control.bulk import bulk_stop
+from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
@@ -19,7 +20,7 @@ from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.models import BulkBody, BulkPreviewBody
 from tenure.web.openapi import router, says
-from tenure.web.stops import bound, length
+from tenure.web.stops import bound
 
 routes = router("bulk operations", "/api/bulk")
 
@@ -83,19 +84,10 @@ async def show_bulk(request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST
 
 
 def _begin(asked: BulkBody) -> Call[Bulk]:
-    manner: dict[str, Any] = {
-        "strategy": asked.strategy,
-        "force": asked.force,
-        "cascade": asked.cascade,
-        "grace": length("grace", asked.grace),
-        "ask_for": length("ask_for", asked.ask_for),
-        "last_rung": None if asked.last_rung is None else Rung(asked.last_rung),
-        "rollback": asked.rollback,
-        "preserve": asked.preserve,
-    }
-    said = [name for name, value in manner.items() if value]
-    if asked.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and said:
-        raise InputRefused(f"{', '.join(said)}: for a stop; a {asked.intent} does not take it")
+    options = asked.options()
+    given = [name for name, value in options.items() if value]
+    if asked.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and given:
+        raise InputRefused(f"{', '.join(given)}: for a stop; a {asked.intent} does not take it")
     if asked.fresh and asked.intent is not BulkIntent.RESUME:
         raise InputRefused("fresh: for a resume; no other intent takes it")
     match asked.intent:
@@ -104,9 +96,7 @@ def _begin(asked: BulkBody) -> Call[Bulk]:
         case BulkIntent.RERUN:
             return policy_calls.bulk_rerun(asked.filter, asked.reason)
         case _:
-            return policy_calls.bulk_stop(
-                asked.filter, Intent(asked.intent), asked.reason, **manner
-            )
+            return bulk_stop(asked.filter, Intent(asked.intent), asked.reason, **options)
 
 
 async def _carried_on(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:

@@ -65,7 +65,8 @@ async def enqueue(
     await caller.arequire("enqueue")  # before anything is looked up
     client = shared(request).client
     wanted = [
-        JobRequest(job.task, job.args, {**job.said(), **again}, job.unannounced) for job in several
+        JobRequest(job.task, job.args, {**job.options(), **again}, job.unannounced)
+        for job in several
     ]
     made = await caller.aperform(enqueued_by_name(client, wanted))
     if isinstance(asked, NewJobBody):

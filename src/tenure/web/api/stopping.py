@@ -9,14 +9,13 @@ from tenure.control.operation import Operation
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Intent
-from tenure.errors import NotFound
+from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import control_calls, enqueue_calls, queries
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.asking import JobId, body, job_named, who_and_which
 from tenure.web.entrance import caller_of
 from tenure.web.models import (
-    CancelBody,
     Cleared,
     QueueBody,
     ResumeBody,
@@ -29,6 +28,8 @@ from tenure.web.stops import stopped
 
 routes = router("stopping")
 
+_OF_CANCELS = ("cascade", "rollback", "rollback_tasks", "preserve")
+
 _STOPS: dict[str, Any] = {
     "also": {202: CancellationRecord},
     "wrong": (409,),
@@ -38,7 +39,7 @@ _STOPS: dict[str, Any] = {
 
 @routes.post(
     "/api/jobs/{job_id}/cancel",
-    **says(CancellationResult, takes=CancelBody, sent=examples.CANCEL, **_STOPS),
+    **says(CancellationResult, takes=StopBody, sent=examples.CANCEL, **_STOPS),
 )
 async def cancel_job(request: Request, job_id: JobId) -> Answer:
     """End a job early, and its tasks with it.
@@ -47,17 +48,17 @@ async def cancel_job(request: Request, job_id: JobId) -> Answer:
     the record, which the header Location names. Asking again is the same `cancellation_id`.
     """
     caller, job = await who_and_which(request, job_id)
-    return await stopped(request, caller, job, Intent.CANCEL, await body(request, CancelBody))
+    return await stopped(request, caller, job, Intent.CANCEL, await body(request, StopBody))
 
 
 @routes.post(
     "/api/tasks/{task_id}/cancel",
-    **says(CancellationResult, takes=CancelBody, sent={"reason": "not needed"}, **_STOPS),
+    **says(CancellationResult, takes=StopBody, sent={"reason": "not needed"}, **_STOPS),
 )
 async def cancel_task(request: Request, task_id: JobId) -> Answer:
     """End one task of a job early, and with `cascade` also what comes after it."""
     caller, job = await who_and_which(request, task_id)
-    return await stopped(request, caller, job, Intent.CANCEL, await body(request, CancelBody))
+    return await stopped(request, caller, job, Intent.CANCEL, await body(request, StopBody))
 
 
 @routes.post(
@@ -67,7 +68,10 @@ async def cancel_task(request: Request, task_id: JobId) -> Answer:
 async def pause_job(request: Request, job_id: JobId) -> Answer:
     """Stop a job so that it can go on later, from its checkpoint."""
     caller, job = await who_and_which(request, job_id)
-    return await stopped(request, caller, job, Intent.PAUSE, await body(request, StopBody))
+    asked = await body(request, StopBody)
+    if names := [name for name in _OF_CANCELS if name in asked.options()]:
+        raise InputRefused(f"{names[0]}: for a cancel; a pause does not take it")
+    return await stopped(request, caller, job, Intent.PAUSE, asked)
 
 
 @routes.get(

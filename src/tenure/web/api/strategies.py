@@ -1,16 +1,18 @@
 """Strategies: named ways to stop."""
 
+from datetime import timedelta
+
 from starlette.requests import Request
 
+from tenure.domain.stop_options import read_stop_options
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Strategy
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
 from tenure.web.entrance import caller_of
-from tenure.web.models import Dropped, StrategyBody
+from tenure.web.models import Dropped, StopFields
 from tenure.web.openapi import router, says
-from tenure.web.stops import length
 
 routes = router("strategies", "/api/strategies")
 
@@ -25,21 +27,19 @@ async def list_strategies(request: Request) -> Answer:
     "/{name:path}",
     **says(
         Strategy,
-        takes=StrategyBody,
+        takes=StopFields,
         sent={"grace": "10s", "cascade": False},
         example=examples.STRATEGY,
     ),
 )
 async def set_strategy(request: Request, name: str) -> Answer:
     """Make or change a strategy."""
-    asked = await body(request, StrategyBody)
-    options = {}
-    for option in asked.__struct_fields__:
-        value = getattr(asked, option)
-        if option in ("grace", "ask_for") and (read := length(option, value)) is not None:
-            value = read.total_seconds()
-        if value is not None:
-            options[option] = value
+    asked = await body(request, StopFields)
+    read = read_stop_options({option: getattr(asked, option) for option in asked.__struct_fields__})
+    options = {
+        option: value.total_seconds() if isinstance(value, timedelta) else value
+        for option, value in read.items()
+    }
     return Answer(await caller_of(request).asend(control_calls.set_strategy(name, options)))
 
 

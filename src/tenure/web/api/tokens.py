@@ -6,6 +6,7 @@ from fastapi import Path
 from starlette.requests import Request
 
 from tenure.control.tokens import amake_token
+from tenure.domain.options import read_duration
 from tenure.domain.tenant import Tenant
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Token
@@ -16,7 +17,6 @@ from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.models import NewToken, TokenBody, Why
 from tenure.web.openapi import router, says
-from tenure.web.stops import length
 
 routes = router("tokens", "/api/tokens")
 
@@ -46,7 +46,7 @@ async def create_token(request: Request) -> Answer:
         asked.name,
         asked.role,
         tenant=asked.tenant,
-        lifetime=length("lifetime", asked.lifetime),
+        lifetime=read_duration("lifetime", asked.lifetime),
     )
     return Answer(NewToken(secret, token), 201)
 

@@ -14,7 +14,6 @@ from tenure.web.asking import body
 from tenure.web.entrance import caller_of
 from tenure.web.models import Draining, EndRunnerBody, Why
 from tenure.web.openapi import router, says
-from tenure.web.stops import length
 
 routes = router("workers", "/api/workers")
 
@@ -61,5 +60,5 @@ async def end_a_runner(request: Request, runner_id: str) -> Answer:
     in which only jobs of its own run.
     """
     asked = await body(request, EndRunnerBody)
-    how = end_runner(runner_id, asked.reason, force=asked.force, grace=length("grace", asked.grace))
+    how = end_runner(runner_id, asked.reason, force=asked.force, grace=asked.grace)
     return Answer(await caller_of(request).aperform(how))

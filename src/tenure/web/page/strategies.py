@@ -5,12 +5,12 @@ from starlette.responses import Response
 
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Rung
+from tenure.domain.options import read_duration
 from tenure.errors import InputRefused
 from tenure.store.calls import control_calls, queries
 from tenure.web.entrance import caller_of
 from tenure.web.page.forms import Form, form_of
 from tenure.web.page.rendering import go_to, page
-from tenure.web.stops import length
 
 LENGTHS = ("grace", "ask_for")
 SWITCHES = {
@@ -45,7 +45,7 @@ def _options(form: Form) -> dict[str, JSON]:
     """What is left as it is by default is not said."""
     options: dict[str, JSON] = {}
     for name in LENGTHS:
-        if (seconds := length(name, form.get(name))) is not None:
+        if (seconds := read_duration(name, form.get(name))) is not None:
             options[name] = seconds.total_seconds()
     for name in SWITCHES:
         if (said := form.get(name)) is not None:

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from tenure.control.tokens import amake_token
 from tenure.domain.duration import in_words
+from tenure.domain.options import read_duration
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import control_calls, queries
@@ -15,7 +16,6 @@ from tenure.web.entrance import caller_of
 from tenure.web.limits import MOST_ID
 from tenure.web.page.forms import form_of
 from tenure.web.page.rendering import go_to, page
-from tenure.web.stops import length
 
 NEVER = "never"
 
@@ -68,7 +68,7 @@ def _status(token: Token) -> str:
 def _lifetime(text: str | None) -> timedelta | None:
     if text is None:
         return TOKEN_LIFETIME
-    return None if text.strip() == NEVER else length("lifetime", text)
+    return None if text.strip() == NEVER else read_duration("lifetime", text)
 
 
 def _role(text: str | None) -> Role:
