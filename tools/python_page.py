@@ -36,9 +36,9 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
         "Snooze": (),
         "Discard": (),
         "Pause": (),
+        "Worker": ("start", "drain", "pid"),
     },
-    "tenure.runtime.worker": {"Worker": ("start", "drain", "pid")},
-    "tenure.control": {
+    "tenure.stops": {
         "CancellationService": (
             *("cancel_job", "cancel_task", "get_cancellation_status", "record_of", "get_record"),
             *("list_cancellations", "watch", "ends", "on_end", "rollback"),
@@ -49,10 +49,9 @@ MEMBERS: dict[str, dict[str, tuple[str, ...]]] = {
         "CancellationStep": (),
         "CancellationStatus": ("is_final",),
         "Subscription": ("job", "cancellation", "everything", "ends"),
-        "Principal": (),
-        "Role": (),
     },
-    "tenure.runtime.resources": {
+    "tenure.auth": {"AuthorizedClient": (), "Principal": (), "Role": ()},
+    "tenure.resources": {
         "CleanupCoordinator": (
             *("add", "enter", "aenter", "register_resource", "remove", "resources"),
             *("cleanup", "cleanup_and_update_job", "close"),
