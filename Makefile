@@ -131,6 +131,10 @@ bench: bench-store bench-worker bench-api bench-page  ## Run the four benchmarks
 docs: $(READY)  ## Write the generated pages and check all links
 	$(BIN)/python -m tools.docs
 
+.PHONY: surface
+surface: $(READY)  ## Write the snapshot of the public surface (tests/public/surface)
+	$(BIN)/python -m tools.surface
+
 .PHONY: pictures
 pictures: $(READY)  ## Retake the pictures of the README (needs Chromium and tmux)
 	$(BIN)/python -m tools.pictures
