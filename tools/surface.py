@@ -23,7 +23,7 @@ from tenure.config import PREFIX
 from tenure.metrics import SERIES
 from tenure.web import create_app
 from tools import public
-from tools.docs import PUBLIC, VERBS
+from tools.docs import public_verbs
 from tools.python_page import OPTIONS
 from tools.source import fields_of, signatures_of
 
@@ -45,12 +45,11 @@ def python() -> Iterator[str]:
 
 def sql() -> Iterator[str]:
     """Yield every public verb with its arguments."""
-    for path in sorted(VERBS.rglob("*.sql"), key=lambda it: it.stem):
-        text = path.read_text()
-        found = re.search(r"FUNCTION (?:tenant|tenure)\.(\w+)\(([\s\S]*?)\)\s+RETURNS (\w+)", text)
-        if PUBLIC in text and found is not None:
-            arguments = " ".join(found[2].split())
-            yield f"{found[1]}({arguments}) -> {found[3]}"
+    for name, text in sorted(public_verbs().items()):
+        found = re.search(r"FUNCTION \w+\.(\w+)\(([\s\S]*?)\)\s+RETURNS (\w+)", text)
+        if found is None or found[1] != name:
+            raise SystemExit(f"{name}.sql does not declare the function {name}")
+        yield f"{name}({' '.join(found[2].split())}) -> {found[3]}"
 
 
 def rest() -> Iterator[str]:
