@@ -27,6 +27,8 @@ check: $(READY)  ## Check format, lint, types, import layers, generated pages, l
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell src docs tests tools examples demo bench *.md
+	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.docs --check
 	$(BIN)/python -m tests.mutants --verify
 
