@@ -27,6 +27,8 @@ check: $(READY)  ## Check format, lint, types, import layers, generated pages, l
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell src docs tests tools examples demo bench *.md
+	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.docs --check
 	$(BIN)/python -m tests.mutants --verify
 
@@ -130,6 +132,10 @@ bench: bench-store bench-worker bench-api bench-page  ## Run the four benchmarks
 .PHONY: docs
 docs: $(READY)  ## Write the generated pages and check all links
 	$(BIN)/python -m tools.docs
+
+.PHONY: surface
+surface: $(READY)  ## Write the snapshot of the public surface (tests/public/surface)
+	$(BIN)/python -m tools.surface
 
 .PHONY: pictures
 pictures: $(READY)  ## Retake the pictures of the README (needs Chromium and tmux)

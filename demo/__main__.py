@@ -13,10 +13,7 @@ from demo.deployment import LEASE, Deployment, deploy, eventually, is_gone
 from demo.show import Show, timeline
 from demo.site import HANGS, Site, served
 from demo.tasks import agent, crawl, note
-from tenure import NewJob
-from tenure.domain.amount import amount
-from tenure.domain.job import Job
-from tenure.domain.lifecycle import Status
+from tenure import Job, NewJob, Status
 
 PAGES = 40
 
@@ -141,7 +138,7 @@ def summarize(show: Show, deployment: Deployment, jobs: list[int]) -> None:
     for job in seen:
         files = ", ".join(str(artifact["name"]) for artifact in job.artifacts)
         show.line(
-            f"{job.task} {job.id} is {job.status}: {amount(job.partials, 'partial result')}, "
+            f"{job.task} {job.id} is {job.status}: {job.partials} partial results, "
             f"checkpoint {job.checkpoint or 'none'}, files {files or 'none'}"
         )
     show.title("Who did what: tenure audit")

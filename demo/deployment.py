@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from tenure import Settings, Tenure
-from tenure.store.store import Store
+from tenure.verbs import Store
 
 T = TypeVar("T")
 

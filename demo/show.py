@@ -11,8 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from demo.deployment import eventually
-from tenure.domain.job import Job
-from tenure.store.store import Store
+from tenure import Job
+from tenure.verbs import Store
 
 COLOURS = {
     "completed": "green",

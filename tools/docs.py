@@ -78,9 +78,14 @@ GROUPS = {
 }
 
 
-def verbs_page() -> str:
+def public_verbs() -> dict[str, str]:
+    """Return the text of every public verb by its name."""
     files = [path for path in VERBS.rglob("*.sql") if "helpers" not in path.parts]
-    found = {path.stem: path.read_text() for path in files if path.stem != VIEW}
+    return {path.stem: path.read_text() for path in sorted(files) if path.stem != VIEW}
+
+
+def verbs_page() -> str:
+    found = public_verbs()
     public = set(found)
     listed = {name for names in GROUPS.values() for name in names}
     if public != listed:

@@ -6,9 +6,9 @@ import io
 import textwrap
 import tokenize
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_overloads
 
-MOST_COLUMNS = 96
+MAX_COLUMNS = 96
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,33 @@ def attributes_of(cls: type) -> list[Field]:
     return found
 
 
+def signatures_of(function: Any) -> list[str]:
+    """Return the signature of a function as written, or those of its overloads.
+
+    Of overloads that differ only in the types of their arguments, the last counts: it is the most
+    general one.
+    """
+    overloads = get_overloads(inspect.unwrap(function))
+    if not overloads:
+        return [signature_of(function)]
+    by_form = {(_form(overload)): signature_of(overload) for overload in overloads}
+    return list(by_form.values())
+
+
+def _form(function: Any) -> tuple[str, ...]:
+    found = inspect.signature(function)
+    return (*found.parameters, str(found.return_annotation))
+
+
 def signature_of(function: Any) -> str:
-    """``name(a: int, b: str = "x") -> int``, as it was written, without ``self``."""
+    """Return ``name(a: int, b: str = "x") -> int``, as it was written, without ``self``."""
     [node] = ast.parse(_source(inspect.unwrap(function))).body
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     arguments = _arguments(node.args)
     returns = f" -> {ast.unparse(node.returns).strip(chr(39))}" if node.returns else ""
     begin = "await " if isinstance(node, ast.AsyncFunctionDef) and not _yields(node) else ""
     short = f"{begin}{node.name}({', '.join(arguments)}){returns}"
-    if len(short) <= MOST_COLUMNS:
+    if len(short) <= MAX_COLUMNS:
         return short
     lines = "".join(f"    {argument},\n" for argument in arguments)
     return f"{begin}{node.name}(\n{lines}){returns}"

@@ -9,11 +9,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from examples.rag_pipeline.job_status import STATUSES, JobStatus
-from tenure import Job, Tenure
-from tenure.domain.lifecycle import Status
+from tenure import Job, Status, Tenure
 from tenure.errors import InputRefused, LeaseLost
-from tenure.store.outcomes import Ending
-from tenure.store.results import Holding
+from tenure.verbs import Ending, Holding
 
 
 @dataclass(frozen=True)

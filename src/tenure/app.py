@@ -64,7 +64,7 @@ class CommandResult(TypedDict):
     exit_code: int
 
 
-class Declares(Protocol):
+class TaskDecorator(Protocol):
     """``@app.task(...)``: makes a task of a function, without the context in its signature."""
 
     @overload
@@ -100,7 +100,7 @@ class Tenure(Client):
     @overload
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
-    def task(self, /, **options: Unpack[TaskOptions]) -> Declares: ...
+    def task(self, /, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Make a task of a function: ``@app.task`` or ``@app.task(queue="crawl", ...)``."""
 

@@ -18,8 +18,6 @@ from tenure.domain.retry import Retry
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
-PORTUGUESE_ORPHAN_MESSAGE = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
-
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
 MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # by which processes of jobs are known

@@ -5,15 +5,12 @@ from typing import Any
 
 import psycopg
 
+from tenure.auth import Principal, Role
 from tenure.config import Settings
-from tenure.control import (
-    Client,
-    Principal,
-    Role,
-    Subscription,
-)
+from tenure.control.client import Client
 from tenure.domain.job import NewJob
 from tenure.domain.tenant import Tenant
+from tenure.stops import Subscription
 from tenure.store.results import Statistics
 from tenure.store.store import Store
 from tests.control.watched import Reader, run, status, watched

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 import yaml
+from tools import public
 
 from tenure import config
 from tenure.app import TaskOptions
@@ -36,11 +37,7 @@ TABLES = {
     if "| theirs | ours | difference |" in text
 }
 CODE = dict(zip(TABLES, code(PAGE, "python"), strict=True))
-HOMES = (
-    *("tenure", "tenure.control", "tenure.runtime.resources", "tenure.runtime.worker"),
-    *("tenure.store.store", "tenure.domain.lifecycle", "tenure.errors", "tenure.config"),
-    "tenure.contrib",
-)
+HOMES = (*public.MODULES, "tenure.contrib")
 
 _ROW = re.compile(r"^\| (?!theirs|---)(.+?) \| (.*?) \| (.*?) ?\|$", re.MULTILINE)
 _NAME = re.compile(r"(?:(\b[a-z]+) )?`([^`]+)`")

@@ -7,7 +7,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tenure.config import PORTUGUESE_ORPHAN_MESSAGE
 from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.store.outcomes import Report
@@ -146,10 +145,9 @@ def test_a_poison_job_ends_failed_after_one_unspent_run_and_exactly_its_attempts
 def test_the_message_can_be_chosen(store: Store, sql: psycopg.Connection) -> None:
     worker, job = start(store, orphan="fail")
     let_lease_end(sql, worker)
-    store.recover(message=PORTUGUESE_ORPHAN_MESSAGE)
-    assert store.show(job.id).error_message == (
-        "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
-    )
+    message = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
+    store.recover(message=message)
+    assert store.show(job.id).error_message == message
 
 
 def test_jobs_of_an_unknown_worker_are_taken_back_by_the_time_they_started(

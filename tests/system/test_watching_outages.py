@@ -8,9 +8,10 @@ from pathlib import Path
 import psycopg
 
 from tenure.config import Settings
-from tenure.control import CancellationService, Client, Subscription
+from tenure.control.client import Client
 from tenure.control.hub import Hub
 from tenure.domain.tenant import DEFAULT
+from tenure.stops import CancellationService, Subscription
 from tenure.store import schema
 from tenure.store.embedded import Embedded
 from tenure.store.store import Store

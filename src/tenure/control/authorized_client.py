@@ -30,6 +30,7 @@ class AuthorizedClient:
             raise NotAllowed(why)
 
     def send(self, call: Call[T]) -> T:
+        """Carry out a call if the role allows it."""
         self.require(call.verb)
         return self.client.store_of(self.principal.tenant).send(self._asked(call))
 
@@ -41,14 +42,17 @@ class AuthorizedClient:
             raise NotAllowed(why)
 
     async def asend(self, call: Call[T]) -> T:
+        """Async version of ``send``."""
         await self.arequire(call.verb)
         store = await self.client.astore_of(self.principal.tenant)
         return await store.send(self._asked(call))
 
     def perform(self, operation: Operation[T]) -> T:
+        """Perform an operation, such as ``stop_many``, if the role allows its calls."""
         return perform(operation, self.send)
 
     async def aperform(self, operation: Operation[T]) -> T:
+        """Async version of ``perform``."""
         return await aperform(operation, self.asend)
 
     def create_tenant(self, tenant: Tenant) -> bool:

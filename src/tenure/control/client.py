@@ -143,7 +143,9 @@ class Client:
         """
         _migrator(self.url).drop(as_tenant(tenant), force=force, by=by, via=via)
 
-    def perform(self, operation: Operation[T], tenant: Tenant, connection: Any = None) -> T:
+    def perform(
+        self, operation: Operation[T], tenant: Tenant = DEFAULT, connection: Any = None
+    ) -> T:
         """Perform an operation as a tenant, inside the caller's own transaction if there is one."""
 
         def send(call: Call[Any]) -> Any:
@@ -155,7 +157,9 @@ class Client:
 
         return perform(operation, send)
 
-    async def aperform(self, operation: Operation[T], tenant: Tenant, connection: Any = None) -> T:
+    async def aperform(
+        self, operation: Operation[T], tenant: Tenant = DEFAULT, connection: Any = None
+    ) -> T:
         async def send(call: Call[Any]) -> Any:
             if connection is not None:
                 from tenure.store.connections import asend_on
