@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from tenure.control.bulk import resume_many as resume_many
     from tenure.control.bulk import stop_many as stop_many
     from tenure.control.cancellation import CancellationService as CancellationService
-    from tenure.control.job_operations import StopOptions as StopOptions
     from tenure.control.polling import Event as Event
     from tenure.control.polling import event_id as event_id
     from tenure.control.subscription import Subscription as Subscription
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from tenure.domain.cancellation import CancellationStatus as CancellationStatus
     from tenure.domain.cancellation import CancellationStep as CancellationStep
     from tenure.domain.lifecycle import Rung as Rung
+    from tenure.domain.stop_options import StopOptions as StopOptions
 
 __getattr__, __all__ = lazy(
     __name__,
     {
         "tenure.control.bulk": ("rerun_many", "resume_many", "stop_many"),
         "tenure.control.cancellation": ("CancellationService",),
-        "tenure.control.job_operations": ("StopOptions",),
         "tenure.control.polling": ("Event", "event_id"),
         "tenure.control.subscription": ("Subscription",),
         "tenure.domain.cancellation": (
@@ -36,5 +35,6 @@ __getattr__, __all__ = lazy(
             "CancellationStep",
         ),
         "tenure.domain.lifecycle": ("Rung",),
+        "tenure.domain.stop_options": ("StopOptions",),
     },
 )
