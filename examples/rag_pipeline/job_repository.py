@@ -94,7 +94,7 @@ class JobRepository:
         store = await self._app.astore_of()
         settings = self._app.settings
         recovery = await store.recover(
-            grace=settings.recover_grace, orphan_after=settings.orphan_after, jobs=[job_id]
+            grace=settings.recover_grace, orphan_after=settings.orphan_after, ids=[job_id]
         )
         return any(recovered.job == job_id for recovered in recovery.recovered)
 

@@ -216,7 +216,7 @@ def _report(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
 def _recover(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     """I7: exactly the jobs of the dead are taken back, and judged by the rules."""
     moved = dict(moves(before, after))
-    only, dry = act.options["jobs"], act.options["dry_run"]
+    only, dry = act.options["ids"], act.options["dry_run"]
     for row in before.rows:
         if row.state is not State.RUNNING or row.worker_id is None:
             continue

@@ -158,7 +158,7 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
         scene.keeper.runs.runner_lost(run.runner, Exit(None, signal.SIGKILL))
     await turns()
     assert [call.verb for call in charged] == ["crash"]
-    said = charged[0].arguments["jobs"].value
+    said = charged[0].arguments["jobs"]
     assert "the worker's guard died while this job ran alone" in said
     told = {one.job: (one.outcome, one.suspect, one.unstarted) for one in scene.finished}
     released = ("released", True, False)

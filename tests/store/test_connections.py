@@ -460,7 +460,7 @@ def test_an_error_is_known_by_its_state_whatever_wraps_it() -> None:
 
 
 def test_an_error_that_is_not_the_databases_stays_as_it_is(database: str) -> None:
-    broken: Call[TenureError] = Call("statistics", {}, read=_cannot_read)
+    broken: Call[TenureError] = Call("statistics", {}, {}, read=_cannot_read)
     with psycopg.connect(database) as connection, pytest.raises(ZeroDivisionError) as raised:
         send_on(connection, broken)
     assert raised.value.__cause__ is None

@@ -174,7 +174,7 @@ def test_only_the_jobs_that_are_named(store: Store, sql: psycopg.Connection) -> 
     worker = make_worker(store)
     first, second, third = worker.claim(3)
     let_lease_end(sql, worker)
-    assert [one.job for one in store.recover(jobs=[second.id]).recovered] == [second.id]
+    assert [one.job for one in store.recover(ids=[second.id]).recovered] == [second.id]
     assert [store.show(job.id).state for job in (first, third)] == [State.RUNNING] * 2
     assert sorted(one.job for one in store.recover().recovered) == [first.id, third.id]
 

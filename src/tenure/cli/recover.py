@@ -47,7 +47,7 @@ def recover(
             grace=settings.recover_grace,
             orphan_after=settings.orphan_after,
             pending_after=settings.pending_orphan_after,
-            jobs=None if not jobs else [to.send(queries.show(to.job(job))).id for job in jobs],
+            ids=None if not jobs else [to.send(queries.show(to.job(job))).id for job in jobs],
             dry_run=dry_run,
             message=settings.orphan_message,
         )

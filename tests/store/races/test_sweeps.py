@@ -69,7 +69,7 @@ def test_two_sweeps_take_a_job_back_once(store: Store, stage: Stage) -> None:
     worker = make_worker(store)
     job = worker.claim_one()
     stage.expire(worker.id)
-    store.recover(jobs=[])
+    store.recover(ids=[])
     a, b = stage.session(), stage.session()
     stage.stop_before("declare_dead", b)
 

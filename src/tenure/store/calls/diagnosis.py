@@ -1,17 +1,16 @@
-"""Looking after a database and its jobs."""
+"""Verbs that examine a database and its jobs."""
 
-from tenure.store.call import Argument, Call
 from tenure.store.examined import Diagnosis, OpenStop, Server
-from tenure.store.reading import answer
+from tenure.store.verb import Int4, verb
 
 
-def server() -> Call[Server]:
-    return Call("server", {}, answer(Server), safe=True, control=True)
+@verb(safe=True, control=True)
+def server() -> Server: ...
 
 
-def diagnose() -> Call[Diagnosis]:
-    return Call("diagnose", {}, answer(Diagnosis), safe=True)
+@verb(safe=True)
+def diagnose() -> Diagnosis: ...
 
 
-def stops(n: int = 50) -> Call[tuple[OpenStop, ...]]:
-    return Call("stops", {"n": Argument(n, "int4")}, answer(tuple[OpenStop, ...]), safe=True)
+@verb(safe=True)
+def stops(n: Int4 = 50) -> tuple[OpenStop, ...]: ...
