@@ -71,7 +71,7 @@ LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_printing.py t
 	tests/cli/test_job_enqueue.py tests/cli/test_job_list.py tests/cli/test_job_cancel.py \
 	tests/cli/test_top.py tests/cli/test_serve.py tests/cli/test_worker.py \
 	tests/control/test_tasks.py tests/control/test_tasks_arguments.py tests/control/test_tasks_schedules.py \
-	tests/store/test_store.py tests/store/test_line.py tests/store/test_cancelled_calls.py \
+	tests/store/test_store.py tests/store/test_serial_connection.py tests/store/test_cancelled_calls.py \
 	tests/store/test_lifecycle_matrix.py tests/store/test_notices.py \
 	tests/observe/test_metrics.py tests/runtime/test_artifacts.py tests/runtime/test_conformance.py \
 	tests/web/test_jobs.py tests/web/test_stopping.py tests/web/test_events.py tests/web/page/test_pages.py

@@ -13,23 +13,23 @@ from tenure.control import checks
 from tenure.control.checks import Finding, Level, longest_stop
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.domain.principal import Role
-from tenure.store.examined import (
+from tenure.store.diagnosis_results import (
     Diagnosis,
     Ended,
     LongTransaction,
     OpenStop,
-    Server,
+    ServerInfo,
     Size,
     Some,
     Unserved,
 )
-from tenure.store.results import Token, Worker
+from tenure.store.results import Token, WorkerInfo
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
 GB = 1 << 30
 
-SERVER = Server(
+SERVER = ServerInfo(
     version=180001,
     now=NOW,
     database="shop",
@@ -68,7 +68,7 @@ AILMENTS = Diagnosis(
 )
 
 
-def server(**changes: Any) -> Server:
+def server(**changes: Any) -> ServerInfo:
     return msgspec.structs.replace(SERVER, **changes)
 
 
@@ -80,8 +80,8 @@ def ailments(**changes: Any) -> Diagnosis:
     return msgspec.structs.replace(AILMENTS, **changes)
 
 
-def worker(status: Any) -> Worker:
-    return Worker(uuid4(), "web-1", 42, status, None, NOW, NOW, NOW, None, ())
+def worker(status: Any) -> WorkerInfo:
+    return WorkerInfo(uuid4(), "web-1", 42, status, None, NOW, NOW, NOW, None, ())
 
 
 def token(role: Role, expires_at: datetime | None, revoked_at: datetime | None = None) -> Token:

@@ -257,14 +257,14 @@ BOUNDS: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "answers are read strictly",
-        "store/reading.py",
+        "store/answers.py",
         "except (msgspec.DecodeError, RecursionError): return _fitted(text, kind)",
         "except ZeroDivisionError:\n            return _fitted(text, kind)",
         f"{_READERS}[run_at: before Christ]",
     ),
     python_mutant(
         "what is nested too deeply is read",
-        "store/reading.py",
+        "store/answers.py",
         "json.loads(flattened(text),",
         "json.loads(text,",
         f"{_READERS}[error: too deep]",

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
-_CONNECTING = "tests/store/test_connecting.py"
+_CONNECTING = "tests/store/test_connection.py"
 _USAGE = "tests/cli/test_usage.py"
 _UNREACHABLE = "tests/cli/test_unreachable.py"
 _CALLS = "tests/control/test_odd_calls.py"
@@ -14,42 +14,42 @@ _PRIVATE = "tests/system/test_private_files.py"
 ENTRY: tuple[Mutant, ...] = (
     python_mutant(
         "the driver quotes a URL that it cannot read",
-        "store/connecting.py",
+        "store/connection.py",
         "if parts is None or _is_misread(parts):",
         "if parts is not None and _is_misread(parts):",
         f"{_CONNECTING}::test_nothing_of_a_malformed_url_is_shown",
     ),
     python_mutant(
         "a part of the password is taken for a host or a port",
-        "store/connecting.py",
+        "store/connection.py",
         "if parts is None or _is_misread(parts):",
         "if parts is None:",
         f"{_CONNECTING}::test_nothing_of_a_malformed_url_is_shown",
     ),
     python_mutant(
         "a first connection is waited for",
-        "store/sharing.py",
+        "store/connection_pool.py",
         "return self.has_connected and error.may_pass and",
         "return error.may_pass and",
         f"{_CONNECTING}::{_AT_ONCE}[nothing listens-by_store]",
     ),
     python_mutant(
         "a wrong password is waited for",
-        "store/sharing.py",
+        "store/connection_pool.py",
         "return self.has_connected and error.may_pass and",
         "return self.has_connected and",
         f"{_CONNECTING}::test_a_wrong_password_is_told_at_once_to_whoever_was_connected",
     ),
     python_mutant(
         "nobody waits for a server that restarts",
-        "store/sharing.py",
+        "store/connection_pool.py",
         "return self.has_connected and error.may_pass and",
         "return False and",
         f"{_CONNECTING}::test_a_server_that_restarts_is_waited_for_by_whoever_was_connected",
     ),
     python_mutant(
         "a database that is newer is used",
-        "store/connecting.py",
+        "store/connection.py",
         "if found > known:",
         "if False:",
         f"{_CONNECTING}::test_a_database_that_is_newer_than_the_program_is_refused",
@@ -182,7 +182,7 @@ ENTRY: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "what the driver cannot send is an outage",
-        "store/faults.py",
+        "store/driver_errors.py",
         "isinstance(error, psycopg.DataError | psycopg.ProgrammingError)",
         "isinstance(error, psycopg.DataError)",
         f"{_CALLS}::test_a_call[check_cancellation_requested]",

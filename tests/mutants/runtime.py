@@ -5,10 +5,10 @@ from tests.mutants.mutant import Mutant, python_mutant
 RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
         "a cancel that the driver loses is lost",
-        "store/dedicated.py",
-        "with heeding_cancels(): return await waiting",
+        "store/dedicated_connection.py",
+        "with raise_lost_cancel(): return await waiting",
         "if True:\n                return await waiting",
-        "tests/store/test_line.py"
+        "tests/store/test_serial_connection.py"
         "::test_a_cancel_that_the_driver_loses_is_raised_all_the_same[wait_async]",
     ),
     python_mutant(

@@ -9,7 +9,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition
 from tenure.store.calls import enqueue_calls, worker_calls
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
 from tenure.testing import Clock

@@ -166,14 +166,14 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a limit lengthens that of the role",
-        "store/sending.py",
+        "store/transport.py",
         "least(CAST('%d ms' AS interval),",
         "coalesce(CAST('%d ms' AS interval),",
         f"{_TIMEOUTS}test_a_shorter_limit_of_the_database_role_stays",
     ),
     python_mutant(
         "a limit stays on its connection",
-        "store/sending.py",
+        "store/transport.py",
         "AS int4) AS text), true)",
         "AS int4) AS text), false)",
         f"{_TIMEOUTS}test_a_limit_is_gone_with_its_statement",

@@ -10,7 +10,7 @@ from tenure.domain.job import Job, NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition, InputRefused, NotFound
 from tenure.store.calls.control_calls import stop
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tests.conftest import Connect

@@ -21,7 +21,7 @@ from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, NotAllowed, SchemaMismatch, StoreUnavailable
 from tenure.store import schema
 from tenure.store.calls import control_calls, policy_calls
-from tenure.store.faults import fault, is_contention, is_outage
+from tenure.store.driver_errors import as_tenure_error, is_contention, is_outage
 from tenure.store.store import AsyncStore, Method, Store, Verbs
 from tests.conftest import Connect
 from tests.factories import make_job, make_job_in, make_worker
@@ -235,7 +235,7 @@ def test_what_is_used_up_is_worth_another_try_and_certainly_not_done(
 ) -> None:
     assert is_contention(kind())
     assert not is_outage(kind())
-    assert isinstance(fault(kind("could not extend file")), StoreUnavailable)
+    assert isinstance(as_tenure_error(kind("could not extend file")), StoreUnavailable)
 
 
 # A database that is not there, or not ours

@@ -18,7 +18,7 @@ from tenure.control.bulk import WORDS, bulk_stop, carried_on, consequence
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 
 BAR = 40  # columns
 

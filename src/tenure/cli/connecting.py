@@ -167,7 +167,7 @@ class Connection:
         """Say on standard error whose jobs these are; programs are not told."""
         if self.show.json:
             return
-        from tenure.store.connecting import describe_url
+        from tenure.store.connection import describe_url
 
         if self.client.known_url is None:
             database = f"PostgreSQL in {Path(self.client.settings.folder).absolute()}"

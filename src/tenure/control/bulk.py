@@ -13,7 +13,7 @@ from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.stop_options import StopOptions, read_stop_options
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 
 PAUSE = 0.1  # seconds between two polls while a worker carries it on
 

@@ -21,7 +21,7 @@ from tenure.domain.values import shown
 from tenure.errors import InputRefused
 from tenure.observe import tracing
 from tenure.store.calls import enqueue_calls
-from tenure.store.new_jobs import as_json, refuse_not_json
+from tenure.store.new_jobs import encode_json, refuse_not_json
 from tenure.store.results import Enqueued
 
 OURS = "tenure."  # how the names of Tenure's own tasks begin
@@ -150,7 +150,7 @@ class _Anything(Signature):
     def write_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
         assert not args
         refuse_not_json(kwargs)
-        return as_json(kwargs).encode()
+        return encode_json(kwargs).encode()
 
 
 _NOTHING, _ANYTHING = Signature({}), _Anything({})

@@ -11,17 +11,17 @@ from tenure.domain.amount import amount
 from tenure.domain.duration import duration, in_words
 from tenure.domain.lifecycle import Rung, State
 from tenure.domain.principal import Role
-from tenure.store.examined import (
+from tenure.store.diagnosis_results import (
     Diagnosis,
     Ended,
     OpenStop,
-    Server,
+    ServerInfo,
     Size,
     Some,
     Unrunnable,
     Unserved,
 )
-from tenure.store.results import Token, Worker
+from tenure.store.results import Token, WorkerInfo
 
 _OLDEST_VERSION = 14
 _CLOCK_OFF = 2.0  # seconds between two clocks that still count as one
@@ -56,7 +56,7 @@ def wrong(check: str, sentence: str, remedy: str) -> Finding:
     return Finding(check, Level.WRONG, sentence, remedy)
 
 
-def of_postgresql(server: Server, seconds: float) -> Finding:
+def of_postgresql(server: ServerInfo, seconds: float) -> Finding:
     major, minor = divmod(server.version, 10_000)
     if major < _OLDEST_VERSION:
         return wrong(
@@ -77,7 +77,7 @@ def of_postgresql(server: Server, seconds: float) -> Finding:
     )
 
 
-def of_durability(server: Server) -> Finding:
+def of_durability(server: ServerInfo) -> Finding:
     off = [name for name in ("fsync", "synchronous_commit") if not getattr(server, name)]
     if off:
         are = "is" if len(off) == 1 else "are"
@@ -112,7 +112,7 @@ def of_clock(ahead: float) -> Finding:
     )
 
 
-def of_connections(server: Server) -> Finding:
+def of_connections(server: ServerInfo) -> Finding:
     used, most = server.connections, server.max_connections
     sentence = f"{used} of {most} connections are in use"
     remedy = "raise max_connections, or put a pooler before the database"
@@ -123,7 +123,7 @@ def of_connections(server: Server) -> Finding:
     return fine("connections", sentence)
 
 
-def of_workers(workers: Sequence[Worker]) -> Finding:
+def of_workers(workers: Sequence[WorkerInfo]) -> Finding:
     alive = sum(worker.status == "alive" for worker in workers)
     draining = sum(worker.status == "draining" for worker in workers)
     late = [worker for worker in workers if worker.status == "late"]
@@ -233,7 +233,7 @@ def of_cleanup(unclean: Some) -> Finding:
     )
 
 
-def of_vacuum(server: Server) -> Finding:
+def of_vacuum(server: ServerInfo) -> Finding:
     oldest = server.oldest
     if oldest is not None and oldest.seconds > _LONG_TRANSACTION:
         open_for = in_words(timedelta(seconds=round(oldest.seconds)))

@@ -150,7 +150,7 @@ class Client:
 
         def send(call: Call[Any]) -> Any:
             if connection is not None:
-                from tenure.store.connections import send_on
+                from tenure.store.drivers import send_on
 
                 return send_on(connection, call.of(tenant))
             return self.store_of(tenant).send(call)
@@ -162,7 +162,7 @@ class Client:
     ) -> T:
         async def send(call: Call[Any]) -> Any:
             if connection is not None:
-                from tenure.store.connections import asend_on
+                from tenure.store.drivers import asend_on
 
                 return await asend_on(connection, call.of(tenant))
             return await (await self.astore_of(tenant)).send(call)

@@ -29,8 +29,8 @@ from tenure.domain.lifecycle import Intent, State, Status
 from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
 from tenure.store.calls import queries
+from tenure.store.policy_results import Policy
 from tenure.store.results import Explanation, JobRunner
-from tenure.store.ruled import Policy
 
 R = TypeVar("R")
 T = TypeVar("T")

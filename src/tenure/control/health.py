@@ -28,7 +28,7 @@ from tenure.errors import (
 )
 from tenure.store.call import Call
 from tenure.store.calls import diagnosis, queries
-from tenure.store.examined import Diagnosis, Server
+from tenure.store.diagnosis_results import Diagnosis, ServerInfo
 from tenure.store.migrating import Migrator
 from tenure.store.notices import Notices
 
@@ -83,7 +83,7 @@ async def examine(caller: AuthorizedClient) -> AsyncIterator[Finding]:
         yield checks.of_disk(usage.free, usage.total, str(settings.folder))
 
 
-async def _jobs(caller: AuthorizedClient, server: Server) -> AsyncIterator[Finding]:
+async def _jobs(caller: AuthorizedClient, server: ServerInfo) -> AsyncIterator[Finding]:
     settings = caller.client.settings
     yield await _look(caller, "workers", queries.workers(), checks.of_workers)
     ailments: Diagnosis = await caller.asend(diagnosis.diagnose())

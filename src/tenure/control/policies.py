@@ -5,7 +5,7 @@ from datetime import datetime
 from tenure.control.operation import Operation
 from tenure.domain.lifecycle import Intent
 from tenure.store.calls import policy_calls
-from tenure.store.ruled import Policy
+from tenure.store.policy_results import Policy
 
 
 def stop_at(

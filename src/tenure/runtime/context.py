@@ -23,7 +23,7 @@ from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
 from tenure.runtime.control_exceptions import WaitsForChildren
 from tenure.runtime.runner.attempt import Attempt, read
-from tenure.store.new_jobs import written
+from tenure.store.new_jobs import encode_bounded
 
 if TYPE_CHECKING:
     from tenure.control.handle import Handle
@@ -282,7 +282,7 @@ class Context:
     # How it is done.
 
     def _written(self, value: Any, what: str) -> bytes:
-        return written(value, what, int(self._attempt.link.settings["max_result_bytes"]))
+        return encode_bounded(value, what, int(self._attempt.link.settings["max_result_bytes"]))
 
     def _ask(self, about: str, told: Any) -> Any:
         return self._attempt.link.ask(self._attempt.work.run, about, told)
@@ -307,7 +307,7 @@ class Context:
         secret: Sequence[str] = (),
     ) -> bytes:
         draft = task.child_draft(self._attempt.work.id, args, kwargs, secret)
-        return written(draft, f"a job of {task.name}", _MOST_DRAFT)
+        return encode_bounded(draft, f"a job of {task.name}", _MOST_DRAFT)
 
     def _handle(self, task: "Task[P, R]", job: int) -> "Handle[R]":
         return task.handle(job, self._attempt.link.tenant)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.store.reading import TOO_DEEP, flattened
+from tenure.store.answers import TOO_DEEP, flattened
 from tenure.store.results import Claim, Claimed, Unreadable
 
 _CUT = json.dumps(TOO_DEEP).encode()

@@ -21,7 +21,7 @@ _MOST_WHY = 500  # characters of why a value was refused
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
-def as_json(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """JSON that PostgreSQL takes as it is."""
     try:
         text = _encoder.encode(value).decode("utf-8")
@@ -32,11 +32,11 @@ def as_json(value: Any) -> str:
     return text
 
 
-def written(value: Any, what: str, most: int) -> bytes:
+def encode_bounded(value: Any, what: str, most: int) -> bytes:
     """A value as JSON that the database takes, or a refusal that says what it was."""
     try:
         refuse_not_json(value)
-        text = as_json(value).encode()
+        text = encode_json(value).encode()
     except Exception as refusal:  # noqa: BLE001 - the value is the code of somebody else
         why = message_text(refusal, "the error")[:_MOST_WHY]
         raise InputRefused(f"{what}: {why}") from None
@@ -48,7 +48,7 @@ def written(value: Any, what: str, most: int) -> bytes:
     return text
 
 
-def checked(jobs: Sequence[NewJob]) -> list[int]:
+def check_jobs(jobs: Sequence[NewJob]) -> list[int]:
     """The places of the jobs in an order in which each comes after what it names.
 
     Refused when there is no such order, or when a job cannot be what it says.

@@ -17,8 +17,8 @@ from psycopg import sql
 
 from tenure.config import Settings
 from tenure.errors import StoreUnavailable
-from tenure.store.dedicated import Dedicated, dedicated
-from tenure.store.faults import fault
+from tenure.store.dedicated_connection import DedicatedConnection, connect_dedicated
+from tenure.store.driver_errors import as_tenure_error
 
 _PROOF = "proof "  # and something that only this listener knows
 
@@ -59,7 +59,7 @@ class Notices:
             try:
                 await self._listen_once()
             except (psycopg.Error, OSError, StoreUnavailable) as error:
-                self.trouble = fault(error) if isinstance(error, psycopg.Error) else error
+                self.trouble = as_tenure_error(error) if isinstance(error, psycopg.Error) else error
                 if self.live:
                     pauses = _pauses()
             finally:
@@ -82,10 +82,10 @@ class Notices:
         finally:
             await connection.close()
 
-    async def _connect(self) -> Dedicated:
-        return await dedicated(self._url, self._settings, "tenure notices")
+    async def _connect(self) -> DedicatedConnection:
+        return await connect_dedicated(self._url, self._settings, "tenure notices")
 
-    async def _prove(self, listener: Dedicated, speaker: Dedicated) -> None:
+    async def _prove(self, listener: DedicatedConnection, speaker: DedicatedConnection) -> None:
         """Also what notices a connection of which the other end is gone."""
         proof = f"{_PROOF}{uuid4()}"
         async with _patience(self._prove_within):
@@ -94,7 +94,7 @@ class Notices:
             while self._proven != proof:
                 await self._input(listener, self._prove_within)
 
-    async def _input(self, connection: Dedicated, seconds: float) -> bool:
+    async def _input(self, connection: DedicatedConnection, seconds: float) -> bool:
         """Wait for something to be said, and hear it; false when nothing was."""
         loop = asyncio.get_running_loop()
         arrived = asyncio.Event()

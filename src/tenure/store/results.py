@@ -191,7 +191,7 @@ class Exchanged(msgspec.Struct, frozen=True):
     idled: bool  # only from here on it is told of new jobs: look once more
 
 
-class Completed(msgspec.Struct, frozen=True):
+class CompletedTask(msgspec.Struct, frozen=True):
     """A task that a rollback undoes, with its real arguments."""
 
     id: int
@@ -233,7 +233,7 @@ class Recovered(msgspec.Struct, frozen=True):
     beat_at: datetime | None = None  # its last beat
 
 
-class Recovery(msgspec.Struct, frozen=True):
+class RecoveryResult(msgspec.Struct, frozen=True):
     dead: tuple[Dead, ...]
     blind_until: datetime | None  # nobody is declared dead before; the sweep itself had been away
     recovered: tuple[Recovered, ...]
@@ -251,7 +251,7 @@ class WorkersJob(msgspec.Struct, frozen=True):
     since: datetime
 
 
-class Worker(msgspec.Struct, frozen=True):
+class WorkerInfo(msgspec.Struct, frozen=True):
     id: UUID
     host: str
     pid: int
@@ -269,7 +269,7 @@ class Held(msgspec.Struct, frozen=True):
     token: int
 
 
-class Reason(msgspec.Struct, frozen=True):
+class ExplainedReason(msgspec.Struct, frozen=True):
     reason: str
     sentence: str
     about: str | None
@@ -278,7 +278,7 @@ class Reason(msgspec.Struct, frozen=True):
 class Explanation(msgspec.Struct, frozen=True):
     job_id: int
     status: Status
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ExplainedReason, ...]
 
 
 class Queue(msgspec.Struct, frozen=True):

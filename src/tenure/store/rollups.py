@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 
-class Ends(msgspec.Struct, frozen=True, kw_only=True):
+class EndCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Jobs that ended; times in seconds, none where no job was started."""
 
     completed: int = 0
@@ -17,13 +17,13 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     run_p95: float | None = None
 
 
-class EndsAt(Ends, frozen=True, kw_only=True):
+class EndCountsAt(EndCounts, frozen=True, kw_only=True):
     """Those of one bucket of time."""
 
     at: datetime
 
 
-class EndsOf(Ends, frozen=True, kw_only=True):
+class QueueEndCounts(EndCounts, frozen=True, kw_only=True):
     """Those of one queue, over the whole time."""
 
     queue: str
@@ -36,9 +36,9 @@ class History(msgspec.Struct, frozen=True):
     until: datetime
     step_seconds: float
     counted_until: datetime | None  # what is between then and the last minutes is not known yet
-    total: Ends
-    buckets: tuple[EndsAt, ...]  # oldest first, those without an end as well
-    queues: tuple[EndsOf, ...]
+    total: EndCounts
+    buckets: tuple[EndCountsAt, ...]  # oldest first, those without an end as well
+    queues: tuple[QueueEndCounts, ...]
 
 
 class RolledUp(msgspec.Struct, frozen=True):

@@ -26,9 +26,16 @@ from tenure.store.calls import (
     upkeep,
     worker_calls,
 )
-from tenure.store.faults import is_contention, is_outage
-from tenure.store.sending import explained, heeding_cancels, limit, pauses, read, statement
-from tenure.store.sharing import AsyncShared, Shared
+from tenure.store.connection_pool import AsyncConnectionPool, ConnectionPool
+from tenure.store.driver_errors import is_contention, is_outage
+from tenure.store.transport import (
+    explain_error,
+    raise_lost_cancel,
+    read_answer,
+    retry_delays,
+    statement,
+    timeout_statement,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,7 +65,7 @@ class Verbs:
     """The verbs for one tenant, over connections that it shares with others."""
 
     tenant: Tenant
-    _shared: Shared | AsyncShared
+    _shared: ConnectionPool | AsyncConnectionPool
 
     def of(self, tenant: Tenant) -> Self:
         """The verbs for another tenant, over the same connections."""
@@ -178,13 +185,13 @@ class Verbs:
 class Store(Verbs):
     """The verbs for one tenant, from plain code."""
 
-    _shared: Shared
+    _shared: ConnectionPool
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        self._shared = Shared(url, settings)
+        self._shared = ConnectionPool(url, settings)
 
     def close(self) -> None:
         """For all tenants."""
@@ -203,11 +210,11 @@ class Store(Verbs):
     def send(self, call: Call[T]) -> T:
         """Carry out a call; again where that is safe."""
         call = call.of(self.tenant)
-        for pause in pauses():
+        for pause in retry_delays():
             try:
                 with self._shared.connection(self.tenant) as connection:
                     row = _row(connection, call)
-                return read(call, row)
+                return read_answer(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except RecursionError:
@@ -221,13 +228,13 @@ class Store(Verbs):
 class AsyncStore(Verbs):
     """The verbs for one tenant, from async code. Use it as an async context manager."""
 
-    _shared: AsyncShared
+    _shared: AsyncConnectionPool
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        self._shared = AsyncShared(url, settings)
+        self._shared = AsyncConnectionPool(url, settings)
 
     async def open(self) -> None:
         await self._shared.open()
@@ -250,12 +257,12 @@ class AsyncStore(Verbs):
     async def send(self, call: Call[T]) -> T:
         """Carry out a call; again where that is safe."""
         call = call.of(self.tenant)
-        for pause in pauses():
+        for pause in retry_delays():
             try:
-                with heeding_cancels():
+                with raise_lost_cancel():
                     async with self._shared.connection(self.tenant) as connection:
                         row = await _arow(connection, call)
-                return read(call, row)
+                return read_answer(call, row)
             except UnicodeError as error:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except RecursionError:
@@ -270,7 +277,7 @@ def _row(connection: psycopg.Connection[Any], call: Call[Any]) -> tuple[Any, ...
     if call.timeout is None:
         return connection.execute(statement(call), call.values).fetchone()
     with connection.pipeline():  # both in one round trip and one transaction
-        connection.execute(limit(call.timeout))
+        connection.execute(timeout_statement(call.timeout))
         return connection.execute(statement(call), call.values).fetchone()
 
 
@@ -280,7 +287,7 @@ async def _arow(
     if call.timeout is None:
         return await (await connection.execute(statement(call), call.values)).fetchone()
     async with connection.pipeline():
-        await connection.execute(limit(call.timeout))
+        await connection.execute(timeout_statement(call.timeout))
         return await (await connection.execute(statement(call), call.values)).fetchone()
 
 
@@ -289,4 +296,4 @@ def _raise_unless_worth_another_try(
 ) -> None:
     again = is_contention(error) or (call.safe and is_outage(error))
     if pause is None or not again:
-        raise explained(call, error) from error
+        raise explain_error(call, error) from error

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tenure.store.examined import Unrunnable
+from tenure.store.diagnosis_results import Unrunnable
 
 
 class Alive(msgspec.Struct, frozen=True):

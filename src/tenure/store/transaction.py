@@ -27,13 +27,13 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import LeaseLost, StoreUnavailable, TenureError
 from tenure.store.call import Call
 from tenure.store.calls.worker_calls import finish, report
-from tenure.store.connecting import aconnect, connect
-from tenure.store.connections import asend_on, send_on
-from tenure.store.faults import fault, is_outage
-from tenure.store.new_jobs import written
+from tenure.store.connection import aconnect, connect
+from tenure.store.driver_errors import as_tenure_error, is_outage
+from tenure.store.drivers import asend_on, send_on
+from tenure.store.new_jobs import encode_bounded
 from tenure.store.outcomes import Ending, Report
 from tenure.store.results import Finished, Reported
-from tenure.store.sending import pauses
+from tenure.store.transport import retry_delays
 
 _CHECK_CLIENT_EVERY = timedelta(seconds=2)
 
@@ -82,7 +82,7 @@ class _Work:
 
     def complete(self, value: JSON) -> None:
         """The result of the job, if all this is committed."""
-        text = written(value, "the result", self._settings.max_result_bytes)
+        text = encode_bounded(value, "the result", self._settings.max_result_bytes)
         self._value = msgspec.Raw(text)
 
     @property
@@ -129,7 +129,7 @@ class _Work:
                 f"the connection was lost while job {self._fence.job} was being completed, and "
                 f"nobody knows whether it was"
             )
-        return fault(error)
+        return as_tenure_error(error)
 
 
 class Transaction(_Work):
@@ -176,7 +176,7 @@ class Transaction(_Work):
                 raise self._explained(error) from error
 
     def _finish(self) -> None:
-        for pause in pauses():
+        for pause in retry_delays():
             if self._is_settled(send_on(self.connection, self._end), pause):
                 return
             time.sleep(pause or 0)
@@ -223,7 +223,7 @@ class AsyncTransaction(_Work):
             await connection.close()
 
     async def _finish(self) -> None:
-        for pause in pauses():
+        for pause in retry_delays():
             if self._is_settled(await asend_on(self.connection, self._end), pause):
                 return
             await asyncio.sleep(pause or 0)

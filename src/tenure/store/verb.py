@@ -36,9 +36,9 @@ from tenure.domain.lifecycle import Rung
 from tenure.domain.options import LastRung, refuse_unknown
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
+from tenure.store.answers import answer_reader
 from tenure.store.call import Call
-from tenure.store.new_jobs import as_json
-from tenure.store.reading import answer
+from tenure.store.new_jobs import encode_json
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,7 +88,7 @@ def verb(
         types = {name: _with_schema(parameter.type) for name, parameter in parameters.items()}
         encoders = [(name, found.encode) for name, found in parameters.items() if found.encode]
         kind = get_type_hints(function)["return"]
-        reader = read or (answer(kind) if field is None else _field_reader(kind, field))
+        reader = read or (answer_reader(kind) if field is None else _field_reader(kind, field))
 
         @wraps(function)
         def make(*args: P.args, **kwargs: P.kwargs) -> Call[T]:
@@ -150,7 +150,7 @@ def _parameter(kind: Any) -> Parameter:
     if issubclass(origin, StrEnum):
         return Parameter("text", str)
     if issubclass(origin, (Mapping, Sequence, msgspec.Struct)):
-        return Parameter("jsonb", as_json)
+        return Parameter("jsonb", encode_json)
     raise TypeError(f"no PostgreSQL type is known for {kind}")
 
 
@@ -159,7 +159,7 @@ def _with_schema(type_: str) -> str:
 
 
 def _field_reader(kind: type[T], field: str) -> Callable[[bytes | str], T]:
-    read: Callable[[bytes | str], dict[str, T]] = answer(dict[str, kind])  # type: ignore[valid-type]
+    read: Callable[[bytes | str], dict[str, T]] = answer_reader(dict[str, kind])  # type: ignore[valid-type]
     return lambda text: read(text)[field]
 
 

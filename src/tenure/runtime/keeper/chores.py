@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tenure.domain.lifecycle import State
 from tenure.runtime.keeper.services import visit_each
 from tenure.runtime.keeper.stirs import Turns
-from tenure.store.ruled import Bulk, Discard
+from tenure.store.policy_results import Bulk, PendingDiscard
 from tenure.store.store import AsyncStore
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Discards(Chore):
             await self._discard(store, discard)
         return bool(discards)
 
-    async def _discard(self, store: AsyncStore, discard: Discard) -> None:
+    async def _discard(self, store: AsyncStore, discard: PendingDiscard) -> None:
         from tenure.runtime.artifacts import Artifacts, artifacts_url
 
         where = artifacts_url(self._keeper.settings)

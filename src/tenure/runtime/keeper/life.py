@@ -41,8 +41,8 @@ from tenure.runtime.keeper.services import Recovery, every
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.watch import Watch
 from tenure.runtime.leftovers import Reaped, WorkerFolder, reap
-from tenure.store.line import Line
 from tenure.store.notices import Notices
+from tenure.store.serial_connection import SerialConnection
 
 _log = logging.getLogger("tenure.worker")
 
@@ -148,7 +148,7 @@ class Life:
             return await _serve(keeper, announced, self._drain, url, found)
         except* LeaseLost:
             await stack.aclose()  # all that it ran is killed
-            await keeper.say_too_late(Line(url, keeper.settings))
+            await keeper.say_too_late(SerialConnection(url, keeper.settings))
             raise
         finally:
             self._drain = None
@@ -261,9 +261,11 @@ async def _serve(
             services.create_task(keeper.lease.serve(), name="lease")
             services.create_task(notices.listen(), name="notices")
             for _ in range(EXCHANGE_DESKS):
-                desk = keeper.exchange_desks.serve(Line(url, settings))
+                desk = keeper.exchange_desks.serve(SerialConnection(url, settings))
                 services.create_task(desk, name="exchange")
-            services.create_task(keeper.report_desk.serve(Line(url, settings)), name="reports")
+            services.create_task(
+                keeper.report_desk.serve(SerialConnection(url, settings)), name="reports"
+            )
             services.create_task(keeper.stirs.serve(lambda: notices.live), name="stirs")
             services.create_task(every(settings.recover_every, recovery.run_once), name="recovery")
             services.create_task(every(LOOK_EVERY, neighbours.run_once), name="neighbours")

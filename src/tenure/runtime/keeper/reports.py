@@ -20,9 +20,9 @@ from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.storable import storable
 from tenure.runtime.messages import AttemptReport
 from tenure.store.calls import worker_calls
-from tenure.store.line import Line
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.results import Reported
+from tenure.store.serial_connection import SerialConnection
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -137,7 +137,7 @@ class Reports(Customer):
         for pending in [*(one for batch in self._again for one in batch.pendings), *self._queue]:
             self._dropped(pending, problem)
 
-    async def run_once(self, line: Line) -> None:
+    async def run_once(self, line: SerialConnection) -> None:
         batch = self._again.popleft() if self._again else self._next()
         told = [pending.report for pending in batch.pendings]
         try:

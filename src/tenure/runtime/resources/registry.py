@@ -18,7 +18,7 @@ from tenure.runtime.resources.adapters import EnteredResourceManager, HeldResour
 from tenure.runtime.resources.closer import Entry
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.selection import resource_for
-from tenure.store.new_jobs import written
+from tenure.store.new_jobs import encode_bounded
 
 T = TypeVar("T")
 _MOST_NAME = 200  # characters
@@ -142,7 +142,7 @@ def _task_and_arguments(again: Again) -> tuple[str, Mapping[str, JSON]]:
     name = task if isinstance(task, str) else getattr(task, "name", None)
     if not isinstance(name, str):
         raise InputRefused(f"again: {shown(task)} is neither a task nor the name of one")
-    text = written(dict(args), "the arguments of again", MOST_ARGS_BYTES)
+    text = encode_bounded(dict(args), "the arguments of again", MOST_ARGS_BYTES)
     return name_text(name, "the name of a task", _MOST_NAME), msgspec.json.decode(text)
 
 

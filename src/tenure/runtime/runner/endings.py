@@ -16,7 +16,7 @@ from tenure.runtime.control_exceptions import Discard, Pause, Snooze, WaitsForCh
 from tenure.runtime.messages import AttemptEnded
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.attempt import Attempt
-from tenure.store.new_jobs import written
+from tenure.store.new_jobs import encode_bounded
 
 _MOST_TRACEBACK = 20_000
 _MOST_CAUSES = 20
@@ -40,7 +40,7 @@ def returned(attempt: Attempt, value: Any, write: Any) -> dict[str, Any]:
     """The end of an attempt whose code returned this."""
     most = int(attempt.link.settings["max_result_bytes"])
     try:
-        return {"how": "completed", "value": written(write(value), "the result", most)}
+        return {"how": "completed", "value": encode_bounded(write(value), "the result", most)}
     except InputRefused as refusal:
         return {"how": "failed", "error": described(refusal), "gives_up": True}
 

@@ -1,11 +1,11 @@
 """Verbs that examine a database and its jobs."""
 
-from tenure.store.examined import Diagnosis, OpenStop, Server
+from tenure.store.diagnosis_results import Diagnosis, OpenStop, ServerInfo
 from tenure.store.verb import Int4, verb
 
 
 @verb(safe=True, control=True)
-def server() -> Server: ...
+def server() -> ServerInfo: ...
 
 
 @verb(safe=True)

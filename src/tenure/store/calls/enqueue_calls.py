@@ -8,9 +8,9 @@ import msgspec
 
 from tenure.domain.job import JSON, Job, NewJob
 from tenure.domain.options import DECLARABLE
+from tenure.store.answers import answer_reader
 from tenure.store.call import Call
-from tenure.store.new_jobs import as_json, checked, refuse_not_json
-from tenure.store.reading import answer
+from tenure.store.new_jobs import check_jobs, encode_json, refuse_not_json
 from tenure.store.results import Enqueued, Promoted
 from tenure.store.verb import Actor, Int4, Parameter, verb
 
@@ -35,17 +35,17 @@ def enqueue(
     are sent, and the database fills in the rest from the catalogue.
     """
     call = [jobs] if isinstance(jobs, NewJob) else list(jobs)
-    order = checked(call)
+    order = check_jobs(call)
     batch = [call[place] for place in order]
     sent = batch if said is None else [_partial(call[place], said[place]) for place in order]
 
     def read(text: bytes | str) -> tuple[Enqueued, ...]:
-        by_place = dict(zip(order, answer(tuple[Enqueued, ...])(text), strict=True))
+        by_place = dict(zip(order, answer_reader(tuple[Enqueued, ...])(text), strict=True))
         return tuple(by_place[place] for place in range(len(call)))
 
     return Call(
         "enqueue",
-        {"jobs": as_json(sent), "declared": said is None, "by": by, "via": via},
+        {"jobs": encode_json(sent), "declared": said is None, "by": by, "via": via},
         _ENQUEUE_TYPES,
         read,
         safe=bool(batch)
@@ -64,15 +64,15 @@ def _partial(job: NewJob, said: Collection[str]) -> dict[str, JSON]:
 
 
 def _encode_job(job: NewJob) -> str:
-    checked([job])
-    return as_json(job)
+    check_jobs([job])
+    return encode_json(job)
 
 
 def _encode_arguments(arguments: Sequence[Mapping[str, JSON]] | msgspec.Raw) -> str:
     if not isinstance(arguments, msgspec.Raw):
         for value in arguments:
             refuse_not_json(value)
-    return as_json(arguments)
+    return encode_json(arguments)
 
 
 @verb(safe=lambda given: bool(given["idempotency"] or given["job"].idempotency))

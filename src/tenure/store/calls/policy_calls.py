@@ -7,21 +7,21 @@ from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.domain.policy import read_filter, read_policy
 from tenure.domain.stop_options import StopOptions
-from tenure.store.new_jobs import as_json
-from tenure.store.ruled import Bulk, Policy
+from tenure.store.new_jobs import encode_json
+from tenure.store.policy_results import Bulk, Policy
 from tenure.store.verb import Actor, Parameter, verb
 
 Filter = Annotated[
     Mapping[str, JSON],
-    Parameter("jsonb", lambda filters: as_json(read_filter(filters))),
+    Parameter("jsonb", lambda filters: encode_json(read_filter(filters))),
 ]
 ALL_JOBS: Filter = {}
 PolicySpec = Annotated[
-    Mapping[str, Any], Parameter("jsonb", lambda spec: as_json(read_policy(spec)))
+    Mapping[str, Any], Parameter("jsonb", lambda spec: encode_json(read_policy(spec)))
 ]
 
 
-class Manner(StopOptions, Actor, total=False):
+class StopArguments(StopOptions, Actor, total=False):
     """The options of a stop, and the user who requests it."""
 
 
@@ -40,7 +40,7 @@ def bulk_stop(
     filter: Filter,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    **options: Unpack[Manner],
+    **options: Unpack[StopArguments],
 ) -> Bulk: ...
 
 

@@ -9,9 +9,10 @@ from tenure.domain.inspection import Inspection
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.tenant import Tenant
+from tenure.store.answers import answer_reader
 from tenure.store.call import Call
 from tenure.store.calls.policy_calls import ALL_JOBS, Filter
-from tenure.store.reading import answer
+from tenure.store.policy_results import Bulk, BulkPreview, Policy
 from tenure.store.results import (
     AuditRow,
     Explanation,
@@ -25,10 +26,9 @@ from tenure.store.results import (
     Target,
     TenantSeen,
     Token,
-    Worker,
+    WorkerInfo,
 )
 from tenure.store.rollups import History
-from tenure.store.ruled import Bulk, BulkPreview, Policy
 from tenure.store.totals import Totals
 from tenure.store.verb import Actor, Int4, verb
 
@@ -57,7 +57,9 @@ def statistics() -> Statistics: ...
 
 def queues() -> Call[Mapping[str, Queue]]:
     """Return queues by name, from the statistics."""
-    return Call("statistics", {}, {}, lambda text: answer(Statistics)(text).queues, safe=True)
+    return Call(
+        "statistics", {}, {}, lambda text: answer_reader(Statistics)(text).queues, safe=True
+    )
 
 
 @verb(safe=True)
@@ -125,7 +127,7 @@ def workers(
     *,
     all: bool = False,
     of_tenant: str | None = None,
-) -> tuple[Worker, ...]:
+) -> tuple[WorkerInfo, ...]:
     """Return the workers that may run jobs of this tenant, or those of all tenants."""
 
 

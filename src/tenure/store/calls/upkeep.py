@@ -5,15 +5,17 @@ from datetime import timedelta
 from typing import Annotated, Any, Unpack
 
 from tenure.domain.lifecycle import State
-from tenure.store.new_jobs import as_json
-from tenure.store.results import Pruned, PrunedRecords, Recovery, Sweep
+from tenure.store.new_jobs import encode_json
+from tenure.store.policy_results import Bulk, Enforced, PendingDiscard
+from tenure.store.results import Pruned, PrunedRecords, RecoveryResult, Sweep
 from tenure.store.rollups import RolledUp
-from tenure.store.ruled import Bulk, Discard, Enforced
 from tenure.store.verb import Actor, Int4, Parameter, verb
 
 
 def _encode_durations(keep: Mapping[State, timedelta]) -> str:
-    return as_json({str(state): f"{span.total_seconds()} seconds" for state, span in keep.items()})
+    return encode_json(
+        {str(state): f"{span.total_seconds()} seconds" for state, span in keep.items()}
+    )
 
 
 @verb(safe=True)
@@ -26,7 +28,7 @@ def recover(
     dry_run: bool = False,
     message: str | None = None,
     **actor: Unpack[Actor],
-) -> Recovery:
+) -> RecoveryResult:
     """Take back the jobs of dead workers; audited if ``by`` names a user."""
 
 
@@ -67,7 +69,7 @@ def advance_bulk(n: Int4 = 100, *, bulk: int | None = None) -> Bulk | None:
 
 
 @verb(safe=True)
-def discards(n: Int4 = 50) -> tuple[Discard, ...]: ...
+def discards(n: Int4 = 50) -> tuple[PendingDiscard, ...]: ...
 
 
 @verb(safe=True)

@@ -9,13 +9,13 @@ import msgspec
 
 from tenure.domain.inspection import InspectionAnswer
 from tenure.domain.lifecycle import State
+from tenure.store.answers import answer_reader, flattened
 from tenure.store.claims import ClaimColumns, claim_of, read_claim
-from tenure.store.new_jobs import as_json, refuse_not_json
+from tenure.store.new_jobs import encode_json, refuse_not_json
 from tenure.store.outcomes import Ending, Report
-from tenure.store.reading import answer, flattened
 from tenure.store.results import (
     Claim,
-    Completed,
+    CompletedTask,
     Exchanged,
     Finished,
     Held,
@@ -43,11 +43,11 @@ class Want(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 def _encode_endings(endings: Sequence[Ending]) -> str:
     for ending in endings:
         refuse_not_json(ending.value)
-    return as_json(endings)
+    return encode_json(endings)
 
 
 def _encode_wants(wants: Sequence[Want]) -> str:
-    return as_json(
+    return encode_json(
         [
             {
                 "n": want.n,
@@ -64,7 +64,7 @@ def _encode_reports(reports: Sequence[Report]) -> str:
     for report in reports:
         for value in (report.progress, report.checkpoint, *report.partials):
             refuse_not_json(value)
-    return as_json(reports)
+    return encode_json(reports)
 
 
 class _FinishedByState(msgspec.Struct):
@@ -75,7 +75,7 @@ class _FinishedByState(msgspec.Struct):
     repeated: tuple[int, ...] = ()
 
 
-_finished_by_state = answer(_FinishedByState)
+_finished_by_state = answer_reader(_FinishedByState)
 
 
 def _read_finished(text: bytes | str) -> Finished:
@@ -213,7 +213,7 @@ def end_session(worker: UUID, job: int, token: int) -> int: ...
 
 
 @verb(safe=True)
-def completed(worker: UUID, job: int, token: int) -> tuple[Completed, ...]:
+def completed(worker: UUID, job: int, token: int) -> tuple[CompletedTask, ...]:
     """Return the tasks that a rollback undoes, newest first."""
 
 

@@ -12,7 +12,7 @@ from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 from tenure.web import examples
 from tenure.web.answers import Answer, place
 from tenure.web.asking import Limit, body

@@ -3,7 +3,7 @@
 from starlette.requests import Request
 
 from tenure.store.calls import policy_calls, queries
-from tenure.store.ruled import Policy
+from tenure.store.policy_results import Policy
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body

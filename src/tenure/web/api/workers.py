@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from tenure.control.job_operations import end_runner
 from tenure.store.calls import queries, worker_calls
-from tenure.store.results import RunnerEnding, Worker
+from tenure.store.results import RunnerEnding, WorkerInfo
 from tenure.web import examples
 from tenure.web.answers import Answer
 from tenure.web.asking import body
@@ -18,7 +18,7 @@ from tenure.web.openapi import router, says
 routes = router("workers", "/api/workers")
 
 
-@routes.get("", **says(tuple[Worker, ...], example=[examples.WORKER]))
+@routes.get("", **says(tuple[WorkerInfo, ...], example=[examples.WORKER]))
 async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: A002
     """Workers that live, and which jobs of this tenant each holds; with `all` also the dead."""
     caller = caller_of(request)

@@ -10,7 +10,7 @@ from tenure.control.bulk import WORDS, consequence
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk
+from tenure.store.policy_results import Bulk
 from tenure.web.entrance import caller_of
 from tenure.web.page.forms import form_of
 from tenure.web.page.jobs import filters_of, read_filters

@@ -18,7 +18,7 @@ from tenure.domain.duration import duration
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
-from tenure.store.rollups import Ends, History
+from tenure.store.rollups import EndCounts, History
 from tenure.web.entrance import caller_of
 from tenure.web.page.charts import charts, hours, span_of
 from tenure.web.page.rendering import part
@@ -116,5 +116,5 @@ async def history(request: Request) -> Markup:
     return drawn.text(root, lambda drawn: part(request, "history.html", drawn=drawn, spans=SPANS))
 
 
-def _ended(ends: Ends) -> int:
+def _ended(ends: EndCounts) -> int:
     return ends.completed + ends.failed + ends.cancelled

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from tenure.errors import NotFound
 from tenure.store.calls import queries, worker_calls
-from tenure.store.results import Worker
+from tenure.store.results import WorkerInfo
 from tenure.web.entrance import caller_of
 from tenure.web.page.forms import form_of
 from tenure.web.page.rendering import go_to, page
@@ -44,7 +44,7 @@ async def drain_worker(request: Request) -> Response:
     return go_to(request, "/workers")
 
 
-def _lease_left(worker: Worker) -> tuple[float, float]:
+def _lease_left(worker: WorkerInfo) -> tuple[float, float]:
     """Seconds until its lease ends, and how long a lease is."""
     whole = (worker.expires_at - worker.beat_at).total_seconds()
     left = (worker.expires_at - datetime.now(UTC)).total_seconds()

@@ -49,7 +49,7 @@ def is_cancelled(error: psycopg.Error) -> bool:
     return error.sqlstate == _CANCELLED
 
 
-def fault(error: psycopg.Error) -> TenureError:
+def as_tenure_error(error: psycopg.Error) -> TenureError:
     """The sentence a user gets for an error of the driver."""
     message = error.diag.message_primary or str(error).strip() or type(error).__name__
     if isinstance(error, psycopg.DataError | psycopg.ProgrammingError) and not error.sqlstate:
@@ -57,7 +57,7 @@ def fault(error: psycopg.Error) -> TenureError:
     return _sentence(error.sqlstate or "", message)
 
 
-def fault_of(error: Exception) -> TenureError | None:
+def find_tenure_error(error: Exception) -> TenureError | None:
     """The same for an error of somebody else's library; none when it is not the database's."""
     chain: list[BaseException] = []
     inner: BaseException | None = error
@@ -67,7 +67,7 @@ def fault_of(error: Exception) -> TenureError | None:
     # The driver's own error is the innermost; what wraps it repeats its state in other words.
     for inner in reversed(chain):
         if isinstance(inner, psycopg.Error):
-            return fault(inner)
+            return as_tenure_error(inner)
         state = getattr(inner, "sqlstate", None) or getattr(inner, "pgcode", None)
         if isinstance(state, str):
             diag = getattr(inner, "diag", inner)

@@ -62,7 +62,7 @@ class Bulk(msgspec.Struct, frozen=True):
     error: str | None  # the last one
 
 
-class Discard(msgspec.Struct, frozen=True):
+class PendingDiscard(msgspec.Struct, frozen=True):
     """A cancelled job whose artifacts are to be deleted."""
 
     job_id: int

@@ -36,8 +36,8 @@ from tenure.store.call import Call
 from tenure.store.calls.control_calls import stop
 from tenure.store.calls.enqueue_calls import enqueue
 from tenure.store.calls.queries import statistics
-from tenure.store.connections import asend_on, send_on
-from tenure.store.faults import fault_of
+from tenure.store.driver_errors import find_tenure_error
+from tenure.store.drivers import asend_on, send_on
 from tenure.store.results import Enqueued
 from tenure.store.store import Store
 from tests.factories import make_job
@@ -454,7 +454,7 @@ class Psycopg2Error(Exception):
 def test_an_error_is_known_by_its_state_whatever_wraps_it() -> None:
     wrapper = RuntimeError("somebody's")
     wrapper.__cause__ = Psycopg2Error("there is no job 7\nCONTEXT: ...")
-    fault = fault_of(wrapper)
+    fault = find_tenure_error(wrapper)
     assert isinstance(fault, JobNotFound)
     assert str(fault) == "there is no job 7"
 
@@ -469,7 +469,7 @@ def test_an_error_that_is_not_the_databases_stays_as_it_is(database: str) -> Non
 def test_errors_that_cause_one_another_are_looked_at_once() -> None:
     first, second = ValueError(str(uuid4())), ValueError("second")
     first.__cause__, second.__cause__ = second, first
-    assert fault_of(first) is None
+    assert find_tenure_error(first) is None
 
 
 def _cannot_read(text: bytes | str) -> TenureError:

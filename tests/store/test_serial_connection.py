@@ -19,8 +19,8 @@ from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, JobNotFound, StoreUnavailable
 from tenure.store import schema
 from tenure.store.calls import control_calls, enqueue_calls, queries
-from tenure.store.dedicated import dedicated
-from tenure.store.line import Line
+from tenure.store.dedicated_connection import connect_dedicated
+from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import Store
 from tests.conftest import Connect
 from tests.factories import make_job
@@ -29,9 +29,9 @@ from tests.waiting import soon
 T = TypeVar("T")
 
 
-def on_a_line(url: str, ask: Callable[[Line], Awaitable[T]], **options: object) -> T:
+def on_a_line(url: str, ask: Callable[[SerialConnection], Awaitable[T]], **options: object) -> T:
     async def run() -> T:
-        line = Line(url, **options)  # type: ignore[arg-type]
+        line = SerialConnection(url, **options)  # type: ignore[arg-type]
         try:
             return await ask(line)
         finally:
@@ -59,7 +59,7 @@ def waits_for_a_lock(sql: psycopg.Connection) -> bool:
 def test_a_line_is_opened_by_its_first_call_and_kept(
     database: str, sql: psycopg.Connection
 ) -> None:
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         assert backends(sql) == []
         await line.send(enqueue_calls.enqueue(NewJob(task="work")))
         (first,) = backends(sql)
@@ -72,7 +72,7 @@ def test_a_line_is_opened_by_its_first_call_and_kept(
 def test_a_line_speaks_for_any_tenant(database: str, sql: psycopg.Connection, store: Store) -> None:
     schema.migrate(sql, Tenant("acme"))
 
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         await line.send(enqueue_calls.enqueue(NewJob(task="work")), Tenant("acme"))
         assert (await line.send(queries.statistics(), Tenant("acme"))).total == 1
         assert (await line.send(queries.statistics())).total == 0
@@ -83,7 +83,7 @@ def test_a_line_speaks_for_any_tenant(database: str, sql: psycopg.Connection, st
 def test_an_outage_is_told_and_the_next_call_connects_again(
     database: str, sql: psycopg.Connection
 ) -> None:
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         await line.send(queries.statistics())
         sql.execute("SELECT pg_terminate_backend(%s, 5000)", (backends(sql)[0],))
         with pytest.raises(StoreUnavailable):
@@ -101,7 +101,7 @@ def test_an_outage_in_the_middle_of_an_unsafe_call_says_that_nobody_knows(
     store.stop(job, intent=Intent.PAUSE)
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         resuming = asyncio.create_task(line.send(control_calls.resume(job)))
         await soon(lambda: waits_for_a_lock(sql))
         sql.execute("SELECT pg_terminate_backend(%s, 5000)", (backends(sql)[0],))
@@ -114,7 +114,7 @@ def test_an_outage_in_the_middle_of_an_unsafe_call_says_that_nobody_knows(
 
 
 def test_a_database_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         for _ in range(3):
             with pytest.raises(StoreUnavailable, match="cannot be reached"):
                 await line.send(queries.statistics())
@@ -129,7 +129,7 @@ def test_a_call_that_is_given_up_takes_its_connection_with_it(
     job, other = make_job(store), connect()
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         await line.send(queries.statistics())
         (first,) = backends(sql)
         stopping = asyncio.create_task(line.send(control_calls.stop(job)))
@@ -157,7 +157,7 @@ def test_a_call_that_waits_for_its_turn_can_be_given_up_without_harm(
     job, other = make_job(store), connect()
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
         second = asyncio.create_task(line.send(queries.statistics()))
@@ -177,7 +177,7 @@ def test_hanging_up_ends_the_call_that_is_under_way(
     job, other = make_job(store), connect()
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
         await asyncio.wait_for(line.close(), 5)
@@ -193,7 +193,7 @@ def test_contention_is_tried_again(
     job, other = make_job(store), connect()
     other.execute("SELECT FROM tenure.job FOR UPDATE")
 
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         stopping = asyncio.create_task(line.send(control_calls.stop(job)))
         await soon(lambda: waits_for_a_lock(sql))
         await soon(lambda: not waits_for_a_lock(sql))
@@ -204,7 +204,7 @@ def test_contention_is_tried_again(
 
 
 def test_a_refusal_leaves_the_line_open(database: str, sql: psycopg.Connection) -> None:
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         with pytest.raises(JobNotFound):
             await line.send(queries.show(4711))
         with pytest.raises(InputRefused, match="UTF-8"):
@@ -217,7 +217,7 @@ def test_a_refusal_leaves_the_line_open(database: str, sql: psycopg.Connection) 
 def test_a_server_that_only_reads_is_left(
     database: str, sql: psycopg.Connection, store: Store
 ) -> None:
-    async def talk(line: Line) -> None:
+    async def talk(line: SerialConnection) -> None:
         await line.send(queries.statistics())
         with pytest.raises(StoreUnavailable, match="read-only"):
             await line.send(enqueue_calls.enqueue(NewJob(task="work")))
@@ -230,7 +230,9 @@ def test_a_peer_that_is_gone_is_noticed_within_a_lease_unless_the_url_says_other
     database: str,
 ) -> None:
     async def parameters(url: str) -> dict[str, str]:
-        connection = await dedicated(url, Settings(lease=timedelta(seconds=30)), "tenure keeper")
+        connection = await connect_dedicated(
+            url, Settings(lease=timedelta(seconds=30)), "tenure keeper"
+        )
         try:
             return connection.info.get_parameters()
         finally:

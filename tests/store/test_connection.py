@@ -13,9 +13,9 @@ from tenure.control.client import Client
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store.calls import queries
-from tenure.store.connecting import checked_url
-from tenure.store.line import Line
+from tenure.store.connection import parse_url
 from tenure.store.migrating import Migrator
+from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import AsyncStore, Store
 from tests.unreachable import CAUSES, MAY_PASS, refusing
 
@@ -44,7 +44,7 @@ def by_async_store(url: str) -> object:
 
 def by_line(url: str) -> object:
     async def ask() -> object:
-        line = Line(url, PATIENT)
+        line = SerialConnection(url, PATIENT)
         try:
             return await line.send(queries.statistics())
         finally:
@@ -125,7 +125,7 @@ def test_nothing_of_a_malformed_url_is_shown(url: str) -> None:
     ],
 )
 def test_a_url_that_can_be_read_is_not_refused(url: str) -> None:
-    checked_url(url)
+    parse_url(url)
 
 
 def test_a_server_that_restarts_is_waited_for_by_whoever_was_connected(
@@ -146,7 +146,7 @@ def test_a_server_that_restarts_is_waited_for_by_whoever_was_connected(
             if len(pauses) == 3:
                 shared._url = right
 
-        monkeypatch.setattr("tenure.store.sharing.time.sleep", sleep)
+        monkeypatch.setattr("tenure.store.connection_pool.time.sleep", sleep)
         assert store.statistics().total == 0
         assert len(pauses) == 3
 

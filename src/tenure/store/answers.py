@@ -28,7 +28,7 @@ _MOST_DIGITS = 308  # of a whole number that is no larger than a double
 
 
 @cache
-def answer(kind: type[T]) -> Callable[[bytes | str], T]:
+def answer_reader(kind: type[T]) -> Callable[[bytes | str], T]:
     """Return a reader of answers of this kind."""
     strict = msgspec.json.Decoder(kind).decode
 

@@ -15,7 +15,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import StoreUnavailable
-from tenure.store import schema, sharing
+from tenure.store import connection_pool, schema
 from tenure.store.store import AsyncStore, Store
 from tests.conftest import Connect
 from tests.factories import make_job, make_job_in
@@ -70,7 +70,7 @@ def four_tenants(sql: psycopg.Connection) -> None:
 def test_a_backend_that_has_got_to_know_many_tenants_is_given_up(
     database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "MOST_TENANTS", 3)
+    monkeypatch.setattr(connection_pool, "MOST_TENANTS", 3)
     with Store(named(database, "curious")) as store:
         for tenant in TENANTS[:3]:
             make_job(store.of(tenant))
@@ -84,7 +84,7 @@ def test_a_backend_that_has_got_to_know_many_tenants_is_given_up(
 def test_an_async_backend_that_has_got_to_know_many_tenants_is_given_up(
     database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "MOST_TENANTS", 3)
+    monkeypatch.setattr(connection_pool, "MOST_TENANTS", 3)
 
     async def visit() -> None:
         async with AsyncStore(named(database, "curious")) as store:
@@ -100,7 +100,7 @@ def test_an_async_backend_that_has_got_to_know_many_tenants_is_given_up(
 def test_many_backends_that_know_enough_hold_up_nobody(
     database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "MOST_TENANTS", 0)
+    monkeypatch.setattr(connection_pool, "MOST_TENANTS", 0)
     with Store(named(database, "curious"), settings=IMPATIENT) as store:
         with ExitStack() as at_once:
             for _ in range(6):
@@ -131,7 +131,7 @@ def test_a_store_of_a_client_that_somebody_closed_is_opened_again(
 
 
 def test_a_place_goes_to_who_has_waited_for_it() -> None:
-    places = sharing._Places(1)
+    places = connection_pool._Places(1)
     assert places.take(0)
     with ThreadPoolExecutor(1) as thread:
         waiting = thread.submit(places.take, 20)
@@ -152,9 +152,9 @@ def test_a_place_is_not_lost_with_who_was_interrupted_waiting_for_it(
                 places.leave()  # and it is handed over in that moment
             raise KeyboardInterrupt
 
-    places = sharing._Places(1)
+    places = connection_pool._Places(1)
     assert places.take(0)
-    monkeypatch.setattr(sharing, "Event", Interrupted)
+    monkeypatch.setattr(connection_pool, "Event", Interrupted)
     for moment in (1, 2):
         with pytest.raises(KeyboardInterrupt):
             places.take(moment)
@@ -246,14 +246,14 @@ def test_connections_are_not_kept_for_ever(
     with Store(named(database, "old")) as store:
         store.statistics()
         [first] = backends(sql, "old")
-        monkeypatch.setattr(sharing, "_LONGEST_LIFE", 0)
+        monkeypatch.setattr(connection_pool, "_LONGEST_LIFE", 0)
         store.statistics()
         eventually(lambda: first not in backends(sql, "old"))
-        monkeypatch.setattr(sharing, "_LONGEST_LIFE", 3600)
+        monkeypatch.setattr(connection_pool, "_LONGEST_LIFE", 3600)
         with ExitStack() as at_once:
             for _ in range(3):
                 at_once.enter_context(store._shared.connection(store.tenant))
         assert len(backends(sql, "old")) == 3
-        monkeypatch.setattr(sharing, "_LONGEST_IDLE", -1)
+        monkeypatch.setattr(connection_pool, "_LONGEST_IDLE", -1)
         store.statistics()
         eventually(lambda: not backends(sql, "old"))

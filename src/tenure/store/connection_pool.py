@@ -20,8 +20,8 @@ from psycopg.pq import TransactionStatus
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
 from tenure.errors import StoreUnavailable
-from tenure.store.connecting import aconnect, arefuse_newer, connect, refuse_newer
-from tenure.store.sending import connect_timeout, may_be_gone
+from tenure.store.connection import aconnect, arefuse_newer, connect, refuse_newer
+from tenure.store.transport import connect_timeout, may_be_closed
 
 MOST_TENANTS = 50  # that a backend gets to know; each costs it more than 2 MB
 _FOR_ONE = 8  # connections that one tenant may have at a time
@@ -95,7 +95,7 @@ class _Idle(Generic[C]):
         return self.has_connected and error.may_pass and time.monotonic() < until
 
 
-class Shared:
+class ConnectionPool:
     """For plain code."""
 
     def __init__(self, url: str, settings: Settings | None) -> None:
@@ -136,7 +136,7 @@ class Shared:
 
     def _ready(self) -> _Opened[psycopg.Connection[Any]]:
         while opened := self._idle.take():
-            if not may_be_gone(opened.connection) or _answers(opened.connection):
+            if not may_be_closed(opened.connection) or _answers(opened.connection):
                 return opened
             opened.connection.close()
         return _Opened(self._connected())
@@ -161,7 +161,7 @@ class Shared:
         raise AssertionError
 
 
-class AsyncShared:
+class AsyncConnectionPool:
     """For async code."""
 
     def __init__(self, url: str, settings: Settings | None) -> None:
@@ -209,7 +209,7 @@ class AsyncShared:
 
     async def _ready(self) -> _Opened[psycopg.AsyncConnection[Any]]:
         while opened := self._idle.take():
-            if not may_be_gone(opened.connection) or await _aanswers(opened.connection):
+            if not may_be_closed(opened.connection) or await _aanswers(opened.connection):
                 return opened
             await opened.connection.close()
         return _Opened(await self._connected())

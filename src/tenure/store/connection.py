@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tenure.config import Settings
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store import schema
-from tenure.store.sending import connect_timeout, options
+from tenure.store.transport import connect_options, connect_timeout
 
 _UNREADABLE = (
     "the database cannot be reached: its URL cannot be read; the form is "
@@ -87,7 +87,7 @@ _PASSING = (
 _CANNOT_READ = ("3F000", "42501", "42883")  # schema missing, no right, no such function
 
 
-def checked_url(url: str) -> dict[str, Any]:
+def parse_url(url: str) -> dict[str, Any]:
     """Return the parts of a database URL; refuse one that cannot be read without repeating it.
 
     An unescaped character in the password moves a part of it into the host, the port or the name
@@ -105,7 +105,7 @@ def checked_url(url: str) -> dict[str, Any]:
 
 def describe_url(url: str) -> str:
     """Return where a URL leads, in words and without its password."""
-    parts = checked_url(url)
+    parts = parse_url(url)
     host, port = str(parts.get("host") or "localhost"), str(parts.get("port") or "5432")
     name = parts.get("dbname") or parts.get("user") or "the default database"
     place = f"{host}:{port}" if not host.startswith("/") else f"{host}, port {port}"
@@ -120,27 +120,27 @@ def _is_misread(parts: dict[str, Any]) -> bool:
 
 def connect(url: str, settings: Settings | None, **more: Any) -> psycopg.Connection[Any]:
     """Open a connection in autocommit."""
-    checked_url(url)
+    parse_url(url)
     try:
-        return psycopg.connect(url, **{**options(connect_timeout(settings)), **more})
+        return psycopg.connect(url, **{**connect_options(connect_timeout(settings)), **more})
     except (psycopg.Error, ValueError) as error:
-        raise refusal(error) from error
+        raise connect_error(error) from error
 
 
 async def aconnect(
     url: str, settings: Settings | None, **more: Any
 ) -> psycopg.AsyncConnection[Any]:
     """Open a connection for async code."""
-    checked_url(url)
+    parse_url(url)
     try:
         return await psycopg.AsyncConnection.connect(
-            url, **{**options(connect_timeout(settings)), **more}
+            url, **{**connect_options(connect_timeout(settings)), **more}
         )
     except (psycopg.Error, ValueError) as error:
-        raise refusal(error) from error
+        raise connect_error(error) from error
 
 
-def refusal(error: Exception) -> StoreUnavailable:
+def connect_error(error: Exception) -> StoreUnavailable:
     """Return the error of the driver that could not connect as a sentence that names the cause."""
     text = " ".join(str(error).split())
     for causes, may_pass in ((_LASTING, False), (_PASSING, True)):

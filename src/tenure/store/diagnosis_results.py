@@ -15,7 +15,7 @@ class LongTransaction(msgspec.Struct, frozen=True):
     idle: bool  # nobody is at work in it
 
 
-class Server(msgspec.Struct, frozen=True):
+class ServerInfo(msgspec.Struct, frozen=True):
     """What PostgreSQL says of itself."""
 
     version: int  # 180001

@@ -12,8 +12,8 @@ from psycopg.rows import tuple_row
 
 from tenure.errors import InputRefused
 from tenure.store.call import Call
-from tenure.store.faults import fault_of
-from tenure.store.sending import read
+from tenure.store.driver_errors import find_tenure_error
+from tenure.store.transport import read_answer
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def send_on(connection: Any, call: Call[T]) -> T:
     """Carry out a call on a plain connection."""
     driver = _driver(connection, _PLAIN, "send_on")
     try:
-        return read(call, (_send(driver, connection, call),))
+        return read_answer(call, (_send(driver, connection, call),))
     except Exception as error:
         _explain(error)
         raise
@@ -49,7 +49,7 @@ async def asend_on(connection: Any, call: Call[T]) -> T:
     """Carry out a call on an async connection."""
     driver = _driver(connection, _ASYNC, "asend_on")
     try:
-        return read(call, (await _asend(driver, connection, call),))
+        return read_answer(call, (await _asend(driver, connection, call),))
     except Exception as error:
         _explain(error)
         raise
@@ -101,7 +101,7 @@ def _kind(connection: Any) -> str:
 
 def _explain(error: Exception) -> None:
     """Raise it as one of our own; what is none of ours stays as it is."""
-    if ours := fault_of(error):
+    if ours := find_tenure_error(error):
         raise ours from error
 
 

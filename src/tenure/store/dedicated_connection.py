@@ -17,8 +17,8 @@ from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Loader
 
 from tenure.config import Settings
-from tenure.store.connecting import checked_url, refusal
-from tenure.store.sending import connect_timeout, heeding_cancels, options
+from tenure.store.connection import connect_error, parse_url
+from tenure.store.transport import connect_options, connect_timeout, raise_lost_cancel
 
 R = TypeVar("R")
 
@@ -26,10 +26,10 @@ _NOTICED_WITHIN = 10.0  # seconds, at most
 _WAKE_EVERY = 60.0  # seconds; nothing but input ends a wait
 
 
-class Dedicated(AsyncConnection[tuple[Any, ...]]):
+class DedicatedConnection(AsyncConnection[tuple[Any, ...]]):
     async def wait(self, gen: PQGen[R], *_: Any, **__: Any) -> R:
         try:
-            with heeding_cancels():
+            with raise_lost_cancel():
                 return await waiting.wait_async(gen, self.pgconn.socket, interval=_WAKE_EVERY)
         except asyncio.CancelledError:
             # Not the driver's way, which asks the server to cancel and waits for its answer.
@@ -43,21 +43,21 @@ class Dedicated(AsyncConnection[tuple[Any, ...]]):
                 end.shutdown(socket.SHUT_RDWR)
 
 
-async def dedicated(url: str, settings: Settings | None, name: str) -> Dedicated:
+async def connect_dedicated(url: str, settings: Settings | None, name: str) -> DedicatedConnection:
     """Connect in autocommit. What the URL says for itself is left as it is."""
     settings = settings or Settings()
-    said = checked_url(url)
+    said = parse_url(url)
     ours: dict[str, Any] = {"application_name": name, **_alive(settings)}
-    connection: Dedicated | None = None
+    connection: DedicatedConnection | None = None
     try:
-        with heeding_cancels():
-            connection = await Dedicated.connect(
+        with raise_lost_cancel():
+            connection = await DedicatedConnection.connect(
                 url,
-                **options(connect_timeout(settings)),
+                **connect_options(connect_timeout(settings)),
                 **{option: value for option, value in ours.items() if option not in said},
             )
     except (psycopg.Error, ValueError) as error:
-        raise refusal(error) from error
+        raise connect_error(error) from error
     except asyncio.CancelledError:
         if connection is not None:
             connection.pgconn.finish()

@@ -9,15 +9,15 @@ from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store.call import Call
-from tenure.store.dedicated import Dedicated, dedicated
-from tenure.store.faults import is_contention
-from tenure.store.sending import explained, pauses, read, statement
-from tenure.store.sharing import MOST_TENANTS
+from tenure.store.connection_pool import MOST_TENANTS
+from tenure.store.dedicated_connection import DedicatedConnection, connect_dedicated
+from tenure.store.driver_errors import is_contention
+from tenure.store.transport import explain_error, read_answer, retry_delays, statement
 
 T = TypeVar("T")
 
 
-class Line:
+class SerialConnection:
     """Opened by the first call, and by the first one after an outage.
 
     An outage closes it and is raised as StoreUnavailable; whether to ask again is the keeper's
@@ -27,13 +27,13 @@ class Line:
     def __init__(self, url: str, settings: Settings | None = None) -> None:
         self._url = url
         self._settings = settings
-        self._connection: Dedicated | None = None
+        self._connection: DedicatedConnection | None = None
         self._one_at_a_time = asyncio.Lock()
         self._tenants: set[Tenant] = set()  # of whom the backend knows
 
     async def send(self, call: Call[T], tenant: Tenant = DEFAULT) -> T:
         call = call.of(tenant)
-        for pause in pauses():
+        for pause in retry_delays():
             try:
                 async with self._one_at_a_time:
                     await self._forget_most_tenants(tenant)
@@ -42,7 +42,7 @@ class Line:
                 raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
             except psycopg.Error as error:
                 if pause is None or not is_contention(error):
-                    raise explained(call, error) from error
+                    raise explain_error(call, error) from error
             await asyncio.sleep(pause)
         raise AssertionError
 
@@ -62,12 +62,14 @@ class Line:
     async def _carry_out(self, call: Call[T]) -> T:
         try:
             if self._connection is None or self._connection.closed:
-                self._connection = await dedicated(self._url, self._settings, "tenure keeper")
+                self._connection = await connect_dedicated(
+                    self._url, self._settings, "tenure keeper"
+                )
             cursor = await self._connection.execute(statement(call), call.values)
-            return read(call, await cursor.fetchone())
+            return read_answer(call, await cursor.fetchone())
         except psycopg.Error as error:
             # Also a server that has become a standby: the next connection may find the primary.
-            if isinstance(explained(call, error), StoreUnavailable):
+            if isinstance(explain_error(call, error), StoreUnavailable):
                 await self._hang_up()
             raise
 

@@ -16,7 +16,7 @@ from tenure.config import Settings
 from tenure.domain.duration import in_words
 from tenure.errors import NotAllowed, QueryTimeout, StoreUnavailable, TenureError
 from tenure.store.call import Call
-from tenure.store.faults import fault, is_cancelled, is_outage
+from tenure.store.driver_errors import as_tenure_error, is_cancelled, is_outage
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def statement(call: Call[Any]) -> bytes:
     return call.sql(_PLACEHOLDERS).encode()
 
 
-def limit(timeout: timedelta) -> bytes:
+def timeout_statement(timeout: timedelta) -> bytes:
     """Return what bounds the next statement of the same transaction.
 
     Sent in one go with that statement, and gone with the transaction: whoever is given the backend
@@ -41,7 +41,7 @@ def limit(timeout: timedelta) -> bytes:
     return _LIMIT % round(timeout.total_seconds() * 1000)
 
 
-def read(call: Call[T], row: tuple[Any, ...] | None) -> T:
+def read_answer(call: Call[T], row: tuple[Any, ...] | None) -> T:
     assert row is not None
     if row[0] is not None and row[0][: len(_FORBIDDEN)] in (_FORBIDDEN, _FORBIDDEN.encode()):
         # An answer and not an error of the database: the audit row of it has to be committed.
@@ -49,14 +49,14 @@ def read(call: Call[T], row: tuple[Any, ...] | None) -> T:
     return call.read(row[0])
 
 
-def pauses() -> Iterator[float | None]:
+def retry_delays() -> Iterator[float | None]:
     """How long to wait before each further try; none is left after the last."""
     for again in range(_TRIES - 1):
         yield 0.02 * 3**again * (0.5 + random.random())  # noqa: S311
     yield None
 
 
-def explained(call: Call[Any], error: psycopg.Error) -> TenureError:
+def explain_error(call: Call[Any], error: psycopg.Error) -> TenureError:
     if is_outage(error) and not call.safe:
         hint = "; give it an idempotency key, and asking again is safe"
         return StoreUnavailable(
@@ -68,11 +68,11 @@ def explained(call: Call[Any], error: psycopg.Error) -> TenureError:
             f"{call.verb.replace('_', ' ')} took longer than {in_words(call.timeout)} and was "
             f"given up, and nothing was changed; ask for less, such as a shorter time or one queue"
         )
-    return fault(error)
+    return as_tenure_error(error)
 
 
 @contextmanager
-def heeding_cancels() -> Iterator[None]:
+def raise_lost_cancel() -> Iterator[None]:
     """Raise a cancel of the task that was lost in here.
 
     The driver and its pool lose one that comes together with what they wait for, and one after
@@ -95,7 +95,7 @@ def _cancels() -> int:
     return task.cancelling() if task else 0
 
 
-def may_be_gone(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+def may_be_closed(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
     """Whether the server has said something to nobody: as a rule that it hangs up.
 
     Costs no round trip, so it is asked before every call.
@@ -109,7 +109,7 @@ def connect_timeout(settings: Settings | None) -> float:
     return (settings or Settings()).connect_timeout.total_seconds()
 
 
-def options(timeout: float) -> dict[str, Any]:
+def connect_options(timeout: float) -> dict[str, Any]:
     """How to connect. No prepared statements: a pooler may give every call another backend."""
     return {
         "autocommit": True,
