@@ -16,7 +16,7 @@ from tenure.observe.metrics import DatabaseMetrics, Rising
 from tenure.observe.series import MOST_VALUES, SECONDS, SERIES, Source, of
 from tenure.store.call import Call
 from tenure.store.store import Store
-from tenure.store.totals import Alive, Tally, Totals
+from tenure.store.totals import OpenJobs, Tally, Totals
 from tenure.testing import Clock
 from tests.factories import make_job, make_worker, promote
 from tests.observe.reading import complaints, label_values, promtool, samples, value
@@ -209,7 +209,7 @@ def test_the_buckets_of_the_database_are_those_of_workers(store: Store) -> None:
 
 
 def test_so_many_queues_and_no_more() -> None:
-    jobs = tuple(Alive(f"q{n}", "queued", 1, float(n), False) for n in range(MOST_VALUES + 50))
+    jobs = tuple(OpenJobs(f"q{n}", "queued", 1, float(n), False) for n in range(MOST_VALUES + 50))
     tally = tuple(
         Tally("record", ("cancel", f"policy:p{n}", "completed"), 0, 1, 0.5)
         for n in range(MOST_VALUES + 50)

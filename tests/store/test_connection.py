@@ -133,7 +133,7 @@ def test_a_server_that_restarts_is_waited_for_by_whoever_was_connected(
 ) -> None:
     with Store(f"{database}&application_name=waiting", settings=PATIENT) as store:
         store.statistics()
-        shared = store._shared
+        shared = store._pool
         sql.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = 'waiting'"
@@ -156,7 +156,7 @@ def test_a_wrong_password_is_told_at_once_to_whoever_was_connected(
 ) -> None:
     with Store(f"{database}&application_name=waiting", settings=PATIENT) as store:
         store.statistics()
-        store._shared._url = urls["wrong password"]
+        store._pool._url = urls["wrong password"]
         sql.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE application_name = 'waiting'"

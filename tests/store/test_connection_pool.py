@@ -70,7 +70,7 @@ def four_tenants(sql: psycopg.Connection) -> None:
 def test_a_backend_that_has_got_to_know_many_tenants_is_given_up(
     database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_pool, "MOST_TENANTS", 3)
+    monkeypatch.setattr(connection_pool, "MAX_TENANTS", 3)
     with Store(named(database, "curious")) as store:
         for tenant in TENANTS[:3]:
             make_job(store.of(tenant))
@@ -84,7 +84,7 @@ def test_a_backend_that_has_got_to_know_many_tenants_is_given_up(
 def test_an_async_backend_that_has_got_to_know_many_tenants_is_given_up(
     database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_pool, "MOST_TENANTS", 3)
+    monkeypatch.setattr(connection_pool, "MAX_TENANTS", 3)
 
     async def visit() -> None:
         async with AsyncStore(named(database, "curious")) as store:
@@ -100,11 +100,11 @@ def test_an_async_backend_that_has_got_to_know_many_tenants_is_given_up(
 def test_many_backends_that_know_enough_hold_up_nobody(
     database: str, sql: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_pool, "MOST_TENANTS", 0)
+    monkeypatch.setattr(connection_pool, "MAX_TENANTS", 0)
     with Store(named(database, "curious"), settings=IMPATIENT) as store:
         with ExitStack() as at_once:
             for _ in range(6):
-                at_once.enter_context(store._shared.connection(store.tenant))
+                at_once.enter_context(store._pool.connection(store.tenant))
             first = backends(sql, "curious")
         assert len(first) == 6
         assert store.statistics().total == 0
@@ -131,35 +131,35 @@ def test_a_store_of_a_client_that_somebody_closed_is_opened_again(
 
 
 def test_a_place_goes_to_who_has_waited_for_it() -> None:
-    places = connection_pool._Places(1)
-    assert places.take(0)
+    slots = connection_pool._Slots(1)
+    assert slots.acquire(0)
     with ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(places.take, 20)
-        eventually(lambda: len(places._line) == 1)
-        places.leave()
-        assert not places.take(0), "who comes later does not overtake"
+        waiting = thread.submit(slots.acquire, 20)
+        eventually(lambda: len(slots._waiting) == 1)
+        slots.release()
+        assert not slots.acquire(0), "who comes later does not overtake"
         assert waiting.result(20)
-    places.leave()
-    assert places.take(0)
+    slots.release()
+    assert slots.acquire(0)
 
 
-def test_a_place_is_not_lost_with_who_was_interrupted_waiting_for_it(
+def test_a_slot_is_not_lost_with_who_was_interrupted_waiting_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Interrupted(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
             if timeout == 2:
-                places.leave()  # and it is handed over in that moment
+                slots.release()  # and it is handed over in that moment
             raise KeyboardInterrupt
 
-    places = connection_pool._Places(1)
-    assert places.take(0)
+    slots = connection_pool._Slots(1)
+    assert slots.acquire(0)
     monkeypatch.setattr(connection_pool, "Event", Interrupted)
     for moment in (1, 2):
         with pytest.raises(KeyboardInterrupt):
-            places.take(moment)
-    assert places.take(0)
-    assert not places._line
+            slots.acquire(moment)
+    assert slots.acquire(0)
+    assert not slots._waiting
 
 
 def test_tenants_of_a_client_share_its_connections(database: str, sql: psycopg.Connection) -> None:
@@ -246,14 +246,14 @@ def test_connections_are_not_kept_for_ever(
     with Store(named(database, "old")) as store:
         store.statistics()
         [first] = backends(sql, "old")
-        monkeypatch.setattr(connection_pool, "_LONGEST_LIFE", 0)
+        monkeypatch.setattr(connection_pool, "_MAX_AGE", 0)
         store.statistics()
         eventually(lambda: first not in backends(sql, "old"))
-        monkeypatch.setattr(connection_pool, "_LONGEST_LIFE", 3600)
+        monkeypatch.setattr(connection_pool, "_MAX_AGE", 3600)
         with ExitStack() as at_once:
             for _ in range(3):
-                at_once.enter_context(store._shared.connection(store.tenant))
+                at_once.enter_context(store._pool.connection(store.tenant))
         assert len(backends(sql, "old")) == 3
-        monkeypatch.setattr(connection_pool, "_LONGEST_IDLE", -1)
+        monkeypatch.setattr(connection_pool, "_MAX_IDLE", -1)
         store.statistics()
         eventually(lambda: not backends(sql, "old"))

@@ -105,7 +105,7 @@ def test_an_outage_in_the_middle_of_an_unsafe_call_says_that_nobody_knows(
         resuming = asyncio.create_task(line.send(control_calls.resume(job)))
         await soon(lambda: waits_for_a_lock(sql))
         sql.execute("SELECT pg_terminate_backend(%s, 5000)", (backends(sql)[0],))
-        with pytest.raises(StoreUnavailable, match="nobody knows whether it was carried out"):
+        with pytest.raises(StoreUnavailable, match="its outcome is unknown"):
             await resuming
 
     on_a_line(database, talk)

@@ -186,9 +186,7 @@ def test_an_unsafe_call_that_was_cut_says_that_nobody_knows(
     waiting.cut()
     with pytest.raises(StoreUnavailable) as lost:
         waiting.answer.result(20)
-    assert str(lost.value) == (
-        "the connection was lost during resume, and nobody knows whether it was carried out"
-    )
+    assert str(lost.value) == ("the connection was lost during resume, and its outcome is unknown")
     other.rollback()
     assert store.show(job).state is State.PAUSED
 

@@ -13,11 +13,11 @@ from tenure.domain.lifecycle import Rung, State
 from tenure.domain.principal import Role
 from tenure.store.diagnosis_results import (
     Diagnosis,
-    Ended,
+    EndedJobs,
     OpenStop,
     ServerInfo,
-    Size,
-    Some,
+    SomeJobs,
+    TableSize,
     Unrunnable,
     Unserved,
 )
@@ -174,7 +174,7 @@ def _meant(task: Unrunnable) -> str:
     return f"; the nearest is {task.nearest[0]}" if task.nearest else ""
 
 
-def of_leases(lost: Some, settings: Settings) -> Finding:
+def of_leases(lost: SomeJobs, settings: Settings) -> Finding:
     if not lost.jobs:
         return fine("leases", "every running job has a living worker")
     return wrong(
@@ -222,7 +222,7 @@ def _overdue(stop: OpenStop, settings: Settings) -> bool:
     )
 
 
-def of_cleanup(unclean: Some) -> Finding:
+def of_cleanup(unclean: SomeJobs) -> Finding:
     if not unclean.jobs:
         return fine("cleanup", "every job of the last day closed what it had opened")
     return warning(
@@ -248,7 +248,7 @@ def of_vacuum(server: ServerInfo) -> Finding:
     return fine("vacuum", "no long transaction holds it back")
 
 
-def of_bloat(tables: Sequence[Size]) -> Finding:
+def of_bloat(tables: Sequence[TableSize]) -> Finding:
     [job] = [table for table in tables if table.name == "job"]
     if job.dead > _MANY_DEAD and job.dead > job.rows / 5:
         return warning(
@@ -285,7 +285,7 @@ def of_retention(ailments: Diagnosis, settings: Settings) -> Finding:
     return fine("retention", told)
 
 
-def _unpruned(ended: Ended | None, keep: timedelta | None) -> bool:
+def _unpruned(ended: EndedJobs | None, keep: timedelta | None) -> bool:
     # Trees that are not over yet and what others still need stay longer, and rightly so.
     return (
         ended is not None
@@ -322,7 +322,7 @@ def of_disk(free: int, total: int, folder: str) -> Finding:
     return fine("disk", sentence)
 
 
-def _ids(some: Some) -> str:
+def _ids(some: SomeJobs) -> str:
     names = ", ".join(map(str, some.ids))
     return f"{names}, ..." if some.jobs > len(some.ids) else names
 

@@ -140,7 +140,7 @@ async def _notices(client: Client) -> Finding:
             await heard.wait()
         seconds = time.monotonic() - began
     except TimeoutError:
-        trouble: Any = notices.trouble or f"nothing was heard for {_HEARS_WITHIN:g} s"
+        trouble: Any = notices.trouble or f"no notification arrived within {_HEARS_WITHIN:g} s"
         return checks.of_notices(None, trouble, client.settings)
     finally:
         listening.cancel()

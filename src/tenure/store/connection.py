@@ -1,7 +1,7 @@
-"""Open a connection to the database, or say in one sentence why that cannot be done.
+"""Open a connection to the database, or explain in one sentence why that failed.
 
 The driver reports a refused connection as text, without an error code. The patterns below match an
-English server; what another one says is quoted. No sentence repeats the password.
+English server; messages in other languages are quoted. No sentence contains the password.
 """
 
 import re
@@ -23,8 +23,8 @@ _UNREADABLE = (
 )
 
 # Each pattern with its sentence: {0} is all that matched, {1} and so on are the groups.
-# What may pass without anybody's help, like a server that restarts, is apart from what may not.
-_LASTING = (
+# Permanent causes need an administrator; transient ones, like a restart, may pass by themselves.
+_PERMANENT = (
     (
         r'password authentication failed for user "(.*?)"',
         'the password of the database user "{1}" is wrong, or there is no such user',
@@ -64,7 +64,7 @@ _LASTING = (
     ),
     (r"failed to resolve host '(.*?)': (?!.*Temporary failure)", 'there is no host "{1}"'),
 )
-_PASSING = (
+_TRANSIENT = (
     (
         r"(?:sorry, )?(too many (?:clients|connections).*|remaining connection slots.*)",
         "the server has no connection left ({1})",
@@ -84,11 +84,11 @@ _PASSING = (
     (r"(?:the database system is|FATAL:) .*", "{0}"),
     (r"timeout expired", "the server did not answer in time"),
 )
-_CANNOT_READ = ("3F000", "42501", "42883")  # schema missing, no right, no such function
+_CANNOT_READ = ("3F000", "42501", "42883")  # no schema, no privilege, no function
 
 
 def parse_url(url: str) -> dict[str, Any]:
-    """Return the parts of a database URL; refuse one that cannot be read without repeating it.
+    """Return the parts of a database URL; refuse an unreadable one without quoting it.
 
     An unescaped character in the password moves a part of it into the host, the port or the name
     of the database, which error messages show.
@@ -98,13 +98,13 @@ def parse_url(url: str) -> dict[str, Any]:
     except (psycopg.Error, ValueError):
         parts = None
     if parts is None or _is_misread(parts):
-        # Not in the handler above: the error of the driver quotes the URL, and would be attached.
+        # Outside the handler: the error of the driver quotes the URL and would become the context.
         raise StoreUnavailable(_UNREADABLE, may_pass=False)
     return parts
 
 
 def describe_url(url: str) -> str:
-    """Return where a URL leads, in words and without its password."""
+    """Describe the database that a URL names, without the password."""
     parts = parse_url(url)
     host, port = str(parts.get("host") or "localhost"), str(parts.get("port") or "5432")
     name = parts.get("dbname") or parts.get("user") or "the default database"
@@ -141,9 +141,9 @@ async def aconnect(
 
 
 def connect_error(error: Exception) -> StoreUnavailable:
-    """Return the error of the driver that could not connect as a sentence that names the cause."""
+    """Return a failure to connect as an error that names the cause."""
     text = " ".join(str(error).split())
-    for causes, may_pass in ((_LASTING, False), (_PASSING, True)):
+    for causes, may_pass in ((_PERMANENT, False), (_TRANSIENT, True)):
         for pattern, sentence in causes:
             if found := re.search(pattern, text):
                 why = sentence.format(found[0], *found.groups()).removeprefix("FATAL: ")
@@ -175,7 +175,7 @@ _NEWEST = b"SELECT CAST(tenure.newest_migrations() AS pg_catalog.text)"
 
 
 def _raise_unless_unreadable(error: psycopg.Error) -> None:
-    """Leave it to the call that follows to say that the schema is missing or may not be used."""
+    """Ignore a missing schema or privilege: the call that follows reports it."""
     if error.sqlstate not in _CANNOT_READ:
         raise error
 

@@ -1,7 +1,7 @@
-"""Connections that tenants share: however many tenants there are, and none of them gets all.
+"""A pool of connections that all tenants share.
 
-Who waits for a lock keeps a connection meanwhile. A tenant that does so with all that one may have
-leaves as many to the others.
+A call that waits for a lock keeps its connection. A tenant may hold at most half of the pool, so
+that such calls of one tenant leave the other half to the others.
 """
 
 import asyncio
@@ -23,18 +23,18 @@ from tenure.errors import StoreUnavailable
 from tenure.store.connection import aconnect, arefuse_newer, connect, refuse_newer
 from tenure.store.transport import connect_timeout, may_be_closed
 
-MOST_TENANTS = 50  # that a backend gets to know; each costs it more than 2 MB
-_FOR_ONE = 8  # connections that one tenant may have at a time
-_FOR_ALL = 2 * _FOR_ONE
-_LONGEST_LIFE = 3600.0  # seconds that a connection is used
-_LONGEST_IDLE = 600.0  # seconds that one is kept which nobody uses
+MAX_TENANTS = 50  # per backend, which caches more than 2 MB for each
+_PER_TENANT = 8  # connections that a tenant may hold at a time
+_TOTAL = 2 * _PER_TENANT
+_MAX_AGE = 3600.0  # seconds
+_MAX_IDLE = 600.0  # seconds that an unused connection is kept
 
 C = TypeVar("C", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
 
 
 @dataclass(eq=False)
-class _Opened(Generic[C]):
-    """A connection, and which tenants its backend has got to know."""
+class _Connection(Generic[C]):
+    """A connection, and the tenants of which its backend has cached metadata."""
 
     connection: C
     since: float = field(default_factory=time.monotonic)
@@ -44,34 +44,34 @@ class _Opened(Generic[C]):
     @property
     def is_reusable(self) -> bool:
         is_idle = self.connection.info.transaction_status is TransactionStatus.IDLE
-        is_young = time.monotonic() - self.since < _LONGEST_LIFE
-        return is_idle and is_young and len(self.tenants) <= MOST_TENANTS
+        is_fresh = time.monotonic() - self.since < _MAX_AGE
+        return is_idle and is_fresh and len(self.tenants) <= MAX_TENANTS
 
 
 class _Idle(Generic[C]):
-    """Connections that nobody uses, and whether the database was ever reached."""
+    """The unused connections, and whether the database was ever reached."""
 
     def __init__(self, *, is_closed: bool) -> None:
         self.is_closed = is_closed
         self.has_connected = False
         self._process = os.getpid()
-        self._idle: deque[_Opened[C]] = deque()  # the one used last is used next
+        self._idle: deque[_Connection[C]] = deque()  # last in, first out
         self._lock = Lock()
 
     def __del__(self) -> None:
-        """Close what a store that was never closed leaves; not what a fork has inherited."""
+        """Close the connections of a store that was never closed, but not in a forked child."""
         if self._process == os.getpid():
             for opened in self._idle:
                 opened.connection.pgconn.finish()
 
-    def take(self) -> _Opened[C] | None:
+    def pop(self) -> _Connection[C] | None:
         with self._lock:
             if self.is_closed:
                 raise StoreUnavailable("this store is closed")
             return self._idle.pop() if self._idle else None
 
-    def keep(self, opened: _Opened[C]) -> list[_Opened[C]]:
-        """Keep a connection for the next call; return those that are to be closed."""
+    def keep(self, opened: _Connection[C]) -> list[_Connection[C]]:
+        """Keep a connection for the next call; return those that must be closed."""
         opened.idle_since = now = time.monotonic()
         with self._lock:
             if self.is_closed or not opened.is_reusable:
@@ -79,30 +79,30 @@ class _Idle(Generic[C]):
             else:
                 self._idle.append(opened)
                 worn = []
-            while self._idle and now - self._idle[0].idle_since > _LONGEST_IDLE:
+            while self._idle and now - self._idle[0].idle_since > _MAX_IDLE:
                 worn.append(self._idle.popleft())
         return worn
 
-    def close(self) -> list[_Opened[C]]:
-        """Keep none from now on; return those that are to be closed."""
+    def close(self) -> list[_Connection[C]]:
+        """Keep no connection from now on; return those that must be closed."""
         with self._lock:
             self.is_closed = True
             idle, self._idle = list(self._idle), deque()
         return idle
 
     def is_worth_waiting(self, error: StoreUnavailable, until: float) -> bool:
-        """Wait for a server that was there before and restarts; tell everything else at once."""
+        """Return whether the server was reachable before and may be restarting."""
         return self.has_connected and error.may_pass and time.monotonic() < until
 
 
 class ConnectionPool:
-    """For plain code."""
+    """Connections for synchronous code."""
 
     def __init__(self, url: str, settings: Settings | None) -> None:
         self._url, self._settings = url, settings
         self._timeout = connect_timeout(settings)
-        self._places: dict[Tenant, _Places] = {}
-        self._all_places = _Places(_FOR_ALL)
+        self._slots: dict[Tenant, _Slots] = {}
+        self._all_slots = _Slots(_TOTAL)
         self._idle = _Idle[psycopg.Connection[Any]](is_closed=False)
 
     @property
@@ -115,8 +115,8 @@ class ConnectionPool:
 
     @contextmanager
     def connection(self, tenant: Tenant) -> Iterator[psycopg.Connection]:
-        places = self._places.get(tenant) or self._places.setdefault(tenant, _Places(_FOR_ONE))
-        with self._place_in(places, tenant), self._place_in(self._all_places, tenant):
+        slots = self._slots.get(tenant) or self._slots.setdefault(tenant, _Slots(_PER_TENANT))
+        with self._slot_in(slots, tenant), self._slot_in(self._all_slots, tenant):
             opened = self._ready()
             try:
                 opened.tenants.add(tenant)
@@ -126,20 +126,20 @@ class ConnectionPool:
                     worn.connection.close()
 
     @contextmanager
-    def _place_in(self, places: "_Places", tenant: Tenant) -> Iterator[None]:
-        if not places.take(self._timeout):
-            raise _crowded(tenant if places is not self._all_places else None, self._timeout)
+    def _slot_in(self, slots: "_Slots", tenant: Tenant) -> Iterator[None]:
+        if not slots.acquire(self._timeout):
+            raise _crowded(tenant if slots is not self._all_slots else None, self._timeout)
         try:
             yield
         finally:
-            places.leave()
+            slots.release()
 
-    def _ready(self) -> _Opened[psycopg.Connection[Any]]:
-        while opened := self._idle.take():
+    def _ready(self) -> _Connection[psycopg.Connection[Any]]:
+        while opened := self._idle.pop():
             if not may_be_closed(opened.connection) or _answers(opened.connection):
                 return opened
             opened.connection.close()
-        return _Opened(self._connected())
+        return _Connection(self._connected())
 
     def _connected(self) -> psycopg.Connection[Any]:
         until = time.monotonic() + self._timeout
@@ -162,13 +162,13 @@ class ConnectionPool:
 
 
 class AsyncConnectionPool:
-    """For async code."""
+    """Connections for async code."""
 
     def __init__(self, url: str, settings: Settings | None) -> None:
         self._url, self._settings = url, settings
         self._timeout = connect_timeout(settings)
-        self._places = defaultdict[Tenant, asyncio.Semaphore](lambda: asyncio.Semaphore(_FOR_ONE))
-        self._all_places = asyncio.Semaphore(_FOR_ALL)
+        self._slots = defaultdict[Tenant, asyncio.Semaphore](lambda: asyncio.Semaphore(_PER_TENANT))
+        self._all_slots = asyncio.Semaphore(_TOTAL)
         self._idle = _Idle[psycopg.AsyncConnection[Any]](is_closed=True)
 
     @property
@@ -184,8 +184,8 @@ class AsyncConnectionPool:
 
     @asynccontextmanager
     async def connection(self, tenant: Tenant) -> AsyncIterator[psycopg.AsyncConnection]:
-        places = self._places[tenant]
-        async with self._place_in(places, tenant), self._place_in(self._all_places, tenant):
+        slots = self._slots[tenant]
+        async with self._slot_in(slots, tenant), self._slot_in(self._all_slots, tenant):
             opened = await self._ready()
             try:
                 opened.tenants.add(tenant)
@@ -195,24 +195,24 @@ class AsyncConnectionPool:
                     await worn.connection.close()
 
     @asynccontextmanager
-    async def _place_in(self, places: asyncio.Semaphore, tenant: Tenant) -> AsyncIterator[None]:
+    async def _slot_in(self, slots: asyncio.Semaphore, tenant: Tenant) -> AsyncIterator[None]:
         try:
-            async with asyncio.timeout(self._timeout if places.locked() else None):
-                await places.acquire()
+            async with asyncio.timeout(self._timeout if slots.locked() else None):
+                await slots.acquire()
         except TimeoutError:
-            every = places is self._all_places
+            every = slots is self._all_slots
             raise _crowded(None if every else tenant, self._timeout) from None
         try:
             yield
         finally:
-            places.release()
+            slots.release()
 
-    async def _ready(self) -> _Opened[psycopg.AsyncConnection[Any]]:
-        while opened := self._idle.take():
+    async def _ready(self) -> _Connection[psycopg.AsyncConnection[Any]]:
+        while opened := self._idle.pop():
             if not may_be_closed(opened.connection) or await _aanswers(opened.connection):
                 return opened
             await opened.connection.close()
-        return _Opened(await self._connected())
+        return _Connection(await self._connected())
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
         until = time.monotonic() + self._timeout
@@ -234,41 +234,41 @@ class AsyncConnectionPool:
         raise AssertionError
 
 
-class _Places:
-    """Threads wait in line for one; a semaphore would give it to whoever comes at that moment."""
+class _Slots:
+    """A semaphore for threads that serves them in order of arrival."""
 
     def __init__(self, free: int) -> None:
         self._free = free
-        self._line: deque[Event] = deque()
+        self._waiting: deque[Event] = deque()
         self._lock = Lock()
 
-    def take(self, timeout: float) -> bool:
+    def acquire(self, timeout: float) -> bool:
         with self._lock:
             if self._free:
                 self._free -= 1
                 return True
-            turn = Event()
-            self._line.append(turn)
+            granted = Event()
+            self._waiting.append(granted)
         try:
-            return turn.wait(timeout) or not self._left_the_line(turn)
+            return granted.wait(timeout) or not self._stop_waiting(granted)
         except BaseException:
-            if not self._left_the_line(turn):
-                self.leave()
+            if not self._stop_waiting(granted):
+                self.release()
             raise
 
-    def leave(self) -> None:
+    def release(self) -> None:
         with self._lock:
-            if self._line:
-                self._line.popleft().set()
+            if self._waiting:
+                self._waiting.popleft().set()
             else:
                 self._free += 1
 
-    def _left_the_line(self, turn: Event) -> bool:
-        """Not if it was given a place in the last moment."""
+    def _stop_waiting(self, granted: Event) -> bool:
+        """Return false if the slot was granted at the last moment."""
         with self._lock:
-            if turn.is_set():
+            if granted.is_set():
                 return False
-            self._line.remove(turn)
+            self._waiting.remove(granted)
             return True
 
 
@@ -299,8 +299,8 @@ def _pauses() -> Iterator[float]:
 def _crowded(tenant: Tenant | None, timeout: float) -> StoreUnavailable:
     if tenant is None:
         return StoreUnavailable(
-            f"{_FOR_ALL} calls of several tenants are under way, and none ended in {timeout:g} s"
+            f"{_TOTAL} calls of several tenants are under way, and none ended in {timeout:g} s"
         )
     return StoreUnavailable(
-        f"tenant {tenant.name!r} has {_FOR_ONE} calls under way, and none ended in {timeout:g} s"
+        f"tenant {tenant.name!r} has {_PER_TENANT} calls under way, and none ended in {timeout:g} s"
     )

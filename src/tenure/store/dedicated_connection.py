@@ -1,8 +1,8 @@
-"""A connection that one side of a worker has to itself.
+"""A connection that one part of a worker uses alone.
 
-It is either in a known state or closed: a call that is given up in the middle takes its connection
-with it, at once and without asking the server, which may not be there to answer. A peer that went
-away without a word is noticed by TCP itself, well within a lease.
+It is either in a known state or closed: cancelling a call closes its connection at once, without
+asking the server, which may not answer. TCP itself detects a peer that disappeared, well within a
+lease.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from tenure.store.transport import connect_options, connect_timeout, raise_lost_
 
 R = TypeVar("R")
 
-_NOTICED_WITHIN = 10.0  # seconds, at most
-_WAKE_EVERY = 60.0  # seconds; nothing but input ends a wait
+_MAX_DETECTION = 10.0  # seconds until a lost peer is detected
+_WAKE_EVERY = 60.0  # seconds; otherwise only input ends a wait
 
 
 class DedicatedConnection(AsyncConnection[tuple[Any, ...]]):
@@ -32,29 +32,29 @@ class DedicatedConnection(AsyncConnection[tuple[Any, ...]]):
             with raise_lost_cancel():
                 return await waiting.wait_async(gen, self.pgconn.socket, interval=_WAKE_EVERY)
         except asyncio.CancelledError:
-            # Not the driver's way, which asks the server to cancel and waits for its answer.
+            # The driver would ask the server to cancel, and wait for its answer.
             self.pgconn.finish()
             raise
 
     def cut(self) -> None:
-        """End what is being waited for; whoever waits finds the connection lost."""
+        """Shut the socket down; a call in flight fails as if the connection were lost."""
         if not self.closed:
             with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as end:
                 end.shutdown(socket.SHUT_RDWR)
 
 
 async def connect_dedicated(url: str, settings: Settings | None, name: str) -> DedicatedConnection:
-    """Connect in autocommit. What the URL says for itself is left as it is."""
+    """Connect in autocommit; options in the URL take precedence."""
     settings = settings or Settings()
-    said = parse_url(url)
-    ours: dict[str, Any] = {"application_name": name, **_alive(settings)}
+    in_url = parse_url(url)
+    ours: dict[str, Any] = {"application_name": name, **_keepalives(settings)}
     connection: DedicatedConnection | None = None
     try:
         with raise_lost_cancel():
             connection = await DedicatedConnection.connect(
                 url,
                 **connect_options(connect_timeout(settings)),
-                **{option: value for option, value in ours.items() if option not in said},
+                **{option: value for option, value in ours.items() if option not in in_url},
             )
     except (psycopg.Error, ValueError) as error:
         raise connect_error(error) from error
@@ -67,15 +67,15 @@ async def connect_dedicated(url: str, settings: Settings | None, name: str) -> D
 
 
 class _Bytes(Loader):
-    """Answers as they come: they are JSON, and whoever decodes it wants bytes."""
+    """Load text as bytes: answers are JSON, and the decoder takes bytes."""
 
     def load(self, data: Buffer) -> bytes:
         return bytes(data)
 
 
-def _alive(settings: Settings) -> dict[str, int]:
-    """Notice a peer that is gone, while we wait for it and while we do not; only TCP needs it."""
-    within = min(settings.lease.total_seconds() / 3, _NOTICED_WITHIN)
+def _keepalives(settings: Settings) -> dict[str, int]:
+    """Return the TCP options that detect a lost peer, during a call and while idle."""
+    within = min(settings.lease.total_seconds() / 3, _MAX_DETECTION)
     return {
         "keepalives": 1,
         "keepalives_idle": max(1, round(within / 2)),

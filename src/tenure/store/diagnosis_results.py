@@ -1,4 +1,4 @@
-"""What is found by whoever looks after a database and its jobs, as frozen values."""
+"""The answers of the verbs that diagnose a database and its jobs."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,15 +11,15 @@ from tenure.domain.lifecycle import Intent, Rung, State
 class LongTransaction(msgspec.Struct, frozen=True):
     seconds: float
     pid: int
-    name: str  # of its program, else of its user
-    idle: bool  # nobody is at work in it
+    name: str  # of its application, or of its user
+    idle: bool  # no statement runs in it
 
 
 class ServerInfo(msgspec.Struct, frozen=True):
-    """What PostgreSQL says of itself."""
+    """State and settings of the PostgreSQL server."""
 
     version: int  # 180001
-    now: datetime  # by its own clock
+    now: datetime  # by the clock of the server
     database: str
     standby: bool
     connections: int  # in all databases
@@ -27,11 +27,11 @@ class ServerInfo(msgspec.Struct, frozen=True):
     fsync: bool
     synchronous_commit: bool
     autovacuum: bool
-    oldest: LongTransaction | None  # what holds vacuum back for the longest
+    oldest: LongTransaction | None  # the transaction that holds back vacuum
 
 
-class Some(msgspec.Struct, frozen=True):
-    """How many jobs, and which are a few of them."""
+class SomeJobs(msgspec.Struct, frozen=True):
+    """A number of jobs, and the ids of some of them."""
 
     jobs: int
     ids: tuple[int, ...]
@@ -44,40 +44,40 @@ class Unserved(msgspec.Struct, frozen=True):
 
 
 class Unrunnable(msgspec.Struct, frozen=True):
-    """A task with jobs that nobody can run."""
+    """A task with jobs that no worker can run."""
 
     task: str
     jobs: int
     announced: bool
     oldest_seconds: float
-    nearest: tuple[str, ...]  # the known task whose name is most like it, if nobody announced it
+    nearest: tuple[str, ...]  # the known task with the most similar name, unless announced
 
 
-class Ended(msgspec.Struct, frozen=True):
+class EndedJobs(msgspec.Struct, frozen=True):
     jobs: int
     oldest_seconds: float
 
 
-class Size(msgspec.Struct, frozen=True):
+class TableSize(msgspec.Struct, frozen=True):
     name: str
     rows: int
-    dead: int  # rows that wait for vacuum
+    dead: int  # rows not vacuumed yet
     bytes: int
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """What is not as it should be with a tenant's jobs, and how much its tables hold."""
+    """Problems with the jobs of a tenant, and the sizes of its tables."""
 
-    lost: Some
+    lost: SomeJobs
     unserved: tuple[Unserved, ...]
     unrunnable: tuple[Unrunnable, ...]
-    unclean: Some
-    ended: Mapping[State, Ended]
-    tables: tuple[Size, ...]
+    unclean: SomeJobs
+    ended: Mapping[State, EndedJobs]
+    tables: tuple[TableSize, ...]
 
 
 class OpenStop(msgspec.Struct, frozen=True):
-    """A stop that goes on."""
+    """An unfinished stop."""
 
     cancellation_id: str
     job_id: int
@@ -85,12 +85,12 @@ class OpenStop(msgspec.Struct, frozen=True):
     intent: Intent
     reason: str
     initiated_by: str
-    seconds: float  # since it was asked for
+    seconds: float  # since the request
     force: bool
-    grace: float | None  # of the stop; none: each job's own
+    grace: float | None  # of the stop; None: that of each job
     last_rung: Rung
     status: str
     tasks_open: int
-    rung: Rung | None  # the highest that what still runs has reached
-    graces: tuple[str | None, ...]  # of what still runs; none: as its worker's settings say
-    last_rungs: tuple[Rung | None, ...]  # likewise
+    rung: Rung | None  # the highest that a running job has reached
+    graces: tuple[str | None, ...]  # of the running jobs; None: as set for the worker
+    last_rungs: tuple[Rung | None, ...]  # the same

@@ -1,7 +1,7 @@
-"""Calls inside a transaction the caller already has open, whatever driver it came from.
+"""Send calls in an open transaction of the caller, over the driver of the caller.
 
-psycopg, asyncpg, SQLAlchemy (connections and sessions) and Django are known by the names of their
-classes, so none of them has to be installed. Nothing is committed here.
+psycopg, asyncpg, SQLAlchemy (connections and sessions) and Django are recognized by the names of
+their classes, so none of them has to be installed. Nothing is committed here.
 """
 
 from itertools import repeat
@@ -17,7 +17,7 @@ from tenure.store.transport import read_answer
 
 T = TypeVar("T")
 
-_PLAIN = {
+_SYNC = {
     "psycopg Connection": "psycopg",
     "sqlalchemy Connection": "sqlalchemy",
     "sqlalchemy Session": "sqlalchemy",
@@ -36,8 +36,8 @@ _ASYNC = {
 
 
 def send_on(connection: Any, call: Call[T]) -> T:
-    """Carry out a call on a plain connection."""
-    driver = _driver(connection, _PLAIN, "send_on")
+    """Send a call on a synchronous connection."""
+    driver = _driver(connection, _SYNC, "send_on")
     try:
         return read_answer(call, (_send(driver, connection, call),))
     except Exception as error:
@@ -46,7 +46,7 @@ def send_on(connection: Any, call: Call[T]) -> T:
 
 
 async def asend_on(connection: Any, call: Call[T]) -> T:
-    """Carry out a call on an async connection."""
+    """Send a call on an async connection."""
     driver = _driver(connection, _ASYNC, "asend_on")
     try:
         return read_answer(call, (await _asend(driver, connection, call),))
@@ -58,7 +58,7 @@ async def asend_on(connection: Any, call: Call[T]) -> T:
 def _send(driver: str, connection: Any, call: Call[Any]) -> str:
     match driver:
         case "psycopg":
-            # A cursor of our own: theirs may have rows or placeholders of another kind.
+            # A new cursor: the caller's may have another row factory or placeholder style.
             with psycopg.Cursor(connection, row_factory=tuple_row) as cursor:
                 cursor.execute(call.sql(repeat("%s")).encode(), call.values)
                 return _only(cursor.fetchone())
@@ -87,7 +87,7 @@ def _driver(connection: Any, drivers: dict[str, str], function: str) -> str:
         name = f"{kind.__module__.partition('.')[0]} {kind.__name__}"
         if name in drivers:
             return drivers[name]
-        if name in _PLAIN or name in _ASYNC:
+        if name in _SYNC or name in _ASYNC:
             other = "asend_on" if function == "send_on" else "send_on"
             raise InputRefused(f"a {_kind(connection)} is not for {function}; use {other}")
     raise InputRefused(
@@ -100,9 +100,9 @@ def _kind(connection: Any) -> str:
 
 
 def _explain(error: Exception) -> None:
-    """Raise it as one of our own; what is none of ours stays as it is."""
-    if ours := find_tenure_error(error):
-        raise ours from error
+    """Raise an error of the database as one of Tenure; leave all others."""
+    if known := find_tenure_error(error):
+        raise known from error
 
 
 def _only(row: Any) -> str:
@@ -120,7 +120,7 @@ def _named(call: Call[Any]) -> dict[str, Any]:
 
 
 def _numbered(call: Call[Any]) -> list[str]:
-    # As text first: a connection may have a codec for jsonb that would encode our JSON once more.
+    # Cast text first: the connection may have a jsonb codec that would encode the JSON again.
     return [
         f"CAST(${number} AS text)" if isinstance(value, str) else f"${number}"
         for number, value in enumerate(call.values, 1)

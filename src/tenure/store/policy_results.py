@@ -1,4 +1,4 @@
-"""What the verbs answer about policies and bulk operations, as frozen values."""
+"""The answers of the verbs about policies and bulk operations."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,39 +11,39 @@ from tenure.domain.lifecycle import BulkIntent
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """A rule by which jobs are stopped."""
+    """A rule that stops jobs."""
 
     name: str
     spec: Mapping[str, JSON]
     enabled: bool
     created_at: datetime
     created_by: str
-    checked_at: datetime | None  # when somebody last looked for what it reaches
-    last_error: str | None  # of that look
+    checked_at: datetime | None  # when it was last enforced
+    last_error: str | None  # of that time
     stopped: int
 
 
 class Enforced(msgspec.Struct, frozen=True):
-    policies: int  # looked at
+    policies: int  # checked
     stopped: int
     failed: int
-    more: bool  # there is more to stop at once
-    enabled: int = 1  # of all there are; a schema from before does not say
+    more: bool  # there are more jobs to stop now
+    enabled: int = 1  # of all policies; an older schema does not report it
 
 
 class BulkPreview(msgspec.Struct, frozen=True):
-    """What a bulk operation would reach."""
+    """The jobs that a bulk operation would reach."""
 
     total: int
     by_status: Mapping[str, int]
-    reaches: int  # it would change these
-    running: int  # of these, those whose code runs now
-    untouched: int  # their state does not allow it
-    others: int  # they belong to somebody else
+    reaches: int  # jobs that it would change
+    running: int  # of these, jobs whose code runs now
+    untouched: int  # jobs whose state does not allow it
+    others: int  # jobs of other owners
 
 
 class Bulk(msgspec.Struct, frozen=True):
-    """One operation on many jobs; a stop is over when all were asked to stop, not when all have."""
+    """An operation on many jobs; a bulk stop ends when all stops are requested."""
 
     id: int
     filter: Mapping[str, JSON]
@@ -53,17 +53,17 @@ class Bulk(msgspec.Struct, frozen=True):
     initiated_by: str
     via: str
     created_at: datetime
-    total: int  # that it would change, when it was asked for
+    total: int  # jobs that it would change, at the time of the request
     done: int
-    refused: int  # they belong to somebody else
+    refused: int  # jobs of other owners
     failed: int
     status: Literal["running", "completed", "partial", "failed"]
     ended_at: datetime | None
-    error: str | None  # the last one
+    error: str | None  # the last error
 
 
 class PendingDiscard(msgspec.Struct, frozen=True):
-    """A cancelled job whose artifacts are to be deleted."""
+    """A cancelled job whose artifacts must be deleted."""
 
     job_id: int
     tries: int

@@ -1,4 +1,4 @@
-"""The stores: each verb as a method, for plain code and for async code.
+"""The stores: each verb as a method, for synchronous and for async code.
 
 A verb is declared once, in ``tenure.store.calls``, as a function that makes its call.
 """
@@ -62,13 +62,13 @@ class Method(Generic[P, T]):
 
 
 class Verbs:
-    """The verbs for one tenant, over connections that it shares with others."""
+    """The verbs, for one tenant, over a connection pool that tenants share."""
 
     tenant: Tenant
-    _shared: ConnectionPool | AsyncConnectionPool
+    _pool: ConnectionPool | AsyncConnectionPool
 
     def of(self, tenant: Tenant) -> Self:
-        """The verbs for another tenant, over the same connections."""
+        """Return a store for another tenant, over the same connections."""
         if tenant == self.tenant:
             return self
         other = copy(self)
@@ -77,7 +77,7 @@ class Verbs:
 
     @property
     def is_closed(self) -> bool:
-        return self._shared.is_closed
+        return self._pool.is_closed
 
     enqueue = Method(enqueue_calls.enqueue)
     enqueue_many = Method(enqueue_calls.enqueue_many)
@@ -183,19 +183,19 @@ class Verbs:
 
 
 class Store(Verbs):
-    """The verbs for one tenant, from plain code."""
+    """Send verbs for one tenant from synchronous code."""
 
-    _shared: ConnectionPool
+    _pool: ConnectionPool
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        self._shared = ConnectionPool(url, settings)
+        self._pool = ConnectionPool(url, settings)
 
     def close(self) -> None:
-        """For all tenants."""
-        self._shared.close()
+        """Close the connections, for all tenants."""
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -208,40 +208,40 @@ class Store(Verbs):
         return self.send(make(*args, **kwargs))
 
     def send(self, call: Call[T]) -> T:
-        """Carry out a call; again where that is safe."""
+        """Send a call, and retry it where that is safe."""
         call = call.of(self.tenant)
         for pause in retry_delays():
             try:
-                with self._shared.connection(self.tenant) as connection:
+                with self._pool.connection(self.tenant) as connection:
                     row = _row(connection, call)
                 return read_answer(call, row)
             except UnicodeError as error:
-                raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
+                raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
             except RecursionError:
-                raise InputRefused("what was handed in is nested too deep") from None
+                raise InputRefused("the arguments are nested too deeply") from None
             except psycopg.Error as error:
-                _raise_unless_worth_another_try(call, error, pause)
+                _raise_unless_retryable(call, error, pause)
             time.sleep(pause or 0)
         raise AssertionError
 
 
 class AsyncStore(Verbs):
-    """The verbs for one tenant, from async code. Use it as an async context manager."""
+    """Send verbs for one tenant from async code. Use it as an async context manager."""
 
-    _shared: AsyncConnectionPool
+    _pool: AsyncConnectionPool
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        self._shared = AsyncConnectionPool(url, settings)
+        self._pool = AsyncConnectionPool(url, settings)
 
     async def open(self) -> None:
-        await self._shared.open()
+        await self._pool.open()
 
     async def close(self) -> None:
-        """For all tenants."""
-        await self._shared.close()
+        """Close the connections, for all tenants."""
+        await self._pool.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -255,20 +255,20 @@ class AsyncStore(Verbs):
         return await self.send(make(*args, **kwargs))
 
     async def send(self, call: Call[T]) -> T:
-        """Carry out a call; again where that is safe."""
+        """Send a call, and retry it where that is safe."""
         call = call.of(self.tenant)
         for pause in retry_delays():
             try:
                 with raise_lost_cancel():
-                    async with self._shared.connection(self.tenant) as connection:
+                    async with self._pool.connection(self.tenant) as connection:
                         row = await _arow(connection, call)
                 return read_answer(call, row)
             except UnicodeError as error:
-                raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
+                raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
             except RecursionError:
-                raise InputRefused("what was handed in is nested too deep") from None
+                raise InputRefused("the arguments are nested too deeply") from None
             except psycopg.Error as error:
-                _raise_unless_worth_another_try(call, error, pause)
+                _raise_unless_retryable(call, error, pause)
             await asyncio.sleep(pause or 0)
         raise AssertionError
 
@@ -276,7 +276,7 @@ class AsyncStore(Verbs):
 def _row(connection: psycopg.Connection[Any], call: Call[Any]) -> tuple[Any, ...] | None:
     if call.timeout is None:
         return connection.execute(statement(call), call.values).fetchone()
-    with connection.pipeline():  # both in one round trip and one transaction
+    with connection.pipeline():  # one round trip, one transaction
         connection.execute(timeout_statement(call.timeout))
         return connection.execute(statement(call), call.values).fetchone()
 
@@ -291,9 +291,7 @@ async def _arow(
         return await (await connection.execute(statement(call), call.values)).fetchone()
 
 
-def _raise_unless_worth_another_try(
-    call: Call[T], error: psycopg.Error, pause: float | None
-) -> None:
-    again = is_contention(error) or (call.safe and is_outage(error))
-    if pause is None or not again:
+def _raise_unless_retryable(call: Call[T], error: psycopg.Error, pause: float | None) -> None:
+    retryable = is_contention(error) or (call.safe and is_outage(error))
+    if pause is None or not retryable:
         raise explain_error(call, error) from error

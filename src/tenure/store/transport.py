@@ -1,4 +1,4 @@
-"""What all who send a call do alike: its words, its tries, and what they make of an error."""
+"""Send calls over psycopg: statements, timeouts, retries, answers and errors."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ _LIMIT = b"""SELECT pg_catalog.set_config('statement_timeout', CAST(CAST(1000 *
     pg_catalog.date_part('epoch', least(CAST('%d ms' AS interval),
         nullif(CAST(pg_catalog.current_setting('statement_timeout') AS interval), '0')))
     AS int4) AS text), true)"""
-_FORBIDDEN = '{"forbidden"'  # how a verb begins its answer to somebody who may not do this
+_FORBIDDEN = '{"forbidden"'  # the answer of a verb that the caller may not use begins so
 
 
 def statement(call: Call[Any]) -> bytes:
@@ -33,10 +33,10 @@ def statement(call: Call[Any]) -> bytes:
 
 
 def timeout_statement(timeout: timedelta) -> bytes:
-    """Return what bounds the next statement of the same transaction.
+    """Return the statement that limits the next one of the same transaction.
 
-    Sent in one go with that statement, and gone with the transaction: whoever is given the backend
-    next by a pooler has none of it. A shorter limit of the database role stays as it is.
+    Sent together with that statement. The limit ends with the transaction, so the next user of the
+    backend behind a pooler is not affected. A shorter limit of the database role is kept.
     """
     return _LIMIT % round(timeout.total_seconds() * 1000)
 
@@ -44,13 +44,13 @@ def timeout_statement(timeout: timedelta) -> bytes:
 def read_answer(call: Call[T], row: tuple[Any, ...] | None) -> T:
     assert row is not None
     if row[0] is not None and row[0][: len(_FORBIDDEN)] in (_FORBIDDEN, _FORBIDDEN.encode()):
-        # An answer and not an error of the database: the audit row of it has to be committed.
+        # An answer, not an error of the database: its audit row must be committed.
         raise NotAllowed(msgspec.json.decode(row[0])["forbidden"])
     return call.read(row[0])
 
 
 def retry_delays() -> Iterator[float | None]:
-    """How long to wait before each further try; none is left after the last."""
+    """Yield the seconds to wait before each further try, and None after the last."""
     for again in range(_TRIES - 1):
         yield 0.02 * 3**again * (0.5 + random.random())  # noqa: S311
     yield None
@@ -58,25 +58,25 @@ def retry_delays() -> Iterator[float | None]:
 
 def explain_error(call: Call[Any], error: psycopg.Error) -> TenureError:
     if is_outage(error) and not call.safe:
-        hint = "; give it an idempotency key, and asking again is safe"
+        hint = "; with an idempotency key it is safe to try again"
         return StoreUnavailable(
-            f"the connection was lost during {call.verb}, and nobody knows whether it was carried "
-            f"out{hint if call.verb == 'enqueue' else ''}"
+            f"the connection was lost during {call.verb}, and its outcome is unknown"
+            f"{hint if call.verb == 'enqueue' else ''}"
         )
     if is_cancelled(error) and call.timeout is not None:
         return QueryTimeout(
             f"{call.verb.replace('_', ' ')} took longer than {in_words(call.timeout)} and was "
-            f"given up, and nothing was changed; ask for less, such as a shorter time or one queue"
+            f"cancelled; nothing was changed; ask for less, such as a shorter time or one queue"
         )
     return as_tenure_error(error)
 
 
 @contextmanager
 def raise_lost_cancel() -> Iterator[None]:
-    """Raise a cancel of the task that was lost in here.
+    """Raise CancelledError if the task was cancelled in this block and the driver swallowed it.
 
-    The driver and its pool lose one that comes together with what they wait for, and one after
-    which the connection ends in an error.
+    The driver loses a cancel that arrives together with the result it waits for, and a cancel after
+    which the connection fails.
     """
     before = _cancels()
     try:
@@ -90,19 +90,19 @@ def raise_lost_cancel() -> Iterator[None]:
 
 
 def _cancels() -> int:
-    """How often this task was cancelled so far."""
+    """Return how often the current task was cancelled so far."""
     task = asyncio.current_task()
     return task.cancelling() if task else 0
 
 
 def may_be_closed(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    """Whether the server has said something to nobody: as a rule that it hangs up.
+    """Return whether unread input waits on an idle connection; usually the server closed it.
 
-    Costs no round trip, so it is asked before every call.
+    This takes no round trip, so it is checked before every call.
     """
-    waiting = select.poll()
-    waiting.register(connection.fileno(), select.POLLIN)
-    return bool(waiting.poll(0))
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def connect_timeout(settings: Settings | None) -> float:
@@ -110,7 +110,10 @@ def connect_timeout(settings: Settings | None) -> float:
 
 
 def connect_options(timeout: float) -> dict[str, Any]:
-    """How to connect. No prepared statements: a pooler may give every call another backend."""
+    """Return the options of a connection.
+
+    No prepared statements: a pooler may give every call another backend.
+    """
     return {
         "autocommit": True,
         "prepare_threshold": None,
