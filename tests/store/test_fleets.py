@@ -261,7 +261,7 @@ def test_wakes_of_before_keep_their_place(store: Store, sql: psycopg.Connection)
         store, [NewJob(key="first", task="work"), NewJob(key="then", task="work", after=("first",))]
     )
     assert jobs
-    taken = sql.execute("SELECT last_value FROM tenure.turn").fetchone()
+    taken = sql.execute("SELECT last_value FROM tenure.activity").fetchone()
     sql.execute("INSERT INTO tenure.wake (job_id) VALUES (1)")
     [(drawn,)] = sql.execute("SELECT id FROM tenure.wake").fetchall()
     assert taken

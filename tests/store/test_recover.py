@@ -253,7 +253,8 @@ def test_a_job_claimed_anew_in_between_is_not_touched(
     worker, job = start(store)
     let_lease_end(sql, worker)
     row = sql.execute(
-        "SELECT jsonb_agg(o) FROM tenure.orphans(0, '0', '2 min', NULL, true, 'orphan', 10) AS o"
+        "SELECT jsonb_agg(o)"
+        " FROM tenure.orphaned_jobs(0, '0', '2 min', NULL, true, 'orphan', 10) AS o"
     ).fetchone()
     assert row is not None
     store.recover()

@@ -199,7 +199,7 @@ def exchange(
             "outcomes": Argument(as_json(endings), "jsonb"),
             "wants": Argument(as_json(asked), "jsonb"),
             "promoting": Argument(promoting, "bool"),
-            "hungry": Argument(hungry, "bool"),
+            "wants_jobs": Argument(hungry, "bool"),
         },
         _read_exchanged,
     )
@@ -248,7 +248,7 @@ def answer_inspection(
             **of_worker(worker),
             **of_job(job),
             "token": Argument(token, "int8"),
-            "look": Argument(look, "int8"),
+            "inspection": Argument(look, "int8"),
             "answer": Argument(as_json(sight), "jsonb"),
         },
         answer(dict[str, bool]),

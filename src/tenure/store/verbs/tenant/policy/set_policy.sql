@@ -1,8 +1,8 @@
--- Make or change a policy: a rule by which jobs are stopped while it is enabled.
+-- Create or change a policy: a rule that stops jobs while it is enabled.
 --
--- "spec" is {"filter": ..., "when": ..., "intent": "cancel" or "pause", "strategy": ..., "reason": ...}:
--- of the jobs in the filter (as in list_jobs) those are stopped for which all conditions hold. An
--- operator may make one for a single job of its own ({"filter": {"id": ...}}).
+-- "spec" is {"filter": ..., "when": ..., "intent": "cancel" or "pause", "strategy": ..., "reason": ...}: of
+-- the jobs in the filter (as in list_jobs), those are stopped for which all conditions hold. An operator
+-- may create one for a single job of its own ({"filter": {"id": ...}}).
 CREATE OR REPLACE FUNCTION tenant.set_policy(
     name text, spec jsonb, enabled boolean DEFAULT true, by text DEFAULT NULL, via text DEFAULT 'sql',
     role text DEFAULT NULL
@@ -12,7 +12,7 @@ DECLARE
     actor   CONSTANT text := tenure.actor(by);
     is_admin CONSTANT boolean := tenant.role_of(role) = 'admin';
     whose   CONSTANT text := CASE WHEN NOT is_admin THEN actor END;
-    problem CONSTANT text := tenant.policy_complaint(spec);
+    problem CONSTANT text := tenant.policy_error(spec);
     refusal json;
     before  tenant.policy;
     written tenant.policy;
@@ -68,6 +68,6 @@ BEGIN
         CASE WHEN before.name IS NOT NULL
             THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
         jsonb_build_object('spec', written.spec, 'enabled', written.enabled));
-    PERFORM nextval('tenant.turn');  -- workers look after it
+    PERFORM nextval('tenant.activity');  -- workers look after it
     RETURN to_json(written);
 END $$;

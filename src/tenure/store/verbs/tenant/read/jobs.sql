@@ -1,4 +1,5 @@
--- A row per job with the words people know. It shows no token: who has the token could speak as its worker.
+-- Show a row per job with the words that users know. It shows no token: a token is needed to act as its
+-- worker.
 CREATE OR REPLACE VIEW tenant.jobs AS
 SELECT
     j.id, j.root_id, j.parent_id, p.key, l.task, l.queue,

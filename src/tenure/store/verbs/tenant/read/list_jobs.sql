@@ -1,15 +1,16 @@
--- Jobs, newest first, that match a filter; a page goes on below the last id of the one before.
+-- List jobs that match a filter, newest first; a page continues below the last id of the previous page.
 --
 -- A filter has any of id, status, state, queue, task, target, owner, tag, key, parent, root, worker, text
--- (in the arguments), since and until (when it was created: a moment, or a number of seconds ago); a job
--- matches when all of it holds. status, tag and text take several values as an array: a job has one of the
--- statuses, and all of the tags and texts.
+-- (in the arguments), since and until (when the job was created: a timestamp, or a number of seconds ago);
+-- a job matches when all of them hold. status, tag and text take several values as an array: a job has one
+-- of the statuses, and all of the tags and texts.
 CREATE OR REPLACE FUNCTION tenant.list_jobs(filter jsonb DEFAULT '{}', below bigint DEFAULT NULL,
     n integer DEFAULT 50) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
-    wanted CONSTANT jsonb := tenure.dated(tenure.dated(filter, 'since', moment, true), 'until', moment, true);
+    now_ts CONSTANT timestamptz := tenure.now();
+    wanted CONSTANT jsonb := tenure.with_timestamp(tenure.with_timestamp(filter, 'since', now_ts, true),
+        'until', now_ts, true);
     jobs  CONSTANT text := tenant.filtered_jobs(wanted);
     -- Between which ids a time lies, or the planner would read from the newest job on until it comes
     -- there. An hour and 10,000 ids are left for what was enqueued at the same time and for a clock that

@@ -1,4 +1,4 @@
--- A cancellation record by its name, or the latest one of a job.
+-- Return a cancellation record by its name, or the latest record of a job.
 CREATE OR REPLACE FUNCTION tenant.cancellation(name text DEFAULT NULL, job bigint DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,8 +1,8 @@
--- Undo what the completed tasks of a cancelled job have done, all of them or those that "tasks" names;
--- also when the cancellation is over.
+-- Roll back the completed children of a cancelled job, all of them or those that "tasks" names; also after
+-- the cancellation has ended.
 --
--- It is a job of the task tenure.rollback; the same tasks of a record are undone by one job, however
--- often one asks.
+-- The rollback is a job of the task tenure.rollback; the same children of a record are rolled back by one
+-- job, however often that is requested.
 CREATE OR REPLACE FUNCTION tenant.rollback(
     cancellation text, tasks bigint[] DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL

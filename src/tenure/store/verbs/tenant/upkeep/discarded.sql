@@ -1,5 +1,5 @@
--- A worker has deleted these artifacts of a cancelled job; the record of its stop says so. With an error it
--- could not delete all of them, and somebody tries again.
+-- Record that a worker has deleted these artifacts of a cancelled job; the record of its stop shows it.
+-- With an error not all of them could be deleted, and another worker tries again.
 CREATE OR REPLACE FUNCTION tenant.discarded(job bigint, urls text[], error text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

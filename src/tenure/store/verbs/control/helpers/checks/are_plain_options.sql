@@ -1,7 +1,7 @@
--- Whether these options are what most are, and so nothing is wrong with them: a quick look before
--- "bad_options".
+-- Return whether these options are of the common kind and therefore valid: a fast check before
+-- "options_error".
 --
--- One expression without a query. What it does not know is not wrong, only not plain.
+-- A single expression without a query. An option that it does not know is not invalid, only not plain.
 CREATE OR REPLACE FUNCTION tenure.are_plain_options(options jsonb) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,6 +1,6 @@
--- Start ready jobs of these lanes at one priority, in turn. Returns their ids.
+-- Start ready jobs of these lanes at one priority, by position. Return their ids.
 CREATE OR REPLACE FUNCTION tenant.start_jobs(
-    worker uuid, draw bigint, moment timestamptz, place tenure.opening, wanted integer
+    worker uuid, draw bigint, now_ts timestamptz, place tenure.lane_group, wanted integer
 ) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -21,11 +21,12 @@ BEGIN
         WITH running AS (
             UPDATE tenant.job AS j
             SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
-                attempt = j.attempt + 1, started_at = moment
+                attempt = j.attempt + 1, started_at = now_ts
             WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
-                WHERE r.ready AND r.lane = first AND r.priority = level AND r.turn >= floor AND r.turn < until
-                ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))
+                WHERE r.ready AND r.lane = first AND r.priority = level AND r.position >= floor
+                  AND r.position < until
+                ORDER BY r.position LIMIT wanted FOR UPDATE SKIP LOCKED))
             RETURNING j.id
         )
         SELECT coalesce(array_agg(running.id), '{}') INTO started FROM running;
@@ -36,18 +37,18 @@ BEGIN
     LOOP
         around := ARRAY(
             SELECT f.ctid FROM unnest(place.lanes, place.since) AS l(lane, since) CROSS JOIN LATERAL (
-                SELECT r.ctid, r.turn FROM tenant.job AS r
-                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.turn >= l.since
-                  AND r.turn < until
-                ORDER BY r.turn LIMIT scope) AS f
-            ORDER BY f.turn LIMIT scope);
+                SELECT r.ctid, r.position FROM tenant.job AS r
+                WHERE r.ready AND r.lane = l.lane AND r.priority = level AND r.position >= l.since
+                  AND r.position < until
+                ORDER BY r.position LIMIT scope) AS f
+            ORDER BY f.position LIMIT scope);
         WITH running AS (
             UPDATE tenant.job AS j
             SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
-                attempt = j.attempt + 1, started_at = moment
+                attempt = j.attempt + 1, started_at = now_ts
             WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r WHERE coalesce(r.ready, false) AND r.ctid = ANY (around)
-                ORDER BY r.turn LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))
+                ORDER BY r.position LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))
             RETURNING j.id
         )
         SELECT coalesce(array_agg(running.id), '{}') INTO more FROM running;

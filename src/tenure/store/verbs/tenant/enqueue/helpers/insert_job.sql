@@ -1,11 +1,11 @@
--- Insert one job, or find the one that has its key. Its parent is named by id or by a key of its call. A
--- task belongs to the owner of its parent, if it names no other.
+-- Insert a job, or find the job that has its key. Its parent is named by id or by a key of the same call. A
+-- child belongs to the owner of its parent, unless it names another.
 --
--- Its keys are those of its owner, or with the key_scope "tenant" those of all; "reserved_..." are keys of
--- Tenure's own, as they are stored, in place of them. With "whose" a replaced job takes along only what
--- belongs to this owner.
+-- Its keys belong to its owner, or with the key_scope "tenant" to the tenant; "reserved_..." are Tenure's
+-- own keys, as stored, instead of them. With "whose", replacing a job stops only what belongs to this
+-- owner.
 CREATE OR REPLACE FUNCTION tenant.insert_job(
-    d tenure.draft, place integer, places jsonb, ids bigint[], moment timestamptz, actor text, via text,
+    d tenure.draft, place integer, places jsonb, ids bigint[], now_ts timestamptz, actor text, via text,
     whose text, reserved_unique text DEFAULT NULL, reserved_idempotency text DEFAULT NULL,
     OUT id bigint, OUT created boolean, OUT taken text
 )
@@ -13,7 +13,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     due     CONSTANT timestamptz := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
-        WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
+        WHEN d.delay IS NOT NULL THEN now_ts + d.delay ELSE coalesce(d.run_at, now_ts) END;
     keyed   CONSTANT boolean := coalesce(d."unique", d.idempotency, reserved_unique,
         reserved_idempotency) IS NOT NULL;
     job_owner text := CASE WHEN d.owner IS NOT NULL THEN tenure.actor(d.owner) ELSE actor END;
@@ -21,12 +21,12 @@ DECLARE
     stored_idempotency text;
     new_id  bigint;
     waits   tenure.reason;
-    mother  tenant.job;
+    parent_job  tenant.job;
     holder  tenant.job;
 BEGIN
     IF d.owner IS NULL AND jsonb_typeof(d.parent) IN ('number', 'string') THEN
         job_owner := coalesce((SELECT p.owner FROM tenant.payload AS p
-            WHERE p.job_id = tenant.named(d.parent, place, places, ids)), actor);
+            WHERE p.job_id = tenant.find_by_name(d.parent, place, places, ids)), actor);
     END IF;
     IF keyed THEN
         stored_unique := coalesce(reserved_unique,
@@ -42,21 +42,21 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    mother := tenant.parent_of(d.parent, place, places, ids);
+    parent_job := tenant.parent_of(d.parent, place, places, ids);
     waits := CASE
         WHEN d.task IS NULL THEN 'tasks'::tenure.reason
         WHEN due IS NULL THEN 'unqueued'
-        WHEN d.said IS NOT NULL THEN 'task'
-        WHEN mother.id IS NOT NULL OR jsonb_array_length(d.after) > 0 THEN 'promotion'
-        ELSE tenure.waiting_for(due, moment, d.target) END;
+        WHEN d.given IS NOT NULL THEN 'task'
+        WHEN parent_job.id IS NOT NULL OR jsonb_array_length(d.after) > 0 THEN 'promotion'
+        ELSE tenure.waiting_for(due, now_ts, d.target) END;
     new_id := nextval('tenant.job_id_seq');
     LOOP
-        INSERT INTO tenant.job (id, root_id, parent_id, turn, run_at, created_at, lane, waiting, priority,
+        INSERT INTO tenant.job (id, root_id, parent_id, position, run_at, created_at, lane, waiting, priority,
             max_attempts, ready, blocks_paused, blocks_failed, orphan_fails, target, unique_key,
             idempotency_key)
         OVERRIDING SYSTEM VALUE
-        VALUES (new_id, coalesce(mother.root_id, new_id), mother.id,
-            CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due, moment,
+        VALUES (new_id, coalesce(parent_job.root_id, new_id), parent_job.id,
+            CASE WHEN waits IS NULL THEN nextval('tenant.activity') ELSE 0 END, due, now_ts,
             tenant.lane_of(d.queue, d.task, d.pools, whose), waits, d.priority, d.max_attempts, waits IS NULL,
             'paused' = ANY (d.block_on), 'failed' = ANY (d.block_on), d.orphan = 'fail',
             d.target, stored_unique, stored_idempotency)
@@ -90,14 +90,15 @@ BEGIN
     END LOOP;
 
     INSERT INTO tenant.payload (job_id, args, options, budget, key, owner, tags)
-    VALUES (new_id, d.args, tenure.dated(d.options, 'deadline', moment), d.budget, d.key, job_owner, d.tags);
-    IF d.said IS NOT NULL THEN
-        INSERT INTO tenant.unannounced (job_id, task, said)
-        VALUES (new_id, d.task, d.said - ARRAY['args', 'owner', 'parent', 'after', 'key', 'idempotency',
+    VALUES (new_id, d.args, tenure.with_timestamp(d.options, 'deadline', now_ts), d.budget, d.key, job_owner,
+        d.tags);
+    IF d.given IS NOT NULL THEN
+        INSERT INTO tenant.unannounced (job_id, task, given)
+        VALUES (new_id, d.task, d.given - ARRAY['args', 'owner', 'parent', 'after', 'key', 'idempotency',
             'run_at', 'delay']);
     END IF;
     -- Whoever has a parent is looked at once after the commit: the parent may have been stopped meanwhile.
-    IF waits = 'promotion' OR mother.id IS NOT NULL THEN
+    IF waits = 'promotion' OR parent_job.id IS NOT NULL THEN
         INSERT INTO tenant.wake (job_id) VALUES (new_id);
     ELSIF waits = 'target' THEN
         INSERT INTO tenant.wake (target) VALUES (d.target);

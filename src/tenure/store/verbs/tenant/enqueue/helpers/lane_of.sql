@@ -1,6 +1,6 @@
--- The lane of jobs of this queue, task and pools; made when it is new. Two callers who make the
--- same lane at once make it twice, which harms nobody, rather than wait for each other. With "whose", for
--- somebody who is no admin, the last lanes are left to admins.
+-- Return the lane of this queue, task and pools; create it if it is new. Two callers that create the same
+-- lane at once create it twice, which is harmless, rather than wait for each other. With "whose", for a
+-- caller that is no admin, the last lanes are left to admins.
 CREATE OR REPLACE FUNCTION tenant.lane_of(queue_name text, task_name text, pool_names text[], whose text)
 RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$

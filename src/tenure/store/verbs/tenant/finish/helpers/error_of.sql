@@ -1,4 +1,4 @@
--- The error that is kept with a job whose attempt ended this way.
+-- Return the error to keep with a job whose attempt ended this way.
 CREATE OR REPLACE FUNCTION tenant.error_of(outcome text, error jsonb, state tenure.state, yields boolean,
     job bigint) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$

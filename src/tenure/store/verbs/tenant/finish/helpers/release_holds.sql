@@ -1,5 +1,5 @@
--- Give up what jobs that left "running" or ended held, and wake whom that may concern. Says whether
--- there is something to promote.
+-- Release what jobs held that left "running" or ended, and leave wakes for the jobs that this may concern.
+-- Return whether there is something to promote.
 CREATE OR REPLACE FUNCTION tenant.release_holds(done bigint[], ended bigint[], parents bigint[],
     targets text[]) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp

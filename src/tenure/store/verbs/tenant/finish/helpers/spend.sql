@@ -1,5 +1,5 @@
--- Add what jobs have spent to their own account and to those of everything above them; answers with the
--- budgets that are overspent now.
+-- Add what jobs have spent to their own account and to those of all their ancestors. Return the budgets
+-- that are exceeded now.
 CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

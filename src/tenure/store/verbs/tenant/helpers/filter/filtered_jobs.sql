@@ -1,14 +1,13 @@
--- The jobs that a filter means, as the rest of a statement: FROM and WHERE, over job j, its payload p,
--- its cancellation s and its worker w. $1 is the filter. Of several statuses a job has one, of several
--- tags and texts it has all.
+-- Return the jobs of a filter as the rest of a statement: FROM and WHERE, over job j, its payload p, its
+-- cancellation s and its worker w. $1 is the filter. A job has one of several statuses, and all of several
+-- tags and texts.
 --
--- Whoever lists, counts or stops jobs by what they have in common comes through here. No value of the
--- caller's becomes part of the statement. What an index must know to be used stands in it as a constant
--- that is chosen here: a state, the lanes of a queue.
+-- Every list, count and bulk operation comes through here. No value of the caller's becomes part of the
+-- statement. Values that an index needs are constants chosen here: a state, the lanes of a queue.
 CREATE OR REPLACE FUNCTION tenant.filtered_jobs(filter jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    problem CONSTANT text := tenant.filter_complaint(filter);
+    problem CONSTANT text := tenant.filter_error(filter);
     lanes   integer[];
     wanted  text[] := '{}';
 BEGIN

@@ -1,4 +1,4 @@
--- Whether anything below a job is running; looked for as lives_below does.
+-- Return whether any descendant of a job is running; searched as in lives_below.
 CREATE OR REPLACE FUNCTION tenant.runs_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

@@ -1,7 +1,7 @@
--- What ended in a time, as rows of the rollups.
+-- Return what ended in a period, as rows of the rollups.
 --
--- A job counts where it ended, a job without code of its own as well. It waited since it was last due and ran
--- since its last start; of jobs that were cancelled or failed without a start there are no times.
+-- A job counts where it ended, also a job without code of its own. Its wait began when it was last due, its
+-- run at its last start; jobs that were cancelled or failed without a start have no times.
 CREATE OR REPLACE FUNCTION tenant.ends_between(since timestamptz, before timestamptz)
 RETURNS SETOF tenant.rollup
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- What these records add to the sums: how each ended and how long it took, and for each of their jobs that
--- ran how far the ladder went and how long it took from the request until its code was gone.
+-- Return what these records add to the tally: how each ended and how long it took, and for each of their
+-- jobs that ran, the last rung and the time from the request until its code was gone.
 CREATE OR REPLACE FUNCTION tenant.tally_of(stops bigint[]) RETURNS SETOF tenant.tally
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

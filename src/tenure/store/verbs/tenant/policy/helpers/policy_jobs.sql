@@ -1,8 +1,9 @@
--- Up to n jobs that a policy reaches: alive, not being stopped, in its filter, and all its conditions hold.
-CREATE OR REPLACE FUNCTION tenant.policy_jobs(spec jsonb, moment timestamptz, n integer) RETURNS bigint[]
+-- Return up to n jobs that a policy matches: alive, not being stopped, in its filter, and all conditions
+-- hold.
+CREATE OR REPLACE FUNCTION tenant.policy_jobs(spec jsonb, now_ts timestamptz, n integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    failing CONSTANT integer[] := tenant.policy_failing(spec, moment);
+    failing CONSTANT integer[] := tenant.policy_failing(spec, now_ts);
     wanted  text;
     ids     bigint[];
 BEGIN
@@ -41,6 +42,6 @@ BEGIN
             AND (s.intent IS NULL OR j.state = ''paused'') AND %s OFFSET 0) AS x
         ORDER BY x.root_id, x.id LIMIT $4)',
         tenant.filtered_jobs(spec -> 'filter'), tenant.filter_reached(spec ->> 'intent', false), wanted)
-    INTO ids USING spec -> 'filter', spec -> 'when', moment, n;
+    INTO ids USING spec -> 'filter', spec -> 'when', now_ts, n;
     RETURN ids;
 END $$;

@@ -1,14 +1,14 @@
--- The next in line of every woken target that is free.
+-- Make ready the next in line of every woken target that is free.
 --
--- One promote at a time looks at a target, by a lock on its name that ends with the transaction; the
--- others put the wake back, because they cannot know what the one who has the lock still sees.
+-- One promote at a time handles a target, by a lock on its name that ends with the transaction; the others
+-- put the wake back, because they cannot know what the holder of the lock still sees.
 CREATE OR REPLACE FUNCTION tenant.promote_targets(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
     class CONSTANT integer := tenant.target_class();
-    ours  text[];
+    chosen  text[];
     seen  integer;
     lanes integer[];
 BEGIN
@@ -23,9 +23,9 @@ BEGIN
     ), again AS (
         INSERT INTO tenant.wake (target) SELECT w.target FROM woken AS w WHERE NOT w.locked
     )
-    SELECT array_agg(w.target) FILTER (WHERE w.locked), (SELECT count(*) FROM taken) INTO ours, seen
+    SELECT array_agg(w.target) FILTER (WHERE w.locked), (SELECT count(*) FROM taken) INTO chosen, seen
     FROM woken AS w;
-    IF ours IS NULL THEN
+    IF chosen IS NULL THEN
         RETURN 0;
     END IF;
 
@@ -34,7 +34,7 @@ BEGIN
         SELECT t.target,
             (SELECT h.id FROM tenant.job AS h
                 WHERE h.target = t.target AND h.holds AND h.waiting = 'target') AS holder
-        FROM unnest(ours) AS t(target)
+        FROM unnest(chosen) AS t(target)
         WHERE (SELECT true FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = t.target) IS NULL
     ), next AS MATERIALIZED (
         SELECT f.target, coalesce(f.holder, CASE
@@ -50,8 +50,8 @@ BEGIN
         WHERE x.id IS NOT NULL
     ), promoted AS (
         UPDATE tenant.job AS j
-        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = moment,
-            turn = nextval('tenant.turn')
+        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = now_ts,
+            position = nextval('tenant.activity')
         FROM taken AS t WHERE j.ctid = t.place AND coalesce(j.waiting = 'target', false)
         RETURNING j.id, j.lane
     ), again AS (

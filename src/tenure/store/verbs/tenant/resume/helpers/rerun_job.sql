@@ -1,9 +1,9 @@
--- Rerun a job for whoever was found to be allowed to, and return the id of the new one; see rerun.
+-- Rerun a job for a caller that may, and return the id of the new job; see rerun.
 CREATE OR REPLACE FUNCTION tenant.rerun_job(job bigint, reason text, actor text, via text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     draft   jsonb;
-    raw     CONSTANT jsonb := (SELECT u.said FROM tenant.unannounced AS u WHERE u.job_id = rerun_job.job);
+    raw     CONSTANT jsonb := (SELECT u.given FROM tenant.unannounced AS u WHERE u.job_id = rerun_job.job);
     answer  json;
 BEGIN
     SELECT jsonb_strip_nulls(
