@@ -96,7 +96,7 @@ def test_recovery_takes_the_settings_of_an_app(
     assert cli("recover").out == "nothing to recover\n"
     done = cli("recover", "--app", f"{place}:app")
     assert done.rows == [[str(job), "failed: nobody started it"]]
-    message = "orphan: left alone; nobody started it within 00:01:00"
+    message = "orphan: left alone; no worker started it within 00:01:00"
     assert store.show(job).error_message == message
 
 

@@ -55,8 +55,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "a target is paused beside a promote",
         "pause",
-        "IF subject = 'target' THEN\n        -- Not",
-        "IF false THEN\n        -- Not",
+        "IF subject = 'target' THEN\n        -- Exclude",
+        "IF false THEN\n        -- Exclude",
         "races/targets::test_a_target_paused_beside_a_promote_starts_nothing",
     ),
     mutant(

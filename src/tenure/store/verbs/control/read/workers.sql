@@ -17,7 +17,7 @@ DECLARE
           AND (of_tenant IS NULL OR w.tenants IS NULL OR of_tenant = ANY (w.tenants))
         ORDER BY w.dead_at IS NOT NULL, w.started_at DESC LIMIT 1000);
     place  tenure.tenant;
-    part jsonb;
+    part   jsonb;
     held   jsonb := '{}';
 BEGIN
     FOR place IN

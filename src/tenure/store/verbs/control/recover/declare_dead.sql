@@ -8,16 +8,16 @@
 CREATE OR REPLACE FUNCTION tenure.declare_dead(grace interval DEFAULT '0') RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    now_ts timestamptz := tenure.now();
-    last_sweep  tenure.last_sweep;
-    declared json;
+    now_ts     timestamptz := tenure.now();
+    last_sweep tenure.last_sweep;
+    declared   json;
 BEGIN
     IF NOT coalesce(grace BETWEEN interval '0' AND {grace.most}, false) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
             'workers are given a grace from 0s to 36500 days beyond their lease, not %s',
             coalesce(grace::text, 'null'));
     END IF;
-    -- Whoever finds the watch taken is not needed: somebody else is sweeping.
+    -- If the row is locked, another caller is sweeping.
     SELECT w.* INTO last_sweep FROM tenure.last_sweep AS w WHERE w.only_row FOR UPDATE SKIP LOCKED;
     IF NOT FOUND AND NOT EXISTS (SELECT FROM tenure.last_sweep) THEN
         INSERT INTO tenure.last_sweep AS w (swept_at) VALUES (now_ts) ON CONFLICT DO NOTHING RETURNING w.*
@@ -27,7 +27,7 @@ BEGIN
         RETURN json_build_object('dead', '[]'::json, 'blind_until', NULL);
     END IF;
     now_ts := tenure.now();
-    -- The longer of two outages counts until it is forgotten.
+    -- The longer of two outages counts until it has passed.
     IF now_ts - last_sweep.swept_at >= last_sweep.away
         OR now_ts > last_sweep.returned_at + last_sweep.away THEN
         last_sweep.away := now_ts - last_sweep.swept_at;

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION tenure.register(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     now_ts  CONSTANT timestamptz := tenure.now();
-    -- Whose jobs it may run; null: everybody's. It is told of no other tenant.
+    -- The tenants whose jobs it may run; null: all. Other tenants are not disclosed.
     allowed CONSTANT text[] := ARRAY(SELECT t.name FROM tenure.tenant AS t
         WHERE has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)),
             'EXECUTE'));
@@ -41,5 +41,6 @@ BEGIN
     RETURN json_build_object('worker_id', worker, 'expires_at', now_ts + lease);
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN001',
-        MESSAGE = format('worker %s is registered already; a worker that starts anew draws a new id', worker);
+        MESSAGE = format('worker %s is registered already; a worker that starts again draws a new id',
+            worker);
 END $$;

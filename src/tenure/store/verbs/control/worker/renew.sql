@@ -14,14 +14,14 @@ DECLARE
     now_ts  timestamptz;
     renewed tenure.worker;
 BEGIN
-    -- The lock before the clock: whoever waited here for a sweep must not renew with an old time.
+    -- Lock before reading the clock: a renewal that waited here for a sweep must not use an old time.
     PERFORM FROM tenure.worker AS w WHERE w.id = worker AND tenure.may_act_for_worker(w.registered_by)
     FOR NO KEY UPDATE;
     now_ts := tenure.now();
     UPDATE tenure.worker AS w
     SET beat_at = now_ts, expires_at = greatest(w.expires_at, now_ts + w.lease),
         trouble = left(renew.trouble, {trouble.most}), runners = coalesce(renew.runners, w.runners),
-        -- Those that are gone need no ending.
+        -- Runners that are gone need not be ended.
         ending = CASE WHEN w.ending = '{}' OR renew.runners IS NULL THEN w.ending ELSE (
             SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') FROM jsonb_each(w.ending) AS e
             WHERE renew.runners ? e.key) END

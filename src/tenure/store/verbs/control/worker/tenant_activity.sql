@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION tenure.tenant_activity(names text[] DEFAULT NULL, aft
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     open  CONSTANT xid8 := pg_snapshot_xmin(pg_current_snapshot());
-    -- A snapshot does not tell: its end is the last transaction that is over, and others began since.
+    -- A snapshot does not show it: its end is the last finished transaction, and others began since.
     next  CONSTANT bigint := open::text::bigint + age(open::xid);
     found json;
     seen  integer;

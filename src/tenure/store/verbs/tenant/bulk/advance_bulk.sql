@@ -10,11 +10,11 @@
 CREATE OR REPLACE FUNCTION tenant.advance_bulk(n integer DEFAULT 100, bulk bigint DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
-    is_admin CONSTANT boolean := tenant.role_of(NULL) = 'admin';
+    is_admin  CONSTANT boolean := tenant.role_of(NULL) = 'admin';
     operation tenant.bulk;
-    ids  bigint[];
-    next_id  bigint;
-    did  text;
+    ids       bigint[];
+    next_id   bigint;
+    did       text;
 BEGIN
     IF n IS NULL OR n NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
@@ -40,7 +40,7 @@ BEGIN
     END;
     FOREACH next_id IN ARRAY ids LOOP
         did := tenant.act_in_bulk(operation, next_id);
-        -- Somebody has it locked against us: the next batch begins with it.
+        -- Another transaction holds the job: the next batch begins with it.
         EXIT WHEN did = 'busy';
         operation.above := next_id;
         CASE did

@@ -12,7 +12,7 @@ DECLARE
 BEGIN
     PERFORM tenant.check_bulk(intent);
     PERFORM tenant.refuse_text_alone(filter);
-    -- Counted by what a status is made of: the word itself is looked up once for each group.
+    -- Count by the columns that make a status: the status itself is computed once per group.
     EXECUTE format($count$
         WITH counted AS MATERIALIZED (
             SELECT j.state, j.waiting, (j.attempt > 0)::integer::smallint AS attempt, s.intent,

@@ -12,7 +12,7 @@ BEGIN
                 coalesce(n::text, 'null'));
     END IF;
     RETURN (
-        -- One probe of each index for each name: a line of any length costs no more.
+        -- One index probe per name: a long line costs no more.
         WITH RECURSIVE named AS (
             SELECT coalesce(targets.target, tenant.next_target(coalesce(targets.after, ''))) AS name,
                 1 AS place

@@ -23,13 +23,14 @@ SET enable_seqscan = off AS $$
 DECLARE
     now_ts  CONSTANT timestamptz := tenure.now();
     actor   CONSTANT text := tenure.actor(by);
-    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END;  -- null: it may all
+    -- null: no restriction
+    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END;
     drafts  tenure.draft[];
     d       tenure.draft;
-    places  jsonb := '{}';     -- where in the call the job with this key stands
-    ordered   integer[] := '{1}';
+    places  jsonb := '{}';     -- index in the call of the job with this key
+    ordered integer[] := '{1}';
     place   integer;
-    above   integer;           -- where its parent stands, if that is in the call
+    above   integer;           -- index of its parent, if that is in the call
     ids     bigint[] := '{}';
     answers json[] := '{}';
     linked  integer[] := '{}';
@@ -72,7 +73,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
                     THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END AS key) AS k
-            -- The same key of several owners too: in the order of what says whose it is.
+            -- Also the same key of several owners: in the order of the stored keys.
             ORDER BY k.key NULLS LAST, CASE WHEN k.key IS NOT NULL THEN
                 ARRAY[j.value ->> 'key_scope', j.value ->> 'owner', j.value ->> 'parent'] END, j.place);
     END IF;
@@ -88,8 +89,8 @@ BEGIN
         above := CASE WHEN jsonb_typeof(d.parent) = 'string'
             THEN (places ->> (d.parent #>> '{}'))::integer END;
         IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
-            -- Its parent was there before this call, and so was everything below it. If it has no such
-            -- task, the parent itself stands for it.
+            -- Its parent existed before this call, with all its descendants. If it has no such child, use
+            -- the parent itself.
             SELECT coalesce((SELECT j.id FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;

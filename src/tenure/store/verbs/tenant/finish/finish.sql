@@ -20,7 +20,7 @@ DECLARE
 BEGIN
     IF pg_column_size(outcomes) > {outcomes.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'what jobs ended with takes at most {outcomes.most} bytes in one call';
+            'outcomes have at most {outcomes.most} bytes per call';
     ELSIF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed"
             && @.outcome != "retry" && @.outcome != "stopped" && @.outcome != "released"))' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',

@@ -24,7 +24,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = tenant.report_error(reports);
     END IF;
     IF number IS NOT NULL THEN
-        -- Whoever says it again waits here for a first try that is still under way.
+        -- A repeated report waits here for a first try that is still in progress.
         INSERT INTO tenant.reported AS r (worker_id, number) VALUES (worker, report.number)
         ON CONFLICT (worker_id) DO UPDATE SET number = excluded.number, answer = NULL
         WHERE r.number < excluded.number;
@@ -36,7 +36,7 @@ BEGIN
     PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
     alive := FOUND;
     now_ts := tenure.now();
-    -- Shared, so that nobody can take the job away before this is committed.
+    -- Shared lock, so that the job cannot be taken away before this is committed.
     SELECT coalesce(array_agg(j.id), '{}'), coalesce(array_agg(j.token), '{}') INTO accepted, tokens
     FROM (SELECT DISTINCT r.job, r.token FROM jsonb_to_recordset(reports) AS r(job bigint, token bigint)
         WHERE alive) AS r
@@ -98,13 +98,13 @@ BEGIN
                 SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
     END IF;
     IF reports @? '$[*].spent' THEN
-        -- What is only busy is said again, and counts then.
+        -- A busy report is sent again, and counts then.
         exhausted := tenant.spend(worker,
             (SELECT coalesce(jsonb_agg(r), '[]') FROM jsonb_array_elements(reports) AS r
             WHERE NOT coalesce((missing -> 'busy')::jsonb, '[]') @> (r -> 'job')));
     END IF;
     IF reports @? '$[*].take' OR reports @? '$[*].give' THEN
-        -- In the order in which they asked.
+        -- In the order of the requests.
         granted := tenant.exchange_slots((SELECT coalesce(jsonb_agg(r.value ORDER BY r.place), '[]')
             FROM jsonb_array_elements(reports) WITH ORDINALITY AS r(value, place)
             WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)

@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     IF answer IS NULL OR jsonb_typeof(answer) <> 'object' OR octet_length(answer::text) > 262144 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = 'the answer to a look is a JSON object of at most 262144 bytes';
+            MESSAGE = 'the answer to an inspection is a JSON object of at most 262144 bytes';
     END IF;
     PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE;
     IF FOUND THEN

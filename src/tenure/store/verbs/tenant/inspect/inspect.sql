@@ -17,7 +17,7 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    -- Shared, so that its attempt cannot end before this is committed, and what is left here is cleared away.
+    -- Shared lock: the attempt cannot end before this is committed, and its end deletes the inspection.
     SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = inspect.job FOR SHARE;
     IF chosen.state IS DISTINCT FROM 'running' THEN
         PERFORM tenant.refuse_verb(inspect.job, 'inspect');

@@ -16,14 +16,15 @@ DECLARE
     finest  CONSTANT interval := CASE WHEN history.queue IS NULL THEN '5 minutes' ELSE '15 minutes' END;
     length  CONSTANT interval := coalesce(step,
         CASE WHEN span <= interval '6 hours' THEN finest ELSE '15 minutes' END);
-    -- It begins where a bucket of a queue begins, so that all is about the same time.
+    -- Start where a bucket of a queue starts, so that all parts cover the same time.
     unit    CONSTANT interval := greatest(length, interval '15 minutes');
     counted CONSTANT timestamptz := (SELECT r.until FROM tenant.rolled_up AS r);
     first   timestamptz;
     answer  json;
 BEGIN
     IF span IS NULL OR span NOT BETWEEN interval '15 minutes' AND interval '24 hours' THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the history is told of 15 minutes to 24 hours';
+        RAISE EXCEPTION USING ERRCODE = 'TN001',
+            MESSAGE = 'the span of the history must be 15 minutes to 24 hours';
     ELSIF length < finest OR length NOT IN ('5 minutes', '15 minutes', '30 minutes', '60 minutes') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'a step of the history is 5, 15, 30 or 60 minutes, of one queue at least 15';

@@ -12,15 +12,15 @@
 CREATE OR REPLACE FUNCTION tenant.roll_up(every interval DEFAULT '0', n integer DEFAULT 10000) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
-    began  CONSTANT timestamptz := tenure.now() - (clock_timestamp() - transaction_timestamp());
-    oldest CONSTANT timestamptz := date_bin('15 minutes', began - interval '25 hours', 'epoch');
-    progress   tenant.rolled_up;
-    mine   xid8;
-    open   xid8;  -- every transaction before it is over
-    since  timestamptz;
-    slice  interval := '1 minute';
-    got    bigint;
-    jobs   bigint := 0;
+    began    CONSTANT timestamptz := tenure.now() - (clock_timestamp() - transaction_timestamp());
+    oldest   CONSTANT timestamptz := date_bin('15 minutes', began - interval '25 hours', 'epoch');
+    progress tenant.rolled_up;
+    mine     xid8;
+    open     xid8;  -- every earlier transaction has ended
+    since    timestamptz;
+    slice    interval := '1 minute';
+    got      bigint;
+    jobs     bigint := 0;
 BEGIN
     IF n IS NULL OR n < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
@@ -42,7 +42,7 @@ BEGIN
         progress.marked_at := NULL;
         progress.marked_by := NULL;
     ELSIF progress.marked_by IS NULL OR open >= progress.marked_by OR progress.marked_by > mine THEN
-        -- A mark from the future came with a dump: what was under way on that server is not in it.
+        -- A mark from the future came with a dump: transactions of that server are not in it.
         progress.settled := greatest(progress.settled, progress.marked_at);
         progress.marked_at := began - interval '5 seconds';
         progress.marked_by := mine;

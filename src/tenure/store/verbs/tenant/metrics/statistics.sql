@@ -5,7 +5,7 @@ DECLARE
     now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN (
-        -- First those that are alike: to find the word for each job of a million would take half a minute.
+        -- Group equal jobs first: to compute the status of each of a million jobs would take half a minute.
         WITH alike AS (
             SELECT j.lane, j.state, j.waiting, least(j.attempt, 1::smallint) AS attempt,
                 CASE WHEN j.state IN ('pending', 'running', 'paused') THEN j.stop_id END AS stop_id,

@@ -61,7 +61,7 @@ BEGIN
               AND w.expires_at > now_ts AND (w.queues IS NULL OR l.queue = ANY (w.queues))) AS served
         FROM counted AS c JOIN tenant.lane AS l ON l.id = c.lane GROUP BY l.queue, c.status) AS q;
 
-    -- Who holds anything, one probe each: the jobs of the living are not read.
+    -- Workers that hold jobs, one probe each: the jobs of living workers are not read.
     WITH RECURSIVE holder AS (
         (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' ORDER BY j.worker_id LIMIT 1)
         UNION ALL

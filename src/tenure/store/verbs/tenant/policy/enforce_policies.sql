@@ -20,7 +20,7 @@ BEGIN
     due := ARRAY(SELECT p FROM tenant.policy AS p
         WHERE p.enabled AND (p.checked_at IS NULL OR p.checked_at <= now_ts - CASE WHEN every > interval '0'
                 THEN greatest(every, p.took * 20) ELSE every END)
-          -- One that cannot be read is due as well: its look fails alone, and says so.
+          -- A policy that cannot be read is also due: its check fails alone, and records the error.
           AND CASE WHEN tenure.is_timestamp(p.spec #>> '{when,at}')
               THEN (p.spec #>> '{when,at}')::timestamptz <= now_ts ELSE true END
         ORDER BY p.checked_at NULLS FIRST, p.name FOR UPDATE SKIP LOCKED);
@@ -35,7 +35,7 @@ BEGIN
                 'it acts once and has acted',
                 jsonb_build_object('spec', rule.spec, 'stopped', rule.stopped + looked.stopped), NULL);
         ELSE
-            -- With more to do at once it stays due.
+            -- If there is more to do it stays due.
             UPDATE tenant.policy AS p
             SET stopped = p.stopped + looked.stopped, last_error = looked.error, took = looked.took,
                 checked_at = CASE WHEN done >= n THEN p.checked_at ELSE now_ts END

@@ -9,10 +9,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     declared integer := tenant.promote_announced(tenure.batch_size(n));
-    linked  integer := tenant.promote_linked(n);
-    due     integer := tenant.promote_due(n);
-    lined   integer := tenant.promote_targets(n);
-    closed  integer := tenant.close_complete(n);
+    linked   integer := tenant.promote_linked(n);
+    due      integer := tenant.promote_due(n);
+    lined    integer := tenant.promote_targets(n);
+    closed   integer := tenant.close_complete(n);
 BEGIN
     RETURN json_build_object('linked', linked, 'due', due, 'targets', lined, 'closed', closed,
         'more', greatest(declared, linked, due, lined, closed) >= n, 'next_due', tenant.next_due(),

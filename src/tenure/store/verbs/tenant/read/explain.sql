@@ -15,10 +15,10 @@ BEGIN
     SELECT coalesce(jsonb_agg(
         jsonb_build_object('reason', r.reason, 'sentence', r.sentence, 'about', r.about)), '[]') INTO reasons
         FROM (
-        SELECT 'unqueued' AS reason, 'it was created but nobody has queued it' AS sentence,
+        SELECT 'unqueued' AS reason, 'it was created but not queued' AS sentence,
             NULL::text AS about WHERE j.waiting = 'unqueued'
         UNION ALL SELECT 'task', CASE WHEN (tenant.known_task(j.task)).name IS NULL
-                THEN format('nobody has announced a task %L yet%s', j.task,
+                THEN format('task %L is not announced yet%s', j.task,
                     coalesce('; the nearest are ' || (SELECT string_agg(quote_literal(n), ', ')
                         FROM unnest(tenant.nearest_tasks(j.task)) AS n), '; no task at all is known here'))
                 ELSE 'its task was announced, and a worker is about to give it what that declares' END, j.task
@@ -116,7 +116,7 @@ BEGIN
             format('its worker %s has not renewed its lease since %s', j.worker_id,
             coalesce(j.heartbeat_at::text, 'it started')), j.worker_id::text
             WHERE j.state = 'running' AND coalesce(j.lease_expires_at < now_ts, true)
-        UNION ALL SELECT 'paused', format('it was paused%s%s; resume it to go on',
+        UNION ALL SELECT 'paused', format('it was paused%s%s; resume it to continue',
                 coalesce(' by ' || j.cancelled_by, ''),
                 coalesce(': ' || coalesce(j.cancellation_reason, j.error_message), '')), NULL
                     WHERE j.state = 'paused'

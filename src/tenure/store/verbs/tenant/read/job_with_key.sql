@@ -9,7 +9,7 @@ DECLARE
     newest bigint;
     live   bigint[];
 BEGIN
-    -- Own jobs are looked for by themselves: others may have any number of jobs with this key.
+    -- Search the caller's own jobs separately: others may have any number of jobs with this key.
     IF NOT EXISTS (SELECT FROM tenant.payload AS p WHERE p.key = job_with_key.key AND p.owner = whose) THEN
         whose := (SELECT p.owner FROM tenant.payload AS p
             WHERE p.key = job_with_key.key AND tenant.can_see_all_jobs()

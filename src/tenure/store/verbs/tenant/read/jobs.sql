@@ -15,7 +15,7 @@ SELECT
     s.initiated_by AS cancelled_by, s.reason AS cancellation_reason,
     tenant.cancellation_name(s.id, s.intent) AS cancellation_id,
     o.error ->> 'message' AS error_message,
-    -- What the job's options call a secret is not shown, nor can it be searched for.
+    -- Secret arguments are neither shown nor searched.
     CASE WHEN NOT p.options ? 'secret' OR p.options IS NULL THEN p.args
          WHEN jsonb_typeof(p.args) <> 'object' THEN '"***"' ELSE (
         SELECT coalesce(jsonb_object_agg(a.key,

@@ -11,20 +11,19 @@ DECLARE
     now_ts CONSTANT timestamptz := tenure.now();
     wanted CONSTANT jsonb := tenure.with_timestamp(tenure.with_timestamp(filter, 'since', now_ts, true),
         'until', now_ts, true);
-    jobs  CONSTANT text := tenant.filtered_jobs(wanted);
-    -- Between which ids a time lies, or the planner would read from the newest job on until it comes
-    -- there. An hour and 10,000 ids are left for what was enqueued at the same time and for a clock that
-    -- was set back.
-    first CONSTANT bigint := tenant.id_at((wanted ->> 'since')::timestamptz - interval '1 hour') - 10000;
-    last  CONSTANT bigint := tenant.id_at((wanted ->> 'until')::timestamptz + interval '1 hour') + 20000;
-    ids   bigint[];
+    jobs   CONSTANT text := tenant.filtered_jobs(wanted);
+    -- Limit the ids by the time; otherwise the planner would read from the newest job down to it. An hour
+    -- and 10,000 ids are left for jobs enqueued at the same time and for a clock that was set back.
+    first  CONSTANT bigint := tenant.id_at((wanted ->> 'since')::timestamptz - interval '1 hour') - 10000;
+    last   CONSTANT bigint := tenant.id_at((wanted ->> 'until')::timestamptz + interval '1 hour') + 20000;
+    ids    bigint[];
 BEGIN
     IF n IS NULL OR n NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = format('a page of %s jobs is not possible; 1 to 1000 are', coalesce(n::text, 'no'));
     END IF;
     PERFORM tenant.refuse_text_alone(wanted);
-    -- Said of the arguments too where they are read: the planner does not infer it.
+    -- Repeated for the arguments: the planner does not infer it.
     EXECUTE format('SELECT ARRAY(SELECT j.id %s AND j.id < $2 AND j.id >= $4 %s ORDER BY j.id DESC LIMIT $3)',
         jobs,
         CASE WHEN wanted ? 'text' THEN 'AND p.job_id < $2 AND p.job_id >= $4' ELSE '' END)

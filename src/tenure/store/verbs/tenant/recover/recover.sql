@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION tenant.recover(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     refusal  CONSTANT json := tenant.forbidden('recover', 'admin', 'tenant', '', by, via, role);
-    declared   json := '{}';
+    declared json := '{}';
     orphans  jsonb;
     last     bigint := 0;
     seen     integer;

@@ -10,12 +10,12 @@ CREATE OR REPLACE FUNCTION tenant.end_runner(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    actor   CONSTANT text := tenure.actor(by);
-    refusal CONSTANT json := tenant.forbidden('end_runner', 'operator', 'runner', runner, by, via, role);
-    now_ts  CONSTANT timestamptz := tenure.now();
-    found_worker    tenure.worker;
-    inside  bigint[];
-    strange boolean;
+    actor        CONSTANT text := tenure.actor(by);
+    refusal      CONSTANT json := tenant.forbidden('end_runner', 'operator', 'runner', runner, by, via, role);
+    now_ts       CONSTANT timestamptz := tenure.now();
+    found_worker tenure.worker;
+    inside       bigint[];
+    strange      boolean;
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
@@ -30,9 +30,9 @@ BEGIN
       AND w.runners -> end_runner.runner ->> 'tenant' = '{tenant}' FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006',
-            MESSAGE = format('there is no runner %L; workers tell of theirs with each beat', runner);
+            MESSAGE = format('there is no runner %L; workers report their runners with each beat', runner);
     END IF;
-    -- A job that began after the last beat may be in any runner, so it counts as in this one.
+    -- A job that began after the last beat may be in any runner, so count it for this one.
     SELECT array_agg(j.id ORDER BY j.id) FILTER (WHERE r.key = end_runner.runner),
         coalesce(bool_or(p.owner <> actor), false)
     INTO inside, strange

@@ -24,7 +24,7 @@ BEGIN
         RETURN refusal;
     ELSIF record.intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003',
-            MESSAGE = 'a pause is not rolled back, because the job goes on later; cancel it instead';
+            MESSAGE = 'a pause is not rolled back, because the job continues later; cancel it instead';
     ELSIF cardinality(tasks) = 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'no task is named; leave the names out to roll back all of them';

@@ -5,7 +5,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     gone integer := 0;
 BEGIN
-    -- Only what was to be deleted: whoever says this may not know better than the stop.
+    -- Only artifacts that were listed for deletion: the stop decides, not the caller.
     PERFORM FROM tenant.discard AS d WHERE d.job_id = discarded.job FOR UPDATE;
     IF FOUND THEN
         DELETE FROM tenant.artifact AS a WHERE a.job_id = discarded.job AND a.url = ANY (urls);

@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION tenant.prune(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     now_ts  CONSTANT timestamptz := tenure.now();
-    -- What is not rolled up yet stays until it is; what is older than a day never will be.
+    -- Ends that are not rolled up yet are kept until they are; ends older than a day never will be.
     counted CONSTANT timestamptz := coalesce((
         SELECT greatest(r.until, now_ts - interval '25 hours') FROM tenant.rolled_up AS r), 'infinity');
     roots   bigint[];
@@ -19,7 +19,7 @@ DECLARE
 BEGIN
     IF jsonb_typeof(keep) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = 'what is kept is a JSON object such as {"completed": "7 days"}';
+            MESSAGE = 'keep must be a JSON object such as {"completed": "7 days"}';
     ELSIF EXISTS (SELECT FROM jsonb_object_keys(keep) AS k
         WHERE k NOT IN ('completed', 'failed', 'cancelled')) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
@@ -60,13 +60,14 @@ BEGIN
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
     DELETE FROM tenant.job WHERE id = ANY (gone);
     PERFORM tenant.add_to_tally(5000);
-    -- What nobody was told of: an end at REPEATABLE READ sees no edge that came after it began.
+    -- Dependents without a wake: an end at REPEATABLE READ does not see an edge that was added after it
+    -- began.
     INSERT INTO tenant.wake (job_id)
     SELECT DISTINCT e.job_id FROM tenant.edge AS e
     WHERE cardinality(roots) < n AND coalesce((
         SELECT o.state = 'completed' OR (o.ended_at IS NOT NULL AND e.policy <> 'wait')
         FROM tenant.job AS o WHERE o.id = e.needs_id), true);
-    -- What was seen in a job is for whoever asked, not for keeping.
+    -- Inspections are short-lived.
     WITH old AS (DELETE FROM tenant.inspection AS l WHERE l.asked_at < now_ts - interval '1 hour'
         RETURNING l.job_id)
     DELETE FROM tenure.signal AS s USING old
@@ -78,11 +79,11 @@ BEGIN
             WHERE o.kind IN ('refused', 'recovered') GROUP BY o.kind ORDER BY o.kind
             ON CONFLICT (kind, labels, bucket) DO UPDATE SET n = t.n + excluded.n)
         SELECT count(*) INTO events FROM old;
-        -- A job that still names such a worker is an orphan of an unknown one.
+        -- A job that still names such a worker is an orphan of an unknown worker.
         DELETE FROM tenant.reported AS r WHERE NOT EXISTS (
             SELECT FROM tenure.worker AS w WHERE w.id = r.worker_id AND w.dead_at IS NULL);
-        -- All tenants share them: whoever may have jobs in another tenant is left to the default one, and
-        -- nobody goes of whom jobs are still to be recovered.
+        -- All tenants share workers: a worker that may have jobs in another tenant is left to the default
+        -- tenant, and none is deleted whose jobs are still to be recovered.
         DELETE FROM tenure.worker AS w WHERE w.dead_at < now_ts - keep_events
             AND ('{tenant}' = 'default' OR w.tenants <@ ARRAY['{tenant}'])
             AND NOT EXISTS (SELECT FROM tenure.hold AS h WHERE h.worker_id = w.id);
@@ -90,7 +91,7 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = s.worker_id);
     END IF;
     IF cardinality(roots) < n THEN
-        PERFORM tenant.prune_lanes();  -- last: it keeps others waiting until the commit
+        PERFORM tenant.prune_lanes();  -- last: it makes others wait until the commit
     END IF;
     RETURN json_build_object('jobs', cardinality(gone), 'events', events, 'more', cardinality(roots) >= n);
 END $$;

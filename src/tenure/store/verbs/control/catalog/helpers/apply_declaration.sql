@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION tenure.apply_declaration(job jsonb, task tenure.task) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    given    CONSTANT jsonb := CASE
+    given   CONSTANT jsonb := CASE
         WHEN jsonb_typeof(job -> 'options') = 'object' THEN job -> 'options' ELSE '{}' END;
     args    CONSTANT jsonb := CASE
         WHEN jsonb_typeof(job -> 'args') = 'object' THEN job -> 'args' ELSE '{}' END;

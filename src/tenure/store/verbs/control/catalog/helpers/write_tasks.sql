@@ -25,7 +25,7 @@ BEGIN
         nullif(t.value -> 'target', 'null'), nullif(t.value -> 'unique', 'null'), t.value ->> 'compensate',
         now_ts, now_ts
     FROM jsonb_array_elements(tasks) AS t CROSS JOIN unnest(tenants) AS s(tenant)
-    WHERE NOT starts_with(t.value ->> 'name', 'tenure.')  -- Tenure's own are nobody's to enqueue
+    WHERE NOT starts_with(t.value ->> 'name', 'tenure.')  -- Tenure's own tasks are not announced
     ORDER BY 1, 2
     ON CONFLICT (name, tenant) DO UPDATE SET digest = excluded.digest, executor = excluded.executor,
         doc = excluded.doc, schema = excluded.schema, defaults = excluded.defaults, target = excluded.target,

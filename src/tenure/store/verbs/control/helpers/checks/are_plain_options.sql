@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION tenure.are_plain_options(options jsonb) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    span  CONSTANT text := '^[1-9][0-9]{0,3}[smh]([1-9][0-9]?[sm])?$';  -- "30s", "1h30m": more than none
+    span  CONSTANT text := '^[1-9][0-9]{0,3}[smh]([1-9][0-9]?[sm])?$';  -- "30s", "1h30m": more than zero
     retry CONSTANT jsonb := options -> 'retry';
 BEGIN
     RETURN jsonb_typeof(options) = 'object'

@@ -12,7 +12,7 @@ BEGIN
     IF jsonb_typeof(options) <> 'object' THEN
         RETURN 'has options that are not a JSON object; give {"timeout": "30s", ...}';
     ELSIF pg_column_size(options) > {options.most} THEN
-        RETURN format('has options of %s bytes; {options.most} is the most', pg_column_size(options));
+        RETURN format('has options of %s bytes; the maximum is {options.most}', pg_column_size(options));
     ELSIF tenure.json_error(options) IS NOT NULL THEN
         RETURN 'has options ' || tenure.json_error(options);
     END IF;

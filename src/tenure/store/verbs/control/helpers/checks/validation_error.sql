@@ -5,7 +5,7 @@ RETURN CASE
     WHEN d.args IS NULL OR jsonb_typeof(d.args) <> 'object'
         THEN 'has arguments that are not a JSON object; give {"name": value, ...}'
     WHEN pg_column_size(d.args) > {args.most}
-        THEN format('has arguments of %s bytes; {args.most} is the most, so store large things elsewhere '
+        THEN format('has arguments of %s bytes; the maximum is {args.most}, so store large values elsewhere '
             'and pass their name', pg_column_size(d.args))
     WHEN tenure.json_error(d.args) IS NOT NULL THEN 'has arguments ' || tenure.json_error(d.args)
     WHEN d.task = '' THEN 'has an empty task name; leave it out for a job without code of its own'

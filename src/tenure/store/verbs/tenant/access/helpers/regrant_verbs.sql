@@ -7,7 +7,7 @@ DECLARE
 BEGIN
     FOR admitted IN
         SELECT a.* FROM tenant.admission AS a JOIN pg_roles AS r ON r.rolname = a.role_name
-        WHERE has_function_privilege(r.oid, 'tenant.show(bigint)', 'EXECUTE')  -- which every kind may call
+        WHERE has_function_privilege(r.oid, 'tenant.show(bigint)', 'EXECUTE')  -- every kind may call it
     LOOP
         PERFORM tenant.grant_verbs(admitted.role_name, admitted.kind);
     END LOOP;

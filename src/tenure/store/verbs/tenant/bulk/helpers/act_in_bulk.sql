@@ -11,7 +11,7 @@ BEGIN
     PERFORM FROM tenant.job AS r
     WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = act_in_bulk.job) FOR UPDATE;
     PERFORM FROM tenant.job AS j WHERE j.id = act_in_bulk.job FOR UPDATE;
-    -- As it is now: what was stopped with its parent a moment ago is not stopped again.
+    -- Check its current state: a job that was just stopped with its parent is not stopped again.
     EXECUTE format('SELECT EXISTS (SELECT %s AND j.id = $2 AND %s)', tenant.filtered_jobs(operation.filter),
         tenant.filter_reached(operation.intent, tenant.bulk_forces(operation.options)))
     INTO still USING operation.filter, act_in_bulk.job;

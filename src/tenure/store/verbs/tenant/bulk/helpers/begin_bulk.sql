@@ -34,6 +34,6 @@ BEGIN
     RETURNING * INTO written;
     PERFORM tenant.write_audit(actor, via, verb, 'bulk', written.id::text, reason, NULL,
         jsonb_build_object('filter', filter, 'intent', intent, 'options', options, 'total', total));
-    PERFORM nextval('tenant.activity');  -- workers carry it on
+    PERFORM nextval('tenant.activity');  -- workers continue it
     RETURN to_json(written);
 END $$;

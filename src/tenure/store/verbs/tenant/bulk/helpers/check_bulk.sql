@@ -18,7 +18,7 @@ DECLARE
             THEN 'a stop has a grace of zero or more and ends at asked, interrupted, terminated '
                 'or killed; a forced one kills'
         WHEN options.rollback AND intent = 'pause'
-            THEN 'a pause is not rolled back, because the jobs go on later; cancel them instead' END;
+            THEN 'a pause is not rolled back, because the jobs continue later; cancel them instead' END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = problem;

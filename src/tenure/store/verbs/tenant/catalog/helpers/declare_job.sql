@@ -16,7 +16,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     ELSIF waiting.state <> 'pending' OR waiting.stop_id IS NOT NULL THEN
-        -- One that is being stopped ends as the stop wants; if it goes on later, resume has it looked at
+        -- A job that is being stopped ends as the stop demands; if it is resumed later, resume checks it
         -- again.
         UPDATE tenant.unannounced AS u SET task = NULL WHERE u.job_id = declare_job.job;
         RETURN;

@@ -10,7 +10,7 @@ DECLARE
     now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN (
-        -- Jobs are only counted where nobody can run them: there may be very many of the others.
+        -- Count jobs only where they cannot run: there may be very many others.
         WITH busy AS MATERIALIZED (
             SELECT l.* FROM tenant.lane AS l
             WHERE l.task IS NOT NULL

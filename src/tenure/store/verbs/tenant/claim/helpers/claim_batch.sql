@@ -8,15 +8,15 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 DECLARE
     draw    CONSTANT bigint := (nextval('tenant.token') << 22) | floor(random() * 4194304)::bigint;
     now_ts  timestamptz;
-    caller    tenure.worker;
+    caller  tenure.worker;
     wanted  integer := n;
     place   tenure.lane_group;
     started bigint[];
     claimed bigint[] := '{}';
-    spent   integer[] := '{}';  -- lanes whose pools have nothing left
+    spent   integer[] := '{}';  -- lanes whose pools have no free slot
     again   boolean := true;
 BEGIN
-    -- Held until commit: nobody can declare this worker dead while it takes jobs.
+    -- Held until commit: this worker cannot be declared dead while it claims.
     SELECT w.* INTO caller FROM tenure.worker AS w
     WHERE w.id = worker AND w.dead_at IS NULL
       AND tenure.may_act_for_worker(w.registered_by) FOR KEY SHARE SKIP LOCKED;
@@ -37,7 +37,8 @@ BEGIN
                 wanted := wanted - cardinality(started);
                 claimed := claimed || started;
                 EXIT WHEN wanted = 0;
-                -- It went only as far as somebody else's turn; when all have had theirs, look again.
+                -- It claimed only up to the position of another lane; when all lanes have been read, start
+                -- again.
                 again := again OR (place.until IS NOT NULL AND (started <> '{}' OR place.pools <> '{}'));
             END LOOP;
             EXIT WHEN wanted = 0;

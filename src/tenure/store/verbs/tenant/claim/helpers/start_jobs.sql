@@ -15,9 +15,8 @@ DECLARE
     more    bigint[];
 BEGIN
     IF cardinality(place.lanes) = 1 THEN
-        -- As a join by id this was planned as a hash join over the whole table; a list of places is not.
-        -- With a bare "ready" the planner went through all that is, where its statistics had not seen
-        -- them yet.
+        -- As a join by id this was planned as a hash join over the whole table; a list of ctids is not.
+        -- With a bare "ready" the planner read all ready jobs where its statistics did not know them yet.
         WITH running AS (
             UPDATE tenant.job AS j
             SET state = 'running', ready = false, worker_id = start_jobs.worker, token = draw,
@@ -32,8 +31,8 @@ BEGIN
         SELECT coalesce(array_agg(running.id), '{}') INTO started FROM running;
         RETURN started;
     END IF;
-    -- Several lanes: look at the front of each, merge, and only then lock, so that nothing is locked
-    -- that is not taken. What others have locked may fill the view; then look further.
+    -- Several lanes: read the front of each, merge, and only then lock, so that no job is locked that is
+    -- not claimed. Jobs locked by others may fill the batch; then read further.
     LOOP
         around := ARRAY(
             SELECT f.ctid FROM unnest(place.lanes, place.since) AS l(lane, since) CROSS JOIN LATERAL (

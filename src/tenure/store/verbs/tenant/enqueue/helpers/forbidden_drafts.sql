@@ -7,13 +7,13 @@ RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
-    actor   CONSTANT text := tenure.actor(by);
-    has     CONSTANT text := tenant.role_of(role);
-    other   text;
-    shares  boolean;
-    linked  boolean;
-    alien   bigint;
-    unseen  text;
+    actor  CONSTANT text := tenure.actor(by);
+    has    CONSTANT text := tenant.role_of(role);
+    other  text;
+    shares boolean;
+    linked boolean;
+    alien  bigint;
+    unseen text;
 BEGIN
     IF has = 'admin' THEN
         RETURN NULL;
@@ -33,7 +33,7 @@ BEGIN
         RETURN NULL;
     END IF;
     IF NOT tenant.can_see_all_jobs() THEN
-        -- What the caller may not look at is not there, neither to be a parent nor to come after.
+        -- A job that the caller may not see does not exist for it, neither as a parent nor as a dependency.
         SELECT format('there is no job %s %s', x.name, x.doing) INTO unseen FROM (
             SELECT d.parent AS name, 'to be a parent' AS doing FROM unnest(drafts) AS d
             UNION ALL

@@ -3,10 +3,10 @@ CREATE OR REPLACE FUNCTION tenant.insert_edges(new_id bigint, after jsonb, place
     ids bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    need      jsonb;
-    needed    bigint;
-    policy    text;
-    above     CONSTANT bigint[] := tenant.ancestors(new_id);
+    need   jsonb;
+    needed bigint;
+    policy text;
+    above  CONSTANT bigint[] := tenant.ancestors(new_id);
 BEGIN
     FOR need IN SELECT value FROM jsonb_array_elements(after) LOOP
         policy := coalesce(CASE WHEN jsonb_typeof(need) = 'object' THEN need ->> 'policy' END, 'wait');

@@ -12,17 +12,17 @@ CREATE OR REPLACE FUNCTION tenant.insert_job(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    due     CONSTANT timestamptz := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
+    due                CONSTANT timestamptz := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
         WHEN d.delay IS NOT NULL THEN now_ts + d.delay ELSE coalesce(d.run_at, now_ts) END;
-    keyed   CONSTANT boolean := coalesce(d."unique", d.idempotency, reserved_unique,
+    keyed              CONSTANT boolean := coalesce(d."unique", d.idempotency, reserved_unique,
         reserved_idempotency) IS NOT NULL;
-    job_owner text := CASE WHEN d.owner IS NOT NULL THEN tenure.actor(d.owner) ELSE actor END;
-    stored_unique text;        -- its keys as they are stored
+    job_owner          text := CASE WHEN d.owner IS NOT NULL THEN tenure.actor(d.owner) ELSE actor END;
+    stored_unique      text;        -- its keys, as stored
     stored_idempotency text;
-    new_id  bigint;
-    waits   tenure.reason;
-    parent_job  tenant.job;
-    holder  tenant.job;
+    new_id             bigint;
+    waits              tenure.reason;
+    parent_job         tenant.job;
+    holder             tenant.job;
 BEGIN
     IF d.owner IS NULL AND jsonb_typeof(d.parent) IN ('number', 'string') THEN
         job_owner := coalesce((SELECT p.owner FROM tenant.payload AS p
@@ -35,7 +35,7 @@ BEGIN
             tenure.scoped_key(CASE WHEN d.key_scope = 'tenant' THEN NULL ELSE job_owner END, d.idempotency));
     END IF;
     IF stored_idempotency IS NOT NULL THEN
-        -- What has become of its parent since then does not matter.
+        -- The state of its parent since then does not matter.
         SELECT j.id INTO id FROM tenant.job AS j WHERE j.idempotency_key = stored_idempotency;
         IF FOUND THEN
             created := false; taken := 'idempotency';
@@ -70,7 +70,7 @@ BEGIN
         END IF;
         SELECT j.* INTO holder FROM tenant.job AS j
         WHERE j.unique_key = stored_unique AND j.state IN ('pending', 'running', 'paused');
-        CONTINUE WHEN NOT FOUND;  -- it ended in between: the key is free
+        CONTINUE WHEN NOT FOUND;  -- it ended meanwhile: the key is free
         IF d.when_taken = 'refuse' THEN
             RAISE EXCEPTION USING ERRCODE = 'TN004', MESSAGE = format(
                 'job %s has the unique key %L and is %s', holder.id, coalesce(reserved_unique, d."unique"),
@@ -78,9 +78,9 @@ BEGIN
         ELSIF d.when_taken = 'replace' AND holder.state = 'pending' AND holder.attempt = 0
             AND holder.stop_id IS NULL
                 AND NOT tenant.runs_below(holder.id) THEN
-            -- Keys are taken in their order and trees are locked in that of ids: not waited for.
+            -- Keys are taken in key order and trees are locked in id order, so do not wait here.
             PERFORM FROM tenant.job AS r WHERE r.id = holder.root_id FOR UPDATE NOWAIT;
-            -- By force: one that a plain cancel only pauses would keep the key.
+            -- By force: a job that a plain cancel only pauses would keep the key.
             PERFORM tenant.stop_job(holder.id, 'cancel', 'replaced by a newer job with the same key', actor,
                 via, jsonb_populate_record(NULL::tenure.stop_options, '{"force": true}'), whose);
         ELSE
@@ -97,7 +97,7 @@ BEGIN
         VALUES (new_id, d.task, d.given - ARRAY['args', 'owner', 'parent', 'after', 'key', 'idempotency',
             'run_at', 'delay']);
     END IF;
-    -- Whoever has a parent is looked at once after the commit: the parent may have been stopped meanwhile.
+    -- A job with a parent is checked once after the commit: the parent may have been stopped meanwhile.
     IF waits = 'promotion' OR parent_job.id IS NOT NULL THEN
         INSERT INTO tenant.wake (job_id) VALUES (new_id);
     ELSIF waits = 'target' THEN

@@ -5,8 +5,8 @@ CREATE OR REPLACE FUNCTION tenant.lane_of(queue_name text, task_name text, pool_
 RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    most   CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
-    wanted text[] := coalesce(pool_names, '{}');
+    most     CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
+    wanted   text[] := coalesce(pool_names, '{}');
     found_id integer;
 BEGIN
     IF cardinality(pool_names) > 1 THEN
@@ -15,7 +15,7 @@ BEGIN
     SELECT min(l.id) INTO found_id FROM tenant.lane AS l
     WHERE l.queue = queue_name AND l.task IS NOT DISTINCT FROM task_name AND l.pools = wanted;
     IF found_id IS NOT NULL AND current_setting('transaction_isolation') <> 'read committed' THEN
-        -- An old snapshot shows a lane that prune has deleted since: then this fails, to be tried again.
+        -- An old snapshot may show a lane that prune has deleted since: then this fails, and is retried.
         PERFORM FROM tenant.lane AS l WHERE l.id = found_id FOR KEY SHARE;
     END IF;
     IF found_id IS NULL THEN

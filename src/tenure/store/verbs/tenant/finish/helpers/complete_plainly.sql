@@ -22,13 +22,13 @@ BEGIN
     WITH moved AS (
         UPDATE tenant.job AS j SET
             state = 'completed', worker_id = NULL, alone = false, ended_at = now_ts,
-            holds = false, blocks = false  -- as keeps_target says of it
+            holds = false, blocks = false  -- as in keeps_target
         FROM (
             SELECT h.ctid AS place, t.value
             FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, outcome text, value jsonb,
                 cleanup jsonb)
             CROSS JOIN LATERAL (
-                -- By primary key alone; conclude says why.
+                -- By primary key only; see conclude.
                 SELECT h.ctid FROM tenant.job AS h
                 WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = complete_plainly.worker
                   AND h.token = t.token

@@ -20,13 +20,13 @@ RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} SET jit = off AS $$
 DECLARE
-    now_ts   timestamptz;
-    batch    record;    -- the jobs that moved, and what follows from it
-    stops    bigint[];  -- the records whose jobs moved
-    missing  json;
+    now_ts  timestamptz;
+    batch   record;    -- the jobs whose attempts ended, and what follows from that
+    stops   bigint[];  -- the records of stopped jobs among them
+    missing json;
 BEGIN
     IF recovering = (worker IS NOT NULL) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'whoever ends an attempt says which worker it is';
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the worker whose attempt ends must be given';
     ELSIF NOT recovering THEN
         PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
         IF NOT FOUND THEN
@@ -52,8 +52,8 @@ BEGIN
                s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
         FROM reports AS t
         CROSS JOIN LATERAL (
-            -- By primary key alone: the cast hides the index of held jobs, which was taken because its
-            -- statistics say that it is empty, and was quadratic in the batch.
+            -- By primary key only: the cast hides the index of held jobs, which the planner chose because
+            -- its statistics say that it is empty, and which was quadratic in the batch.
             SELECT h.ctid, h.* FROM tenant.job AS h
             WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = t.held_by AND h.token = t.token
             LIMIT 1 FOR UPDATE SKIP LOCKED) AS j
@@ -164,7 +164,7 @@ BEGIN
         missing := tenant.refused_outcomes(outcomes, worker, batch.done, batch.tokens, true);
     END IF;
     IF batch.stopped IS NOT NULL THEN
-        -- A stop that reached a job without changing its row, because another one stops it already, may
+        -- A stop that includes a job without changing its row, because another stop holds it already, may
         -- have been committed after the statement above began. Its members are visible only now.
         WITH late AS (
             UPDATE tenant.member AS b SET became = j.state, ended_at = now_ts,

@@ -8,7 +8,7 @@ BEGIN
     ELSIF error IS NOT NULL THEN
         RETURN error;
     ELSIF state = 'failed' AND outcome = 'stopped' THEN
-        RETURN '{"type": "Cancelled", "message": "it ended as cancelled, but nobody had asked it to stop"}';
+        RETURN '{"type": "Cancelled", "message": "it ended as cancelled, but no stop was requested"}';
     ELSIF outcome = 'crashed' THEN
         RETURN '{"type": "Crashed", "message": "the process that ran the job died"}';
     END IF;

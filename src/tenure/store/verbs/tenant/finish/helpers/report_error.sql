@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenant.report_error(reports jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_column_size(reports) > {outcomes.most} THEN
-        RETURN 'what jobs report takes at most {outcomes.most} bytes in one call';
+        RETURN 'reports of jobs have at most {outcomes.most} bytes per call';
     END IF;
     RETURN (SELECT CASE
         WHEN pg_column_size(r -> 'progress') > {progress.most}

@@ -25,7 +25,7 @@ BEGIN
         WHEN 'status' THEN (SELECT format('(%s)', string_agg(tenant.filter_status(s.value #>> '{}'), ' OR '))
             FROM jsonb_path_query(filter, '$.status[*]') AS s (value))
         WHEN 'state' THEN CASE f.value
-            -- A pending job is ready or waits; each of these has its index.
+            -- A pending job is ready or waits; each case has an index.
             WHEN 'pending' THEN format('j.state = ''pending'' AND (j.ready OR %s)', tenant.filter_idle())
             WHEN 'failed' THEN tenant.filter_status('failed')
             WHEN 'cancelled' THEN tenant.filter_status('cancelled')
@@ -44,7 +44,7 @@ BEGIN
                     SELECT o.id FROM tenant.job AS o WHERE o.parent_id = tree.id OFFSET 0) AS c)
             SELECT tree.id FROM tree))'
         WHEN 'worker' THEN 'j.state = ''running'' AND j.worker_id = ($1 ->> ''worker'')::uuid'
-        -- Also as the arguments are shown: what is masked is not found either.
+        -- Search the arguments as they are shown: masked values are not found.
         WHEN 'text' THEN (SELECT string_agg(format(
             'strpos(lower(p.args::text), lower(%1$s)) > 0 AND '
             'strpos(lower((SELECT v.args::text FROM tenant.jobs AS v WHERE v.id = j.id)), lower(%1$s)) > 0',

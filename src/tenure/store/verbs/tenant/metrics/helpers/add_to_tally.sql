@@ -7,7 +7,7 @@ DECLARE
         SELECT c.id FROM tenant.cancellation AS c WHERE NOT c.tallied AND c.completed_at IS NOT NULL
         ORDER BY c.id LIMIT n FOR UPDATE SKIP LOCKED);
 BEGIN
-    -- In order: two who add at once wait for each other, and do not lock each other out.
+    -- In order: two callers at once wait for each other but do not deadlock.
     INSERT INTO tenant.tally AS t SELECT * FROM tenant.tally_of(stops) ORDER BY 1, 2, 3
     ON CONFLICT (kind, labels, bucket) DO UPDATE SET n = t.n + excluded.n,
         seconds = t.seconds + excluded.seconds;

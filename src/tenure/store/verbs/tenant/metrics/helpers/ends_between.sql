@@ -8,7 +8,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} SET jit = off AS $$
 BEGIN
     RETURN QUERY
-    -- First by numbers alone, and each kind for itself: there may be a million jobs, but few bins.
+    -- Aggregate by number first, each kind separately: there may be a million jobs, but few bins.
     WITH ended AS (
         SELECT date_bin('5 minutes', j.ended_at, 'epoch') AS at, j.lane, j.state,
             CASE WHEN r.ran THEN tenant.rollup_bin(j.started_at - j.run_at) END AS wait,

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION tenant.tally_of(stops bigint[]) RETURNS SETOF tenant.
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    -- Turned around, because a bound belongs to the bucket below it.
+    -- Reversed, because a bound belongs to the bucket below it.
     falling CONSTANT double precision[] := ARRAY(SELECT -b FROM unnest(tenant.tally_bounds()) AS b
         ORDER BY -b);
     buckets CONSTANT integer := cardinality(falling);

@@ -6,14 +6,14 @@ CREATE OR REPLACE FUNCTION tenant.enforce_policy(
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    ids  bigint[] := '{}';
-    next_id  bigint;
-    busy integer := 0;
+    ids     bigint[] := '{}';
+    next_id bigint;
+    busy    integer := 0;
 BEGIN
     stopped := 0;
     failed := 0;
     BEGIN
-        -- Twice as many: those that cannot be stopped keep nobody else waiting.
+        -- Twice as many: jobs that cannot be stopped do not hold up the others.
         ids := tenant.policy_jobs(rule.spec, now_ts, 2 * n);
     EXCEPTION WHEN OTHERS THEN
         failed := 1;
@@ -23,7 +23,8 @@ BEGIN
     FOREACH next_id IN ARRAY ids LOOP
         EXIT WHEN stopped >= n OR failed >= n;
         BEGIN
-            -- As it is now, locked as stop does, but without waiting: who has it may be waiting for us.
+            -- Check the current state, locked as in stop but without waiting: the holder may be waiting for
+            -- this transaction.
             PERFORM FROM tenant.job AS r
             WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = next_id)
             FOR UPDATE NOWAIT;

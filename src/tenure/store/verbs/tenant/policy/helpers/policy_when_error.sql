@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     IF jsonb_typeof("when") <> 'object' OR "when" = '{}' THEN
         RETURN format(
-            '"when" of a policy says what must hold of a job, in a JSON object with one or more of %s',
+            '"when" of a policy is a JSON object with one or more conditions: %s',
             array_to_string(known, ', '));
     END IF;
     RETURN (SELECT CASE

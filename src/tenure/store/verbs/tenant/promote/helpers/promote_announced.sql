@@ -10,7 +10,7 @@ DECLARE
     moved integer := 0;
 BEGIN
     LOOP
-        -- From task to task by the index: there may be very many jobs of one that nobody ever announces.
+        -- From task to task by the index: there may be very many jobs of a task that is never announced.
         SELECT u.task INTO name FROM tenant.unannounced AS u WHERE u.task > name ORDER BY u.task LIMIT 1;
         EXIT WHEN NOT FOUND;
         known := tenant.known_task(name);

@@ -9,12 +9,12 @@ CREATE OR REPLACE FUNCTION tenant.promote_linked(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    now_ts CONSTANT timestamptz := tenure.now();
-    wakes  tenant.wake[];
-    woken  bigint[];   -- whom they name
-    locked   bigint[];   -- those of them that are locked
-    unchecked  bigint[];   -- those that nobody has looked at before
-    needed bigint[];   -- what decides about them, locked too
+    now_ts    CONSTANT timestamptz := tenure.now();
+    wakes     tenant.wake[];
+    woken     bigint[];   -- the jobs that they name
+    locked    bigint[];   -- those of them that this transaction locked
+    unchecked bigint[];   -- those that were never checked before
+    needed    bigint[];   -- the jobs that decide about them, also locked
 BEGIN
     WITH taken AS (
         DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(
@@ -31,19 +31,19 @@ BEGIN
     unchecked := ARRAY(SELECT j.id FROM tenant.job AS j
         WHERE j.id = ANY (locked) AND j.waiting IS DISTINCT FROM 'dependencies');
     needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
-            -- As UNION this read all edges there are, in their order.
+            -- As UNION this read all edges, in order.
             SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (unchecked)
             UNION ALL SELECT a.id FROM unnest(locked) AS o(id)
             CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
         FOR SHARE SKIP LOCKED);
-    -- Whatever is gone was over for long: nobody has to wait for it.
+    -- A pruned job had ended long ago: no job has to wait for it.
     needed := needed || tenant.pruned_jobs(locked, unchecked);
     locked := ARRAY(SELECT o.id FROM unnest(locked) AS o(id)
         WHERE tenant.ancestors(o.id) <@ needed
           AND NOT (o.id = ANY (unchecked)
                    AND EXISTS (SELECT FROM tenant.edge AS e
                        WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
-    -- Whoever could not be locked goes to the back of the line of wakes, with all of its own as one.
+    -- Jobs that could not be locked get a new wake at the end, one for all of theirs.
     INSERT INTO tenant.wake (job_id, needed)
     SELECT w.job_id, CASE WHEN bool_and(w.needed IS NOT NULL) THEN array_agg(DISTINCT n.id) END
     FROM unnest(wakes) AS w LEFT JOIN LATERAL unnest(w.needed) AS n(id) ON true

@@ -7,10 +7,10 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
     now_ts CONSTANT timestamptz := tenure.now();
-    class CONSTANT integer := tenant.target_class();
-    chosen  text[];
-    seen  integer;
-    lanes integer[];
+    class  CONSTANT integer := tenant.target_class();
+    chosen text[];
+    seen   integer;
+    lanes  integer[];
 BEGIN
     WITH taken AS (
         DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(
@@ -29,7 +29,7 @@ BEGIN
         RETURN 0;
     END IF;
 
-    -- A new statement, and so a snapshot taken after the locks. As NOT EXISTS this took 71 ms a call.
+    -- A new statement, so its snapshot is taken after the locks. As NOT EXISTS this took 71 ms a call.
     WITH free AS MATERIALIZED (
         SELECT t.target,
             (SELECT h.id FROM tenant.job AS h
@@ -43,7 +43,7 @@ BEGIN
                   ORDER BY l.priority DESC, l.id LIMIT 1) END) AS id
         FROM free AS f
     ), taken AS MATERIALIZED (
-        -- The head of the line or nobody: whoever is behind it must not overtake a head that is only locked.
+        -- Only the head of the line: no job may overtake a head that is locked.
         SELECT x.target, x.id, j.place FROM next AS x
         LEFT JOIN LATERAL (SELECT c.ctid AS place FROM tenant.job AS c
             WHERE c.id = x.id AND c.waiting::text = 'target' FOR UPDATE SKIP LOCKED) AS j ON true

@@ -7,7 +7,7 @@ RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    -- By primary key alone; conclude says why.
+    -- By primary key only; see conclude.
     settling CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j
         WHERE j.id = ANY (ids) AND j.waiting::text IN ('promotion', 'dependencies'));
     whole    CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (settling)
@@ -18,7 +18,7 @@ DECLARE
     unmet    bigint[];
     lanes    integer[];
 BEGIN
-    -- By primary key each: as a join, a plan from when the table was small read all of it.
+    -- By primary key each: as a join, a plan from when the table was small read the whole table.
     edges := ARRAY(
         SELECT e.ctid FROM tenant.edge AS e WHERE e.job_id = ANY (whole)
         UNION ALL

@@ -13,13 +13,13 @@ DECLARE
     lanes   integer[];
 BEGIN
     WITH parent AS MATERIALIZED (
-        -- By primary key alone; conclude says why.
+        -- By primary key only; see conclude.
         SELECT g.id, g.waiting, tenant.lives_below(g.id) AS open FROM tenant.job AS g
         WHERE g.id = ANY (ids) AND g.waiting::text IN ('tasks', 'children') AND g.stop_id IS NULL
     ), family AS MATERIALIZED (
         SELECT g.id, g.waiting, g.open, c.any, c.failed, c.cancelled
         FROM parent AS g CROSS JOIN LATERAL (
-            -- What has become of them is asked once, when all are over.
+            -- Their states are read once, when all have ended.
             SELECT count(*) > 0 AS any,
                 coalesce(bool_or(c.state = 'failed'), false) AS failed,
                 coalesce(bool_or(c.state = 'cancelled'), false) AS cancelled

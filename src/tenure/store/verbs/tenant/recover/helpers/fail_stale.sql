@@ -3,9 +3,9 @@ CREATE OR REPLACE FUNCTION tenant.fail_stale(stale bigint[], pending_after inter
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    why     CONSTANT text := concat_ws('; ', message, format('%snobody started it within %s',
+    why     CONSTANT text := concat_ws('; ', message, format('%sno worker started it within %s',
                 CASE WHEN message IS NULL THEN 'orphan: ' END, pending_after));
-    next_id     bigint;
+    next_id bigint;
     failed  jsonb := '[]';
 BEGIN
     PERFORM tenant.fail_pending(stale, tenure.now(), 'Orphaned',

@@ -15,7 +15,8 @@ DECLARE
     now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN QUERY
-    -- Who holds anything, one probe each, and who of them is dead: the jobs of the living are not read.
+    -- Workers that hold jobs, one probe each, and those of them that are dead: the jobs of living workers
+    -- are not read.
     WITH RECURSIVE holder AS (
         (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' ORDER BY j.worker_id LIMIT 1)
         UNION ALL
@@ -38,7 +39,7 @@ BEGIN
                 ELSE '; it is given back unspent and runs alone next' END))
     FROM suspect AS s
     CROSS JOIN LATERAL (
-        -- "+ 0": by what the worker holds, never by a walk along the primary key.
+        -- "+ 0": by the index of held jobs, never by a scan of the primary key.
         SELECT h.* FROM tenant.job AS h
         WHERE h.worker_id = s.worker_id AND h.state = 'running' AND h.id + 0 > last
           AND (ids IS NULL OR h.id = ANY (ids))

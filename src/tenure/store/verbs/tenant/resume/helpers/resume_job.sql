@@ -5,12 +5,12 @@ CREATE OR REPLACE FUNCTION tenant.resume_job(
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    now_ts  timestamptz;
-    chosen  tenant.job;
-    below   bigint[];
-    above   bigint[];
-    holder  bigint;
-    lanes   integer[];
+    now_ts    timestamptz;
+    chosen    tenant.job;
+    below     bigint[];
+    above     bigint[];
+    holder    bigint;
+    lanes     integer[];
     overspent text;
 BEGIN
     PERFORM tenant.lock_tree(ARRAY[resume_job.job]);
@@ -80,7 +80,7 @@ BEGIN
         INSERT INTO tenant.wake (job_id, target)
         SELECT CASE WHEN r.waiting <> 'target' THEN r.id END, CASE WHEN r.waiting = 'target' THEN r.target END
         FROM resumed AS r WHERE r.waiting IN ('promotion', 'target', 'tasks')
-        -- A paused job behind the head closed the target; the line may go on.
+        -- A paused job behind the head closed the target; the line may continue.
         UNION SELECT NULL, r.target FROM resumed AS r WHERE r.target IS NOT NULL
     ), cleared AS (
         UPDATE tenant.outcome AS o SET error = NULL, checkpoint = CASE WHEN NOT fresh THEN o.checkpoint END,

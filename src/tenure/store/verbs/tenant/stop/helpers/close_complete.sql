@@ -3,8 +3,8 @@ CREATE OR REPLACE FUNCTION tenant.close_complete(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    woken bigint[];
-    locked  bigint[];
+    woken  bigint[];
+    locked bigint[];
 BEGIN
     WITH taken AS (
         DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(

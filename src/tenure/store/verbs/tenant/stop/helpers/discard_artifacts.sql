@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION tenant.discard_artifacts(stop bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 BEGIN
-    -- Without a token it has never run, and has nothing.
+    -- A job without a token has never run and has no artifacts.
     INSERT INTO tenant.discard (job_id)
     SELECT m.job_id FROM tenant.cancellation AS c
     JOIN tenant.member AS m ON m.stop_id = c.id AND m.token > 0

@@ -18,7 +18,7 @@ BEGIN
         FROM tenant.cancellation AS s
         WHERE j.id = ANY (ids) AND s.id = j.stop_id
           AND (j.state = 'pending' OR (j.state = 'paused' AND s.intent = 'cancel'))
-          -- Only now: without CASE, or without the stop in it, it was asked of every job that came along.
+          -- Last: without CASE, or without the stop in it, this was evaluated for every job.
           AND CASE WHEN j.stop_id IS NOT NULL
               AND j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds

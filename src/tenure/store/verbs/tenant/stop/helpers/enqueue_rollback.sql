@@ -30,7 +30,7 @@ BEGIN
                 WHERE n.id = ANY (j.id || others))),
         via => enqueue_rollback.via, declared => true) -> 0 ->> 'id')::bigint
     INTO undoer FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane WHERE j.id = record.job_id;
-    -- Not as a field of the draft: whoever may stop a job may not enqueue in its owner's name.
+    -- Not as a field of the draft: a caller that may stop a job may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner
     FROM tenant.payload AS o WHERE p.job_id = undoer AND o.job_id = record.job_id;
     UPDATE tenant.cancellation AS c SET rollback_jobs = c.rollback_jobs || undoer WHERE c.id = record.id;

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION tenant.repeat_stop(
 ) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- Named tasks beside all of them are no more than all; more names are added to those there were.
+    -- Named children added to "all" are still all; further names are added to the previous ones.
     undoing CONSTANT bigint[] := CASE
         WHEN NOT options.rollback OR (current.rollback AND current.rollback_tasks IS NULL)
             THEN current.rollback_tasks
@@ -15,7 +15,7 @@ DECLARE
         END;
     changed tenant.cancellation;
 BEGIN
-    -- The jobs before their signals: finish comes in this order too.
+    -- Lock jobs before their signals, in the same order as finish.
     PERFORM tenant.lock_tree(
         ARRAY(SELECT m.job_id FROM tenant.member AS m WHERE m.stop_id = current.id AND m.ended_at IS NULL));
     UPDATE tenant.cancellation AS c SET

@@ -73,8 +73,7 @@ BEGIN
         WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
 
     IF chosen.state = 'cancelled' AND intent = 'cancel' AND current.intent = 'cancel' THEN
-        -- Asked again, perhaps because the first answer was lost, or because the end could not be written
-        -- then.
+        -- Asked again, perhaps because the first answer was lost, or because the end could not be written.
         IF current.status = 'failed' AND NOT EXISTS (
                 SELECT FROM tenant.member AS m WHERE m.stop_id = current.id AND m.ended_at IS NULL) THEN
             UPDATE tenant.step AS s SET status = 'completed', error = NULL
@@ -88,7 +87,7 @@ BEGIN
             MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
     ELSIF options.rollback AND intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = CASE asked WHEN 'pause'
-            THEN 'a pause is not rolled back, because the job goes on later; cancel it instead'
+            THEN 'a pause is not rolled back, because the job continues later; cancel it instead'
             ELSE format(
                 'a plain cancel of job %s pauses it, and a pause is not rolled back; cancel it with force',
                 stop_job.job) END;
@@ -108,8 +107,8 @@ BEGIN
     RETURNING * INTO written;
     PERFORM tenant.notify_watchers(ARRAY[written.id]);
 
-    -- Every look is a new statement: a child committed in the meantime is found by the next one. One
-    -- that is still in flight is stopped when promote meets it.
+    -- Every pass is a new statement, which finds a child that was committed meanwhile. A child whose insert
+    -- is still in flight is stopped by promote.
     reached := '{}';
     LOOP
         added := ARRAY(SELECT unnest(

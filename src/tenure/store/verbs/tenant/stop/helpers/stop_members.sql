@@ -13,17 +13,17 @@ DECLARE
     done    bigint[];
     parents bigint[];
     targets text[];
-    above   bigint[];  -- below these something runs
+    above   bigint[];  -- these have running descendants
 BEGIN
     SELECT c.* INTO record FROM tenant.cancellation AS c WHERE c.id = stop;
     ends := CASE WHEN record.intent = 'pause' THEN 'paused' ELSE 'cancelled' END;
 
-    -- By primary key alone, here and below; conclude says why.
+    -- By primary key only, here and below; see conclude.
     above := ARRAY(SELECT DISTINCT a FROM tenant.job AS r
         CROSS JOIN LATERAL unnest(tenant.ancestors(r.id)) AS a
         WHERE r.id = ANY (ids) AND r.state::text = 'running');
 
-    -- The rows are locked, so what is said about them here still holds below.
+    -- The rows are locked, so what is read here still holds below.
     IF stop IS NOT NULL THEN
         INSERT INTO tenant.member (stop_id, job_id, was, became, worker_id, token, ended_at)
         SELECT stop, j.id, j.state, b.became, j.worker_id, j.token,
@@ -73,7 +73,7 @@ BEGIN
     IF done IS NULL THEN
         RETURN;
     END IF;
-    -- Another stop may have been waiting for them, and may be complete now.
+    -- Another stop may have waited for them, and may be complete now.
     WITH others AS (
         UPDATE tenant.member AS m SET became = ends, ended_at = now_ts
         WHERE m.job_id = ANY (done) AND m.ended_at IS NULL
