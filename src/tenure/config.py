@@ -105,8 +105,8 @@ class Settings:
     keep_failed: timedelta | None = None
     keep_cancelled: timedelta | None = timedelta(days=30)
     keep_events: timedelta | None = timedelta(days=30)
-    keep_audit: timedelta | None = None
-    keep_records: timedelta | None = None  # of cancellations whose job is gone
+    keep_audit: timedelta | None = None  # only where workers connect as the owner of the schema
+    keep_records: timedelta | None = None  # of cancellations whose job is gone; also the owner's
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
         _refuse_unknown(values, cls.names())

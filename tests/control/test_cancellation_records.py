@@ -130,7 +130,7 @@ def test_a_job_that_nobody_has_stopped_has_no_record(database: str, store: Store
     job = make_job(store)
 
     async def story(service: CancellationService) -> None:
-        with pytest.raises(NotFound, match=f"nobody has stopped job {job}"):
+        with pytest.raises(NotFound, match=f"job {job} was never stopped"):
             await service.get_cancellation_status(job)
         with pytest.raises(NotFound, match="there is no cancellation"):
             await service.get_record("cancel-00000f")

@@ -132,8 +132,8 @@ def _claim(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         left = [row for row in after.rows if row.ready and _is_open(before, row, act)]
         require(not left or len(claimed) == act.options["n"], "claim", f"{left} was left lying")
         for row in left:
-            last = min((one.priority, -(after.jobs[one.id].turn or 0)) for one in claimed)
-            overtaken = (row.priority, -(row.turn or 0)) > last
+            last = min((one.priority, -(after.jobs[one.id].position or 0)) for one in claimed)
+            overtaken = (row.priority, -(row.position or 0)) > last
             require(not overtaken, "claim", f"job {row.id} was overtaken")
 
 

@@ -201,14 +201,14 @@ FENCES: tuple[Mutant, ...] = (
     ),
     mutant(
         "what is refused leaves no event",
-        "unaccepted",
+        "refused_outcomes",
         "WHERE m.held IS NOT TRUE AND NOT m.repeated AND worker IS NOT NULL",
         "WHERE false",
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
     ),
     mutant(
         "busy is said of what is lost",
-        "unaccepted",
+        "refused_outcomes",
         "retry AND j.state = 'running'",
         "true OR j.state = 'running'",
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",

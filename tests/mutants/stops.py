@@ -41,7 +41,7 @@ STOPS: tuple[Mutant, ...] = (
     ),
     mutant(
         "force means nothing the second time",
-        "ask_again",
+        "repeat_stop",
         "options.force AND NOT c.force",
         "false",
         "stop::test_force_escalates_a_graceful_stop",

@@ -37,7 +37,7 @@ def test_arguments_that_are_too_large_are_refused_also_from_plain_sql(
         "enqueue": f"tenure.enqueue(jsonb_build_object('task', 'work', 'args', {args}))",
         "enqueue_many": f'tenure.enqueue_many(jsonb_build_array({args}), \'{{"task": "work"}}\')',
     }[verb]
-    with pytest.raises(psycopg.Error, match="bytes; 1048576 is the most"):
+    with pytest.raises(psycopg.Error, match="bytes; the maximum is 1048576"):
         sql.execute(f"SELECT {call}".encode())
 
 

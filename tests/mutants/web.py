@@ -195,15 +195,15 @@ WEB: tuple[Mutant, ...] = (
     mutant(
         "all are counted together",
         "refused",
-        "VALUES (refused.actor, moment, 1)",
-        "VALUES ('', moment, 1)",
+        "VALUES (refused.actor, now_ts, 1)",
+        "VALUES ('', now_ts, 1)",
         "refusals::test_everybody_is_counted_apart",
     ),
     mutant(
         "an hour of refusals never ends",
         "refused",
-        "moment - interval '1 hour'",
-        "moment - interval '100 years'",
+        "now_ts - interval '1 hour'",
+        "now_ts - interval '100 years'",
         "refusals::test_a_new_hour_begins_anew",
     ),
     python_mutant(

@@ -239,5 +239,5 @@ def test_a_worker_that_lasted_for_a_while_pauses_as_if_for_the_first_time(
 
 
 def test_a_dead_worker_is_judged_by_the_same_30_s_as_a_living_one() -> None:
-    verb = files("tenure.store") / "verbs" / "tenant" / "orphans.sql"
+    verb = files("tenure.store") / "verbs/tenant/recover/helpers/orphaned_jobs.sql"
     assert verb.read_text().count(f"interval '{PROBATION:g} seconds'") == 2

@@ -233,7 +233,7 @@ def test_it_was_paused_cancelled_or_has_failed(store: Store) -> None:
     store.stop(paused, intent=Intent.PAUSE, by="ann", reason="lunch")
     told = only(store, paused)
     assert told.reason == "paused"
-    assert told.sentence == "it was paused by ann: lunch; resume it to go on"
+    assert told.sentence == "it was paused by ann: lunch; resume it to continue"
     make_job(store)
     worker = make_worker(store)
     job = worker.claim_one()

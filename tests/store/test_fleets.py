@@ -243,7 +243,7 @@ def test_a_notice_is_for_workers_that_serve_its_tenant(
     ours = make_worker(store, tenants=["acme"])
     anybody = make_worker(store)
     for worker in (*others, ours, anybody):
-        store.exchange(worker.id, hungry=True)
+        store.exchange(worker.id, wants_jobs=True)
     with connect() as listener:
         listener.autocommit = True
         for worker in (*others, ours, anybody):
@@ -261,7 +261,7 @@ def test_wakes_of_before_keep_their_place(store: Store, sql: psycopg.Connection)
         store, [NewJob(key="first", task="work"), NewJob(key="then", task="work", after=("first",))]
     )
     assert jobs
-    taken = sql.execute("SELECT last_value FROM tenure.turn").fetchone()
+    taken = sql.execute("SELECT last_value FROM tenure.activity").fetchone()
     sql.execute("INSERT INTO tenure.wake (job_id) VALUES (1)")
     [(drawn,)] = sql.execute("SELECT id FROM tenure.wake").fetchall()
     assert taken

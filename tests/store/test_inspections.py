@@ -116,7 +116,7 @@ def test_with_the_attempt_goes_all_that_was_seen(
         assert answers(worker, job, look.id)
         store.inspect(job.id)
         worker.finish(job)
-    assert (count(sql, "look"), count(sql, "signal")) == (0, 0)
+    assert (count(sql, "inspection"), count(sql, "signal")) == (0, 0)
     assert store.inspection(job.id) is None
 
 
@@ -127,10 +127,10 @@ def test_what_was_seen_is_forgotten_after_an_hour(
     clock.advance(timedelta(minutes=59))
     store.renew(worker.id)
     store.prune({})
-    assert count(sql, "look") == 1
+    assert count(sql, "inspection") == 1
     clock.advance(timedelta(minutes=2))
     store.prune({})
-    assert (count(sql, "look"), count(sql, "signal")) == (0, 0)
+    assert (count(sql, "inspection"), count(sql, "signal")) == (0, 0)
 
 
 def test_the_signal_of_a_stop_outlives_the_look(store: Store, worker: Worker, job: Claimed) -> None:

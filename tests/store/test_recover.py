@@ -253,7 +253,8 @@ def test_a_job_claimed_anew_in_between_is_not_touched(
     worker, job = start(store)
     let_lease_end(sql, worker)
     row = sql.execute(
-        "SELECT jsonb_agg(o) FROM tenure.orphans(0, '0', '2 min', NULL, true, 'orphan', 10) AS o"
+        "SELECT jsonb_agg(o)"
+        " FROM tenure.orphaned_jobs(0, '0', '2 min', NULL, true, 'orphan', 10) AS o"
     ).fetchone()
     assert row is not None
     store.recover()
@@ -316,7 +317,7 @@ def test_what_nobody_started_in_time_fails_if_that_is_wanted(
     assert store.recover().stale == ()
     assert store.recover(pending_after=timedelta(minutes=5)).stale == (old,)
     assert store.show(old).state is State.FAILED
-    assert store.show(old).error_message == "orphan: nobody started it within 00:05:00"
+    assert store.show(old).error_message == "orphan: no worker started it within 00:05:00"
     for job in (young, later, unqueued):
         assert store.show(job).state is State.PENDING
 
@@ -327,7 +328,7 @@ def test_a_job_that_nobody_started_has_the_chosen_message_too(
     old = make_job(store)
     sql.execute("UPDATE tenure.job SET run_at = run_at - interval '10 minutes'")
     store.recover(pending_after=timedelta(minutes=5), message="orphan: nobody came")
-    message = "orphan: nobody came; nobody started it within 00:05:00"
+    message = "orphan: nobody came; no worker started it within 00:05:00"
     assert store.show(old).error_message == message
 
 

@@ -261,7 +261,7 @@ CREATE FUNCTION tenure.stop(job bigint, intent text DEFAULT 'cancel', reason tex
     last_rung tenure.rung DEFAULT 'killed', by text DEFAULT NULL, via text DEFAULT 'sql')
 RETURNS json LANGUAGE sql RETURN '{}'::json;
 CREATE FUNCTION tenure.show(job bigint) RETURNS json LANGUAGE sql RETURN '{}'::json;
-CREATE FUNCTION tenure.readmit() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+CREATE FUNCTION tenure.regrant_verbs() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
 """
 DROP_OLD_STOP = """
 DROP FUNCTION tenant.stop(bigint, text, text, boolean, boolean, interval, tenure.rung, text, text);

@@ -19,7 +19,7 @@ CREATE FUNCTION tenant.pause(subject text, name text DEFAULT '', reason text DEF
 CREATE FUNCTION tenant.recover(grace interval DEFAULT '0', orphan_after interval DEFAULT NULL,
     pending_after interval DEFAULT NULL, ids bigint[] DEFAULT NULL, dry_run boolean DEFAULT false,
     message text DEFAULT '', n integer DEFAULT 500) RETURNS json LANGUAGE sql RETURN '{}'::json;
-CREATE FUNCTION tenant.readmit() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+CREATE FUNCTION tenant.regrant_verbs() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
 """
 OLD_ROWS = """
 INSERT INTO tenure.lane (queue, task) VALUES ('default', 'work');

@@ -313,7 +313,7 @@ IF NOT EXISTS (SELECT FROM tenure.verbs WHERE scope = {scope} AND digest = {dige
 END IF;
 """)
     if kind != CONTROL:
-        steps.append(f'\nPERFORM "{schema}".readmit();\n')
+        steps.append(f'\nPERFORM "{schema}".regrant_verbs();\n')
     return "".join(steps)
 
 

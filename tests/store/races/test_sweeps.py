@@ -159,7 +159,7 @@ def test_a_sweep_that_was_away_declares_nobody_dead_for_one_lease(
 ) -> None:
     worker = make_worker(store)
     store.recover()
-    stage.sql.execute("UPDATE tenure.watch SET swept_at = swept_at - interval '1 h'")
+    stage.sql.execute("UPDATE tenure.last_sweep SET swept_at = swept_at - interval '1 h'")
     stage.expire(worker.id)
 
     assert store.recover().dead == ()

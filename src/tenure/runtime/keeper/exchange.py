@@ -233,7 +233,7 @@ class Exchange(Customer):
                     endings,
                     [asking.want for asking in asks],
                     promoting=promote,
-                    hungry=self._has_room_beside(asks),
+                    wants_jobs=self._has_room_beside(asks),
                 ),
             )
         except InputRefused as problem:

@@ -162,7 +162,7 @@ class Keeper:
         run = self.runs.of(signal.tenant, signal.job_id, signal.token)
         if run is None:
             return
-        if (look := signal.orders.get("look")) is not None:
+        if (look := signal.orders.get("inspection")) is not None:
             self.looks.hear(int(look), run)
         else:
             self.stops.hear(signal, run)

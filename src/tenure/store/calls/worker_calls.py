@@ -198,7 +198,7 @@ def exchange(
     wants: Annotated[Sequence[Want], Parameter("jsonb", _encode_wants)] = (),
     *,
     promoting: bool = False,
-    hungry: bool = False,
+    wants_jobs: bool = False,
 ) -> Exchanged: ...
 
 
@@ -219,7 +219,7 @@ def completed(worker: UUID, job: int, token: int) -> tuple[CompletedTask, ...]:
 
 @verb(safe=True)
 def answer_inspection(
-    worker: UUID, job: int, token: int, look: int, answer: InspectionAnswer
+    worker: UUID, job: int, token: int, inspection: int, answer: InspectionAnswer
 ) -> dict[str, bool]: ...
 
 

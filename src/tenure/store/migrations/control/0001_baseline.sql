@@ -54,14 +54,14 @@ CREATE TYPE tenure.draft AS (
     pools        text[],
     tags         text[],
     key_scope    text,     -- owner: keys belong to the job's owner; tenant: to the whole tenant
-    said         jsonb     -- the fields as the caller gave them, if the task is not announced yet
+    given        jsonb     -- the fields as the caller gave them, if the task is not announced yet
 );
 
 -- A lane and priority that has ready jobs.
-CREATE TYPE tenure.place AS (priority smallint, lane integer, pools text[], since bigint, head bigint);
+CREATE TYPE tenure.ready_lane AS (priority smallint, lane integer, pools text[], since bigint, head bigint);
 
 -- Lanes of one priority that a claim reads together, up to the position where another lane comes first.
-CREATE TYPE tenure.opening AS (
+CREATE TYPE tenure.lane_group AS (
     priority smallint, pools text[], lanes integer[], since bigint[], head bigint, until bigint
 );
 
@@ -122,11 +122,12 @@ CREATE INDEX signal_for_worker ON tenure.signal (worker_id, id);
 CREATE INDEX signal_for_job ON tenure.signal (tenant, job_id);
 
 -- The last sweep for dead workers, in one row. A sweep that finds itself late declares no worker dead.
-CREATE TABLE tenure.watch (
-    alone       boolean PRIMARY KEY DEFAULT true CHECK (alone),
+CREATE TABLE tenure.last_sweep (
+    only_row    boolean PRIMARY KEY DEFAULT true,
     swept_at    timestamptz NOT NULL,
     returned_at timestamptz NOT NULL DEFAULT '-infinity',  -- the last sweep that came late
-    away        interval NOT NULL DEFAULT '0'              -- how long no sweep ran before it
+    away        interval NOT NULL DEFAULT '0',             -- how long no sweep ran before it
+    CONSTRAINT "one row" CHECK (only_row)
 );
 
 -- The catalogue of tasks

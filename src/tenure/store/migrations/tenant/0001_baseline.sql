@@ -3,7 +3,7 @@
 
 -- One counter for everything in a tenant that a worker should act on: jobs that become ready, wakes,
 -- notices. Reading the counters of all tenants shows in which of them something has happened.
-CREATE SEQUENCE tenant.turn;
+CREATE SEQUENCE tenant.activity;
 CREATE SEQUENCE tenant.token;
 
 -- Jobs
@@ -23,7 +23,7 @@ CREATE TABLE tenant.job (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     root_id         bigint NOT NULL,
     parent_id       bigint,
-    turn            bigint NOT NULL DEFAULT 0,  -- drawn when it becomes ready; kept when it is released
+    position        bigint NOT NULL DEFAULT 0,  -- drawn when it becomes ready; kept when it is released
     token           bigint NOT NULL DEFAULT 0,  -- drawn at every claim
     stop_id         bigint,            -- the cancellation record that governs it now
     run_at          timestamptz,       -- null: not queued yet
@@ -64,7 +64,7 @@ CREATE TABLE tenant.job (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 
-CREATE INDEX job_ready ON tenant.job (lane, priority, turn) WHERE ready;
+CREATE INDEX job_ready ON tenant.job (lane, priority, position) WHERE ready;
 CREATE INDEX job_held ON tenant.job (worker_id) WHERE state = 'running';
 CREATE INDEX job_due ON tenant.job (run_at) WHERE waiting = 'time';
 CREATE INDEX job_line ON tenant.job (target, priority DESC, id) WHERE waiting = 'target';
@@ -118,7 +118,7 @@ CREATE TABLE tenant.outcome (
 CREATE TABLE tenant.unannounced (
     job_id bigint PRIMARY KEY,
     task   text,                       -- null: nothing to do, because the job is paused or has ended
-    said   jsonb NOT NULL
+    given  jsonb NOT NULL
 );
 CREATE INDEX unannounced_by_task ON tenant.unannounced (task, job_id) WHERE task IS NOT NULL;
 
@@ -135,7 +135,7 @@ CREATE INDEX edge_needed ON tenant.edge (needs_id);
 
 -- A job, a target or a record that promote must check after this commit.
 CREATE TABLE tenant.wake (
-    id      bigint PRIMARY KEY DEFAULT nextval('tenant.turn'),
+    id      bigint PRIMARY KEY DEFAULT nextval('tenant.activity'),
     job_id  bigint,
     target  text,
     stop_id bigint,
@@ -197,7 +197,7 @@ CREATE TABLE tenant.discard (
 );
 
 -- The latest inspection of a job, until its attempt ends: one row per job, so that asking often is cheap.
-CREATE TABLE tenant.look (
+CREATE TABLE tenant.inspection (
     job_id      bigint PRIMARY KEY,
     id          bigint GENERATED ALWAYS AS IDENTITY,  -- a new one for every request
     token       bigint NOT NULL,       -- of the attempt that is inspected
@@ -205,7 +205,7 @@ CREATE TABLE tenant.look (
     asked_at    timestamptz NOT NULL,
     answer      jsonb,
     answered_at timestamptz,
-    CONSTRAINT "an answer has its moment" CHECK ((answer IS NULL) = (answered_at IS NULL))
+    CONSTRAINT "an answer has its time" CHECK ((answer IS NULL) = (answered_at IS NULL))
 ) WITH (fillfactor = 50);
 
 -- The last report of each worker, so that a report whose answer was lost can be sent again.
@@ -239,7 +239,7 @@ CREATE TABLE tenant.slot (
     job_id  bigint,
     held_at timestamptz,
     PRIMARY KEY (pool, name),
-    CONSTRAINT "held since a moment" CHECK ((job_id IS NULL) = (held_at IS NULL))
+    CONSTRAINT "held since a time" CHECK ((job_id IS NULL) = (held_at IS NULL))
 );
 CREATE INDEX slot_held ON tenant.slot (job_id) WHERE job_id IS NOT NULL;
 
@@ -451,13 +451,13 @@ CREATE TABLE tenant.rollup (
 
 -- How far the rollups are, in one row.
 CREATE TABLE tenant.rolled_up (
-    one       boolean PRIMARY KEY DEFAULT true,
+    only_row   boolean PRIMARY KEY DEFAULT true,
     until     timestamptz NOT NULL,    -- jobs that ended before this are counted
     settled   timestamptz NOT NULL,    -- no job with an earlier end can become visible any more
-    looked_at timestamptz,
+    checked_at timestamptz,
     marked_at timestamptz,             -- becomes settled
     marked_by xid8,                    -- when every transaction up to this one has ended
-    CONSTRAINT "one row" CHECK (one),
+    CONSTRAINT "one row" CHECK (only_row),
     CONSTRAINT "only what is settled is counted" CHECK (until <= settled),
-    CONSTRAINT "a mark is a moment and a transaction" CHECK ((marked_at IS NULL) = (marked_by IS NULL))
+    CONSTRAINT "a mark is a time and a transaction" CHECK ((marked_at IS NULL) = (marked_by IS NULL))
 ) WITH (fillfactor = 50);

@@ -1,7 +1,8 @@
--- Begin a session of the page by a code, which is used up by that: whose it is, as principal() says; null
--- when the code is unknown, used or too old, or its token is of no use. Both come as digests (SHA-256).
+-- Begin a dashboard session with a login code, which can be used once. Return whose token it is, as
+-- principal() does; null if the code is unknown, used or expired, or its token is not valid. Both arrive as
+-- digests (SHA-256).
 --
--- The row is deleted first, so of two that come with the same code one finds nothing.
+-- The code is deleted first, so of two callers with the same code one finds nothing.
 CREATE OR REPLACE FUNCTION tenure.log_in_by_code(code bytea, session bytea) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

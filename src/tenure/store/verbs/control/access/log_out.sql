@@ -1,4 +1,4 @@
--- End a session of the page, by its digest. Its token and the other sessions of it stay as they are.
+-- End a dashboard session by its digest. Its token and the token's other sessions stay valid.
 CREATE OR REPLACE FUNCTION tenure.log_out(session bytea) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

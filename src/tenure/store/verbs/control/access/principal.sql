@@ -1,4 +1,5 @@
--- Whose token this is, by its digest: name, role and tenant; null when it is unknown, expired or revoked.
+-- Return whose token this is, by its digest: name, role and tenant; null if it is unknown, expired or
+-- revoked.
 CREATE OR REPLACE FUNCTION tenure.principal(digest bytea) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce((

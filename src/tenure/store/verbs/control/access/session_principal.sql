@@ -1,5 +1,5 @@
--- Whose session this is, by its digest: name, role and tenant; null when it has ended, or its token has
--- expired or was revoked.
+-- Return whose session this is, by its digest: name, role and tenant; null if it has ended, or its token
+-- has expired or was revoked.
 CREATE OR REPLACE FUNCTION tenure.session_principal(session bytea) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce((

@@ -1,7 +1,7 @@
--- What PostgreSQL says of itself: version, clock, connections, what its promises rest on, and the transaction
--- that has been open for the longest, behind which nothing can be vacuumed.
+-- Return what PostgreSQL reports about itself: version, clock, connections, durability settings, and the
+-- transaction that has been open longest, which holds back vacuum.
 --
--- Of transactions of others only those are seen that the owner of the schema may see.
+-- Of transactions of others, only those are visible that the owner of the schema may see.
 CREATE OR REPLACE FUNCTION tenure.server() RETURNS json
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT json_build_object(

@@ -1,4 +1,4 @@
--- Every tenant there is, by name, and whether it is paused.
+-- List every tenant by name, and whether it is paused.
 CREATE OR REPLACE FUNCTION tenure.tenants() RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

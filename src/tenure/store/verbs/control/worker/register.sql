@@ -1,13 +1,13 @@
--- A worker starts: a new identity with a fresh lease. The same id never comes back. From now on only the
--- database role that registers it speaks for it.
+-- Register a worker: a new identity with a fresh lease. An id is never used again. From now on only the
+-- database role that registered the worker may act for it.
 CREATE OR REPLACE FUNCTION tenure.register(
     worker uuid, host text, pid integer, lease interval, queues text[] DEFAULT NULL,
     tenants text[] DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
-    -- Whose jobs it may run; null: everybody's. It is told of no other tenant.
+    now_ts  CONSTANT timestamptz := tenure.now();
+    -- The tenants whose jobs it may run; null: all. Other tenants are not disclosed.
     allowed CONSTANT text[] := ARRAY(SELECT t.name FROM tenure.tenant AS t
         WHERE has_function_privilege(session_user, to_regprocedure(format('%I.promote(integer)', t.schema)),
             'EXECUTE'));
@@ -37,9 +37,10 @@ BEGIN
     END IF;
     INSERT INTO tenure.worker (id, host, pid, lease, queues, tenants, started_at, beat_at, expires_at,
         registered_by)
-    VALUES (worker, host, pid, lease, queues, tenants, moment, moment, moment + lease, session_user);
-    RETURN json_build_object('worker_id', worker, 'expires_at', moment + lease);
+    VALUES (worker, host, pid, lease, queues, tenants, now_ts, now_ts, now_ts + lease, session_user);
+    RETURN json_build_object('worker_id', worker, 'expires_at', now_ts + lease);
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN001',
-        MESSAGE = format('worker %s is registered already; a worker that starts anew draws a new id', worker);
+        MESSAGE = format('worker %s is registered already; a worker that starts again draws a new id',
+            worker);
 END $$;

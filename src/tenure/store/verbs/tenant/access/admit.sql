@@ -1,5 +1,5 @@
--- Let a database role do what a producer, a viewer, an operator, an admin or a worker does, and nothing else.
--- Roles get the functions they need and no right on any table. Run by the owner of the schema.
+-- Let a database role do what a producer, a viewer, an operator, an admin or a worker does, and nothing
+-- else. Roles get the functions they need and no right on any table. Run by the owner of the schema.
 CREATE OR REPLACE FUNCTION tenant.admit(role_name text, kind text) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

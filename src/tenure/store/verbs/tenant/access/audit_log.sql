@@ -1,4 +1,4 @@
--- The audit trail, newest first: of everything, or of one job, queue, target, pool or worker.
+-- Return the audit log, newest first: of everything, or of one job, queue, target, pool or worker.
 CREATE OR REPLACE FUNCTION tenant.audit_log(
     subject text DEFAULT NULL, name text DEFAULT NULL, below bigint DEFAULT NULL, n integer DEFAULT 50
 ) RETURNS json

@@ -1,9 +1,9 @@
--- Make a token: whoever presents it acts in this name, with this role, in this tenant. Only its digest
--- (SHA-256) comes here; nobody can read a token back.
+-- Create a token: requests with it act in this name, with this role, in this tenant. Only its digest
+-- (SHA-256) is passed and stored; a token cannot be read back.
 --
--- In the default tenant tokens are made for any tenant ("of_tenant"), elsewhere for itself alone. Names
--- of database users, jobs, policies and schedules (db:, job:, policy:, schedule:) are nobody else's. A
--- lifetime of null is for ever. Every entry has the same defaults: a viewer, for 90 days.
+-- In the default tenant tokens are created for any tenant ("of_tenant"), elsewhere for that tenant alone.
+-- Names of database users, jobs, policies and schedules (db:, job:, policy:, schedule:) are reserved. A
+-- lifetime of null means for ever. All interfaces have the same defaults: a viewer, for 90 days.
 CREATE OR REPLACE FUNCTION tenant.create_token(
     name text, token_role text DEFAULT 'viewer', digest bytea DEFAULT NULL,
     lifetime interval DEFAULT '90 days', of_tenant text DEFAULT NULL,
@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION tenant.create_token(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
+    now_ts  CONSTANT timestamptz := tenure.now();
     actor   CONSTANT text := tenure.actor(by);
     place   CONSTANT text := coalesce(of_tenant, '{tenant}');
     refusal CONSTANT json := tenant.forbidden('create_token', 'admin', 'token', name, by, via, role);
@@ -41,11 +41,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no tenant %L', place);
     END IF;
     INSERT INTO tenure.bearer AS k (name, role, tenant, digest, created_at, created_by, expires_at)
-    VALUES (create_token.name, token_role, place, create_token.digest, moment, actor, moment + lifetime)
+    VALUES (create_token.name, token_role, place, create_token.digest, now_ts, actor, now_ts + lifetime)
     RETURNING to_jsonb(k) - 'digest' INTO made;
     PERFORM tenant.write_audit(actor, via, 'create', 'token', made ->> 'id', NULL, NULL,
         jsonb_build_object('name', create_token.name, 'role', token_role, 'tenant', place,
-            'expires_at', moment + lifetime));
+            'expires_at', now_ts + lifetime));
     RETURN made;
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN004',

@@ -1,4 +1,4 @@
--- Put on record that somebody was refused something before any verb was called, and why.
+-- Record that a request was refused before any verb was called, and why.
 CREATE OR REPLACE FUNCTION tenant.refuse(
     verb text, why text, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

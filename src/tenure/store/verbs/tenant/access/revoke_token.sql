@@ -1,4 +1,4 @@
--- Revoke a token: from now on nobody is recognized by it. Revoking it again changes nothing.
+-- Revoke a token: it is not accepted from now on. Revoking it again changes nothing.
 CREATE OR REPLACE FUNCTION tenant.revoke_token(
     id bigint, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

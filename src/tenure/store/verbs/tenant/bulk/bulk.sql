@@ -1,4 +1,4 @@
--- A bulk operation and how far it has come.
+-- Return a bulk operation and its progress.
 CREATE OR REPLACE FUNCTION tenant.bulk(id bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

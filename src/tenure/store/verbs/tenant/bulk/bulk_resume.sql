@@ -1,8 +1,8 @@
--- Let all paused and failed jobs that match a filter go on, as one operation with its own progress: from
--- their checkpoints, or "fresh" from the start.
+-- Resume all paused and failed jobs that match a filter, as one operation with its own progress: from their
+-- checkpoints, or "fresh" from the start.
 --
--- This only writes it down; advance_bulk carries it out. Each job is resumed as by resume, oldest first, and
--- what was paused with a job goes on with it. A job that cannot be resumed is counted as failed.
+-- This only records the operation; advance_bulk carries it out. Each job is resumed as by resume, oldest
+-- first, together with what was paused with it. A job that cannot be resumed is counted as failed.
 CREATE OR REPLACE FUNCTION tenant.bulk_resume(
     filter jsonb, fresh boolean DEFAULT false, reason text DEFAULT NULL,
     by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL

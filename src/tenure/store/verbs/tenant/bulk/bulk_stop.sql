@@ -1,8 +1,8 @@
 -- Cancel or pause all jobs that match a filter now, as one operation with its own progress.
 --
--- This only writes it down; advance_bulk carries it out, batch by batch, and every worker calls it as well
--- as whoever waits. Jobs that are enqueued later are not touched. Each stop is on record like any other,
--- with the options of stop. An operator's bulk stop reaches jobs of its own and counts the others as refused.
+-- This only records the operation; advance_bulk carries it out batch by batch, called by workers and by
+-- clients that wait. Jobs that are enqueued later are not touched. Each stop has its own record, with the
+-- options of stop. An operator's bulk stop changes its own jobs and counts the others as refused.
 CREATE OR REPLACE FUNCTION tenant.bulk_stop(
     filter jsonb, intent text DEFAULT 'cancel', reason text DEFAULT NULL, strategy text DEFAULT NULL,
     force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL,

@@ -1,4 +1,4 @@
--- Bulk operations, newest first.
+-- List bulk operations, newest first.
 CREATE OR REPLACE FUNCTION tenant.bulks(n integer DEFAULT 10) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(json_agg(b), '[]')

@@ -1,4 +1,4 @@
--- Add slots to a pool and take away free ones; the answer is the pool with who holds what.
+-- Add slots to a pool and remove free ones. Return the pool with the holders of its slots.
 CREATE OR REPLACE FUNCTION tenant.change_slots(
     pool text, add text[] DEFAULT '{}', remove text[] DEFAULT '{}', by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL

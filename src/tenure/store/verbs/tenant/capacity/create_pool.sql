@@ -1,4 +1,4 @@
--- Make a pool of named slots.
+-- Create a pool of named slots.
 CREATE OR REPLACE FUNCTION tenant.create_pool(
     pool text, slots text[] DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

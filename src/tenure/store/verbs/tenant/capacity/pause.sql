@@ -1,4 +1,4 @@
--- Pause a queue, a target, a pool or the whole tenant: nothing of it is started until it is unpaused.
+-- Pause a queue, a target, a pool or the whole tenant: none of its jobs is started until it is resumed.
 CREATE OR REPLACE FUNCTION tenant.pause(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL
@@ -20,7 +20,7 @@ BEGIN
             format('the name of a %s has at most {queue.most} characters', subject);
     END IF;
     IF subject = 'target' THEN
-        -- Not beside a promote that has looked for a pause and found none.
+        -- Exclude a promote that has checked for a pause and found none.
         PERFORM pg_advisory_xact_lock(tenant.target_class(), hashtext(name));
     END IF;
     INSERT INTO tenant.pause (subject, name, paused_at, paused_by, reason)
@@ -28,7 +28,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN json_build_object('paused', false);
     END IF;
-    -- Whoever was already next in line waits again, in its place.
+    -- A job that was already next in line waits again, in its place.
     UPDATE tenant.job AS j SET ready = false, waiting = 'target'
     WHERE pause.subject = 'target' AND j.target = pause.name AND j.holds AND j.ready;
     PERFORM tenant.write_audit(actor, via, 'pause', pause.subject, pause.name, pause.reason,

@@ -1,4 +1,4 @@
--- Pools with their slots and who holds them, and whether they are paused.
+-- List pools with their slots and the jobs that hold them, and whether they are paused.
 CREATE OR REPLACE FUNCTION tenant.pools(pool text DEFAULT NULL) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(json_agg(json_build_object('name', p.name, 'created_at', p.created_at,

@@ -1,4 +1,4 @@
--- Take a slot from the job that holds it, by hand.
+-- Take a slot from the job that holds it.
 CREATE OR REPLACE FUNCTION tenant.release_slot(
     pool text, slot text, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql',
     role text DEFAULT NULL

@@ -1,5 +1,6 @@
--- Targets that are in use or paused, by name: who holds each, which paused or failed jobs close it, how
--- many stand in its line, and who is next. A page goes on after the last name of the one before.
+-- List targets that are in use or paused, by name: the holder of each, the paused or failed jobs that close
+-- it, the number of jobs in its line, and the next one. A page continues after the last name of the
+-- previous page.
 CREATE OR REPLACE FUNCTION tenant.targets(target text DEFAULT NULL, n integer DEFAULT 50,
     after text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -11,7 +12,7 @@ BEGIN
                 coalesce(n::text, 'null'));
     END IF;
     RETURN (
-        -- One probe of each index for each name: a line of any length costs no more.
+        -- One index probe per name: a long line costs no more.
         WITH RECURSIVE named AS (
             SELECT coalesce(targets.target, tenant.next_target(coalesce(targets.after, ''))) AS name,
                 1 AS place

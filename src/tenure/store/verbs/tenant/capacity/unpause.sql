@@ -1,4 +1,4 @@
--- Let a paused queue, target, pool or tenant go on.
+-- Resume a paused queue, target, pool or tenant.
 CREATE OR REPLACE FUNCTION tenant.unpause(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL

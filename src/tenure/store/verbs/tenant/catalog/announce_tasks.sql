@@ -1,6 +1,6 @@
 -- Announce what tasks declare without a worker: a step of a deployment, for admins.
 --
--- For this tenant, or "everywhere" for all of them, which is for admins of the default tenant.
+-- For this tenant, or "everywhere" for all of them, which requires an admin of the default tenant.
 CREATE OR REPLACE FUNCTION tenant.announce_tasks(
     tasks jsonb, everywhere boolean DEFAULT false, by text DEFAULT NULL, via text DEFAULT 'sql',
     role text DEFAULT NULL

@@ -1,11 +1,11 @@
--- The tasks that are known here, by name, as the newest announcement of each says; with a name, only that
--- one.
+-- List the known tasks by name, as the newest announcement of each declares; with a name, only that one.
 --
--- "serving" are the digests that living workers have of it, and how many: two of them during a deployment.
+-- "serving" holds the digests that living workers have of the task, and how many workers have each: two
+-- digests during a deployment.
 CREATE OR REPLACE FUNCTION tenant.tasks(name text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN (
         WITH known AS (
@@ -16,7 +16,7 @@ BEGIN
             SELECT d.key AS name, d.value AS digest, count(*) AS workers
             FROM tenure.worker AS w JOIN tenure.serving AS s ON s.worker_id = w.id
             CROSS JOIN LATERAL jsonb_each_text(s.tasks) AS d
-            WHERE w.dead_at IS NULL AND w.left_at IS NULL AND w.expires_at > moment
+            WHERE w.dead_at IS NULL AND w.left_at IS NULL AND w.expires_at > now_ts
               AND (w.tenants IS NULL OR '{tenant}' = ANY (w.tenants))
               AND (tasks.name IS NULL OR d.key = tasks.name)
             GROUP BY d.key, d.value

@@ -1,17 +1,18 @@
--- All a worker says and asks in one call: finish what ended, promote, claim what fits.
+-- Finish, promote and claim in one call.
 --
--- "outcomes" is what finish takes, "wants" a list of {"n", "queues", "tasks", "floors"}, each of them
--- what claim takes; "claims" answers each in its place. If asked to, or if what ended may have made way
--- for something, it promotes in between, so that this is claimed in the same call. A promotion that
--- fails costs nothing else: it is an event, and "promote_error" says why.
+-- "outcomes" is what finish takes; "wants" is a list of {"n", "queues", "tasks", "floors"}, each what claim
+-- takes; "claims" answers each want in its place. If asked to, or if what ended may have made other jobs
+-- ready, it promotes in between, so that those are claimed in the same call. A promotion that fails costs
+-- nothing else: it is recorded as an event, and "promote_error" tells why.
 --
--- The worker is idle from here on, and told of new jobs, if a want got less than it asked for, or if
--- the worker says that it has room elsewhere ("hungry"). "idled" says that it was not so before: a job
--- that came in this moment was told to nobody, so look once more. "next_due" are the seconds until
--- the next job that waits for its time; looked up only after a promotion or when a want was left open.
+-- The worker is idle from here on, and notified of new jobs, if a want got less than it asked for, or if
+-- the worker has capacity elsewhere ("wants_jobs"). "idled" means that it was not idle before: nobody was
+-- notified of a job that arrived during this call, so claim once more. "next_due" is the number of seconds
+-- until the next job that waits for its time; it is read only after a promotion or when a want was left
+-- open.
 CREATE OR REPLACE FUNCTION tenant.exchange(
     worker uuid, outcomes jsonb DEFAULT '[]', wants jsonb DEFAULT '[]', promoting boolean DEFAULT false,
-    hungry boolean DEFAULT false
+    wants_jobs boolean DEFAULT false
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s'
 SET plan_cache_mode = force_generic_plan AS $$
@@ -47,11 +48,11 @@ BEGIN
         claims := claims || taken.answer;
         open := open OR taken.got < want.n;
     END LOOP;
-    idled := tenure.settle_idle(worker, open OR hungry);
+    idled := tenure.set_idle(worker, open OR wants_jobs);
     RETURN json_build_object(
         'alive', EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL),
         'finished', finished, 'claims', array_to_json(claims), 'promoted', promoted, 'promote_error', problem,
         'next_due', CASE WHEN promoted IS NOT NULL THEN (promoted ->> 'next_due')::double precision
                          WHEN open THEN tenant.next_due() END,
-        'idled', idled AND (open OR hungry));
+        'idled', idled AND (open OR wants_jobs));
 END $$;

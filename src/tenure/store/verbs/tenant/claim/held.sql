@@ -1,4 +1,4 @@
--- What the database believes a worker holds: for a keeper whose claim was committed and its answer lost.
+-- Return the jobs that the database believes a worker holds: for a worker that lost the answer of a claim.
 CREATE OR REPLACE FUNCTION tenant.held(worker uuid) RETURNS json
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(json_agg(json_build_object('job', j.id, 'token', j.token) ORDER BY j.id), '[]')

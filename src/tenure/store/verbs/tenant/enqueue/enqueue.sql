@@ -1,18 +1,18 @@
--- Enqueue one job, many, or a whole job with its tasks and their dependencies.
+-- Enqueue a job, many jobs, or a job with its children and their dependencies.
 --
--- "jobs" is a job or a list of them, "shared" what they have in common. A job names its parent and
--- what it comes after by id, or by the key of a job that stands earlier in the same call. The option
--- "deadline" is a moment, or a number of seconds from now on.
+-- "jobs" is a job or a list of jobs, "shared" the fields they have in common. A job names its parent and
+-- the jobs it comes after by id, or by the key of a job that precedes it in the same call. The option
+-- "deadline" is a timestamp, or a number of seconds from now.
 --
--- What a job does not say is as its task declares, by the newest announcement; a job of a task that nobody
--- has announced waits for that. A caller that has the task at hand says all of it, and that it is "declared".
+-- Fields that a job does not have are taken from its task's newest announcement; a job of a task that is
+-- not announced waits for that. A caller that has the task itself passes all fields, and "declared".
 --
 -- A unique and an idempotency key belong to the owner of the job: the same key of another owner is another
--- key. With the "key_scope" tenant, which is for admins, they are those of the whole tenant.
+-- key. With the "key_scope" tenant, which is for admins, they belong to the whole tenant.
 --
--- Runs in the caller's transaction and locks no existing row. A job with a unique or an idempotency
--- key may wait for the commit of another caller with the same key; keys are taken in order, so two
--- callers never wait for each other.
+-- Runs in the caller's transaction and locks no existing row. A job with a unique or an idempotency key may
+-- wait for the commit of another caller with the same key; keys are taken in order, so two callers never
+-- deadlock.
 CREATE OR REPLACE FUNCTION tenant.enqueue(
     jobs jsonb, shared jsonb DEFAULT '{}', by text DEFAULT NULL, via text DEFAULT 'sql',
     role text DEFAULT NULL, declared boolean DEFAULT false
@@ -21,15 +21,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
+    now_ts  CONSTANT timestamptz := tenure.now();
     actor   CONSTANT text := tenure.actor(by);
-    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END;  -- null: it may all
+    -- null: no restriction
+    whose   CONSTANT text := CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END;
     drafts  tenure.draft[];
     d       tenure.draft;
-    places  jsonb := '{}';     -- where in the call the job with this key stands
-    turns   integer[] := '{1}';
+    places  jsonb := '{}';     -- index in the call of the job with this key
+    ordered integer[] := '{1}';
     place   integer;
-    above   integer;           -- where its parent stands, if that is in the call
+    above   integer;           -- index of its parent, if that is in the call
     ids     bigint[] := '{}';
     answers json[] := '{}';
     linked  integer[] := '{}';
@@ -67,17 +68,17 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'TN001',
                 MESSAGE = 'one call with several jobs takes unique keys or idempotency keys, not both';
         END IF;
-        turns := ARRAY(
+        ordered := ARRAY(
             SELECT j.place FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
             CROSS JOIN LATERAL (
                 SELECT CASE WHEN jsonb_typeof(j.value -> 'parent') IS DISTINCT FROM 'string'
                     THEN coalesce(j.value ->> 'unique', j.value ->> 'idempotency') END AS key) AS k
-            -- The same key of several owners too: in the order of what says whose it is.
+            -- Also the same key of several owners: in the order of the stored keys.
             ORDER BY k.key NULLS LAST, CASE WHEN k.key IS NOT NULL THEN
                 ARRAY[j.value ->> 'key_scope', j.value ->> 'owner', j.value ->> 'parent'] END, j.place);
     END IF;
 
-    FOREACH place IN ARRAY turns LOOP
+    FOREACH place IN ARRAY ordered LOOP
         d := drafts[place];
         problem := tenure.validation_error(d);
         IF problem IS NOT NULL THEN
@@ -88,13 +89,13 @@ BEGIN
         above := CASE WHEN jsonb_typeof(d.parent) = 'string'
             THEN (places ->> (d.parent #>> '{}'))::integer END;
         IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
-            -- Its parent was there before this call, and so was everything below it. If it has no such
-            -- task, the parent itself stands for it.
+            -- Its parent existed before this call, with all its descendants. If it has no such child, use
+            -- the parent itself.
             SELECT coalesce((SELECT j.id FROM tenant.job AS j JOIN tenant.payload AS p ON p.job_id = j.id
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
         ELSE
-            SELECT b.* INTO born FROM tenant.insert_job(d, place, places, ids, moment, actor, via,
+            SELECT b.* INTO born FROM tenant.insert_job(d, place, places, ids, now_ts, actor, via,
                 whose) AS b;
         END IF;
         IF born.created THEN
@@ -109,7 +110,7 @@ BEGIN
 
     IF linked <> '{}' THEN
         FOREACH place IN ARRAY linked LOOP
-            PERFORM tenant.depend(ids[place], (drafts[place]).after, place, places, ids);
+            PERFORM tenant.insert_edges(ids[place], (drafts[place]).after, place, places, ids);
         END LOOP;
         PERFORM tenant.refuse_cycles(ids);
     END IF;

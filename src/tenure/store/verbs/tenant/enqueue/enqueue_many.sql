@@ -1,14 +1,14 @@
--- Enqueue the same job many times over with other arguments: the fast way in.
+-- Enqueue the same job many times with different arguments: the fast way in.
 --
--- "arguments" is a list of argument objects, "shared" the rest of the job. Whatever needs a look at
--- each job (keys, parents, dependencies) takes the ordinary way.
+-- "arguments" is a list of argument objects, "shared" the rest of the job. Jobs that need a check of their
+-- own (keys, parents, dependencies) take the ordinary way.
 CREATE OR REPLACE FUNCTION tenant.enqueue_many(
     arguments jsonb, shared jsonb, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL,
     declared boolean DEFAULT false
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
+    now_ts  CONSTANT timestamptz := tenure.now();
     known   CONSTANT tenure.task := CASE WHEN NOT declared THEN tenant.known_task(shared ->> 'task') END;
     d       tenure.draft;
     lane_id integer;
@@ -35,7 +35,8 @@ BEGIN
         END IF;
         RETURN (SELECT coalesce(json_agg(e -> 'id'), '[]') FROM json_array_elements(answer) AS e);
     END IF;
-    d := (tenant.drafts('[{}]', CASE WHEN declared THEN shared ELSE tenure.declared(shared, known) END))[1];
+    d := (tenant.drafts('[{}]',
+        CASE WHEN declared THEN shared ELSE tenure.apply_declaration(shared, known) END))[1];
     refusal := tenant.forbidden_drafts(ARRAY[d], by, via, role);
     IF refusal IS NOT NULL THEN
         RETURN refusal;
@@ -44,13 +45,13 @@ BEGIN
         SELECT tenure.validation_error(jsonb_populate_record(d, jsonb_build_object('args', a)))
         FROM jsonb_array_elements(arguments) AS a
         WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > {args.most}
-            OR tenure.bad_json(a) IS NOT NULL LIMIT 1));
+            OR tenure.json_error(a) IS NOT NULL LIMIT 1));
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
     END IF;
     due := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
-        WHEN d.delay IS NOT NULL THEN moment + d.delay ELSE coalesce(d.run_at, moment) END;
-    waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, moment, NULL) END;
+        WHEN d.delay IS NOT NULL THEN now_ts + d.delay ELSE coalesce(d.run_at, now_ts) END;
+    waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, now_ts, NULL) END;
     lane_id := tenant.lane_of(d.queue, d.task, d.pools,
         CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END);
     names := CASE WHEN d.owner IS NULL THEN tenure.actor(by) ELSE tenure.actor(d.owner) END;
@@ -59,14 +60,15 @@ BEGIN
         SELECT nextval('tenant.job_id_seq') AS id, a AS args FROM jsonb_array_elements(arguments) AS a
     ), kept AS (
         INSERT INTO tenant.payload (job_id, args, options, budget, owner, tags)
-        SELECT draft.id, draft.args, tenure.dated(d.options, 'deadline', moment), d.budget, names, d.tags
+        SELECT draft.id, draft.args, tenure.with_timestamp(d.options, 'deadline', now_ts), d.budget, names,
+            d.tags
         FROM draft
     ), born AS (
-        INSERT INTO tenant.job (id, root_id, turn, run_at, created_at, lane, waiting, priority, max_attempts,
-            ready, orphan_fails)
+        INSERT INTO tenant.job (id, root_id, position, run_at, created_at, lane, waiting, priority,
+            max_attempts, ready, orphan_fails)
         OVERRIDING SYSTEM VALUE
-        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.turn') ELSE 0 END, due,
-            moment, lane_id, waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
+        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.activity') ELSE 0 END, due,
+            now_ts, lane_id, waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
         FROM draft
         RETURNING id
     )

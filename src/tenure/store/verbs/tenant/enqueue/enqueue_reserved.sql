@@ -1,8 +1,8 @@
--- Enqueue one job that Tenure itself asks for: a child of a running job, a job of a schedule, the cleanup of
--- a resource, what a rollback undoes. For workers.
+-- Enqueue a job that Tenure itself asks for: a child of a running job, a job of a schedule, the cleanup of
+-- a resource, a step of a rollback. For workers.
 --
--- "idempotency" and "unique" are keys of Tenure's own. Nobody can name one by enqueue, so no job of
--- somebody else stands for it. Keys that the job itself has belong to its owner, as in enqueue.
+-- "idempotency" and "unique" are Tenure's own keys. Enqueue cannot name them, so no user's job can take
+-- their place. Keys of the job itself belong to its owner, as in enqueue.
 CREATE OR REPLACE FUNCTION tenant.enqueue_reserved(
     job jsonb, idempotency text DEFAULT NULL, "unique" text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql'
@@ -23,7 +23,7 @@ BEGIN
         'tenure:' || enqueue_reserved."unique", 'tenure:' || enqueue_reserved.idempotency) AS b;
     IF born.created THEN
         IF jsonb_array_length(d.after) > 0 THEN
-            PERFORM tenant.depend(born.id, d.after, 1, '{}', '{}');
+            PERFORM tenant.insert_edges(born.id, d.after, 1, '{}', '{}');
             PERFORM tenant.refuse_cycles(ARRAY[born.id]);
         END IF;
         PERFORM tenant.notify_idle(ARRAY[d.queue]);

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION tenant.queue(
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
+    now_ts  CONSTANT timestamptz := tenure.now();
     refusal CONSTANT json := tenant.forbidden('queue', 'operator', 'job', queue.job::text, by, via, role);
     queued  tenant.job;
 BEGIN
@@ -15,7 +15,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
             'the run_at of a job lies in the years 1970 to 9999, and %s does not', queue.run_at);
     END IF;
-    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, moment),
+    UPDATE tenant.job AS j SET run_at = coalesce(queue.run_at, now_ts),
         waiting = CASE WHEN EXISTS (SELECT FROM tenant.unannounced AS u WHERE u.job_id = j.id)
             THEN 'task'::tenure.reason ELSE 'promotion' END
     WHERE j.id = queue.job AND j.waiting::text = 'unqueued'

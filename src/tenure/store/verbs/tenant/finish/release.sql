@@ -1,4 +1,4 @@
--- Give jobs back unfinished: nothing is spent, and they keep their turn.
+-- Release jobs unfinished: they spend no attempt and keep their position.
 CREATE OR REPLACE FUNCTION tenant.release(worker uuid, jobs jsonb) RETURNS json
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT tenant.conclude((

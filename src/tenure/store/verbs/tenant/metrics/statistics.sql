@@ -1,11 +1,11 @@
--- Counts by status and by queue, the oldest age, refused writes and recoveries.
+-- Return counts by status and by queue, the oldest age, refused writes and recoveries.
 CREATE OR REPLACE FUNCTION tenant.statistics() RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN (
-        -- First those that are alike: to find the word for each job of a million would take half a minute.
+        -- Group equal jobs first: to compute the status of each of a million jobs would take half a minute.
         WITH alike AS (
             SELECT j.lane, j.state, j.waiting, least(j.attempt, 1::smallint) AS attempt,
                 CASE WHEN j.state IN ('pending', 'running', 'paused') THEN j.stop_id END AS stop_id,
@@ -24,12 +24,12 @@ BEGIN
             'total', (SELECT coalesce(sum(c.n), 0) FROM counted AS c),
             'by_status', (SELECT coalesce(json_object_agg(c.status, c.n), '{}') FROM (
                 SELECT c.status, sum(c.n) AS n FROM counted AS c GROUP BY c.status ORDER BY c.status) AS c),
-            'queues', (SELECT coalesce(json_object_agg(q.queue, q.told), '{}') FROM (
+            'queues', (SELECT coalesce(json_object_agg(q.queue, q.counts), '{}') FROM (
                 SELECT c.queue, json_build_object(
                     'by_status', json_object_agg(c.status, c.n),
-                    'oldest_seconds', tenure.seconds_between(min(c.oldest), moment),
+                    'oldest_seconds', tenure.seconds_between(min(c.oldest), now_ts),
                     'paused', EXISTS (SELECT FROM tenant.pause AS p
-                        WHERE p.subject = 'queue' AND p.name = c.queue)) AS told
+                        WHERE p.subject = 'queue' AND p.name = c.queue)) AS counts
                 FROM counted AS c GROUP BY c.queue ORDER BY c.queue) AS q),
             'refused', (SELECT count(*) FROM tenant.event AS e WHERE e.kind = 'refused'),
             'recovered', (SELECT count(*) FROM tenant.event AS e WHERE e.kind = 'recovered')));

@@ -1,28 +1,28 @@
--- What metrics need to know of a tenant: what is alive, by queue and status; stops, and how long they took;
--- what was recovered and refused; who works, and what nobody serves.
+-- Return what metrics need of a tenant: live jobs by queue and status; stops and their durations;
+-- recoveries and refusals; workers, and queues without any.
 --
--- Exact, and as cheap as what is alive is few: ended jobs are not read at all (workers count what they end),
--- and records that are over were added up before (add_up). The oldest of a queue is the first in turn of
--- each of its lanes and priorities. A stop is overdue when it is open for longer than its grace, or "grace"
--- if it has none of its own, and half a minute.
+-- Exact, and cheap if few jobs are alive: ended jobs are not read (workers count what they end), and closed
+-- records were added to the tally before (add_to_tally). The oldest job of a queue is the first of one of
+-- its lanes and priorities. A stop is overdue when it is open for longer than its grace, or "grace" if it
+-- has none of its own, and half a minute.
 CREATE OR REPLACE FUNCTION tenant.totals(grace interval DEFAULT '30 seconds') RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan
 {index_scans} AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
     recent CONSTANT bigint[] := ARRAY(SELECT c.id FROM tenant.cancellation AS c WHERE NOT c.tallied);
     alive  json;
     lost   bigint;
 BEGIN
     WITH RECURSIVE head AS (
         (SELECT j.lane, j.priority, j.run_at FROM tenant.job AS j WHERE j.ready
-            ORDER BY j.lane, j.priority, j.turn LIMIT 1)
+            ORDER BY j.lane, j.priority, j.position LIMIT 1)
         UNION ALL
         SELECT f.* FROM head AS h CROSS JOIN LATERAL (
             SELECT j.lane, j.priority, j.run_at FROM tenant.job AS j
             WHERE j.ready AND (j.lane, j.priority) > (h.lane, h.priority)
-            ORDER BY j.lane, j.priority, j.turn LIMIT 1) AS f
+            ORDER BY j.lane, j.priority, j.position LIMIT 1) AS f
     ), ready AS (
         SELECT r.lane, 'queued' AS status, r.n,
             (SELECT min(h.run_at) FROM head AS h WHERE h.lane = r.lane) AS since
@@ -52,16 +52,16 @@ BEGIN
         FROM alike AS a
     )
     SELECT json_agg(json_build_object('queue', q.queue, 'status', q.status, 'n', q.n,
-        'oldest_seconds', greatest(tenure.seconds_between(q.since, moment), 0), 'served', q.served))
+        'oldest_seconds', greatest(tenure.seconds_between(q.since, now_ts), 0), 'served', q.served))
             INTO alive
     FROM (
         SELECT l.queue, c.status, sum(c.n) AS n, min(c.since) AS since, EXISTS (
             SELECT FROM tenure.worker AS w
             WHERE w.dead_at IS NULL AND w.left_at IS NULL AND w.draining_at IS NULL
-              AND w.expires_at > moment AND (w.queues IS NULL OR l.queue = ANY (w.queues))) AS served
+              AND w.expires_at > now_ts AND (w.queues IS NULL OR l.queue = ANY (w.queues))) AS served
         FROM counted AS c JOIN tenant.lane AS l ON l.id = c.lane GROUP BY l.queue, c.status) AS q;
 
-    -- Who holds anything, one probe each: the jobs of the living are not read.
+    -- Workers that hold jobs, one probe each: the jobs of living workers are not read.
     WITH RECURSIVE holder AS (
         (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' ORDER BY j.worker_id LIMIT 1)
         UNION ALL
@@ -73,7 +73,7 @@ BEGIN
     SELECT sum((SELECT count(*) FROM tenant.job AS j WHERE j.state = 'running' AND j.worker_id = h.worker_id))
     INTO lost
     FROM holder AS h LEFT JOIN tenure.worker AS w ON w.id = h.worker_id
-    WHERE h.worker_id IS NOT NULL AND (w.id IS NULL OR w.dead_at IS NOT NULL OR w.expires_at < moment);
+    WHERE h.worker_id IS NOT NULL AND (w.id IS NULL OR w.dead_at IS NOT NULL OR w.expires_at < now_ts);
 
     RETURN json_build_object(
         'jobs', coalesce(alive, '[]'),
@@ -82,11 +82,11 @@ BEGIN
         'paused', (SELECT coalesce(json_agg(p.name), '[]') FROM tenant.pause AS p
             WHERE p.subject IN ('queue', 'tenant')),
         'workers', (SELECT coalesce(json_object_agg(w.status, w.n), '{}') FROM (
-            SELECT CASE WHEN w.expires_at < moment THEN 'late'
+            SELECT CASE WHEN w.expires_at < now_ts THEN 'late'
                 WHEN w.draining_at IS NOT NULL THEN 'draining' ELSE 'alive' END AS status, count(*) AS n
             FROM tenure.worker AS w WHERE w.dead_at IS NULL AND w.left_at IS NULL GROUP BY 1) AS w),
         'overdue', (SELECT count(*) FROM tenant.cancellation AS c WHERE c.completed_at IS NULL
-            AND tenure.seconds_between(c.initiated_at, moment) > extract(epoch FROM interval '30 seconds'
+            AND tenure.seconds_between(c.initiated_at, now_ts) > extract(epoch FROM interval '30 seconds'
                 + CASE WHEN c.force THEN interval '0'
                     ELSE least(coalesce(c.grace, totals.grace), {grace.most}) END)),
         'tally', (SELECT coalesce(

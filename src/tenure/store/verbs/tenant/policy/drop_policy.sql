@@ -1,4 +1,4 @@
--- Delete a policy. What it has stopped stays stopped.
+-- Delete a policy. Jobs that it stopped stay stopped.
 CREATE OR REPLACE FUNCTION tenant.drop_policy(
     name text, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

@@ -1,21 +1,21 @@
--- Make or change a policy: a rule by which jobs are stopped while it is enabled.
+-- Create or change a policy: a rule that stops jobs while it is enabled.
 --
--- "spec" is {"filter": ..., "when": ..., "intent": "cancel" or "pause", "strategy": ..., "reason": ...}:
--- of the jobs in the filter (as in list_jobs) those are stopped for which all conditions hold. An
--- operator may make one for a single job of its own ({"filter": {"id": ...}}).
+-- "spec" is {"filter": ..., "when": ..., "intent": "cancel" or "pause", "strategy": ..., "reason": ...}: of
+-- the jobs in the filter (as in list_jobs), those are stopped for which all conditions hold. An operator
+-- may create one for a single job of its own ({"filter": {"id": ...}}).
 CREATE OR REPLACE FUNCTION tenant.set_policy(
     name text, spec jsonb, enabled boolean DEFAULT true, by text DEFAULT NULL, via text DEFAULT 'sql',
     role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    actor   CONSTANT text := tenure.actor(by);
+    actor    CONSTANT text := tenure.actor(by);
     is_admin CONSTANT boolean := tenant.role_of(role) = 'admin';
-    whose   CONSTANT text := CASE WHEN NOT is_admin THEN actor END;
-    problem CONSTANT text := tenant.policy_complaint(spec);
-    refusal json;
-    before  tenant.policy;
-    written tenant.policy;
+    whose    CONSTANT text := CASE WHEN NOT is_admin THEN actor END;
+    problem  CONSTANT text := tenant.policy_error(spec);
+    refusal  json;
+    before   tenant.policy;
+    written  tenant.policy;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = problem;
@@ -42,7 +42,7 @@ BEGIN
     END IF;
     PERFORM tenant.strategy_options(spec ->> 'strategy');
     spec := '{"filter": {}, "intent": "cancel"}' || jsonb_strip_nulls(spec);
-    -- Those of operators are counted by themselves: they take no place from an admin's.
+    -- Policies of operators are counted separately: they do not use up those of admins.
     IF (SELECT count(*) FROM tenant.policy AS p
             WHERE p.name <> set_policy.name AND (p.whose IS NULL) = is_admin) >= {policies.most} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
@@ -58,7 +58,7 @@ BEGIN
     VALUES (set_policy.name, set_policy.spec, coalesce(set_policy.enabled, true), tenure.now(), actor, whose)
     ON CONFLICT ON CONSTRAINT policy_pkey DO UPDATE SET spec = excluded.spec, enabled = excluded.enabled,
         whose = excluded.whose, checked_at = NULL, last_error = NULL
-    -- Somebody else may have made it since the look above.
+    -- Another caller may have created it since the check above.
     WHERE excluded.whose IS NULL OR p.whose = excluded.whose
     RETURNING p.* INTO written;
     IF NOT FOUND THEN
@@ -68,6 +68,6 @@ BEGIN
         CASE WHEN before.name IS NOT NULL
             THEN jsonb_build_object('spec', before.spec, 'enabled', before.enabled) END,
         jsonb_build_object('spec', written.spec, 'enabled', written.enabled));
-    PERFORM nextval('tenant.turn');  -- workers look after it
+    PERFORM nextval('tenant.activity');  -- workers enforce it
     RETURN to_json(written);
 END $$;

@@ -1,13 +1,13 @@
--- Why is this job not running, or not stopping? Every reason, as data and as a sentence.
+-- Return every reason why a job is not running, or not stopping, as data and as a sentence.
 CREATE OR REPLACE FUNCTION tenant.explain(job bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
+    now_ts  CONSTANT timestamptz := tenure.now();
     j       tenant.jobs;
     lane    tenant.lane;
     reasons jsonb;
 BEGIN
-    SELECT v.* INTO j FROM tenant.jobs AS v WHERE v.id = explain.job AND tenant.sees(explain.job);
+    SELECT v.* INTO j FROM tenant.jobs AS v WHERE v.id = explain.job AND tenant.can_see_job(explain.job);
     IF NOT FOUND THEN
         PERFORM tenant.refuse_verb(explain.job, 'explain');
     END IF;
@@ -15,10 +15,10 @@ BEGIN
     SELECT coalesce(jsonb_agg(
         jsonb_build_object('reason', r.reason, 'sentence', r.sentence, 'about', r.about)), '[]') INTO reasons
         FROM (
-        SELECT 'unqueued' AS reason, 'it was created but nobody has queued it' AS sentence,
+        SELECT 'unqueued' AS reason, 'it was created but not queued' AS sentence,
             NULL::text AS about WHERE j.waiting = 'unqueued'
         UNION ALL SELECT 'task', CASE WHEN (tenant.known_task(j.task)).name IS NULL
-                THEN format('nobody has announced a task %L yet%s', j.task,
+                THEN format('task %L is not announced yet%s', j.task,
                     coalesce('; the nearest are ' || (SELECT string_agg(quote_literal(n), ', ')
                         FROM unnest(tenant.nearest_tasks(j.task)) AS n), '; no task at all is known here'))
                 ELSE 'its task was announced, and a worker is about to give it what that declares' END, j.task
@@ -71,7 +71,7 @@ BEGIN
         UNION ALL SELECT 'no worker', format('no living worker serves the queue %s', j.queue), j.queue
             WHERE j.state = 'pending' AND j.task IS NOT NULL
               AND NOT EXISTS (SELECT FROM tenure.worker AS w WHERE w.dead_at IS NULL AND w.draining_at IS NULL
-                AND w.expires_at > moment AND (w.queues IS NULL OR j.queue = ANY (w.queues)))
+                AND w.expires_at > now_ts AND (w.queues IS NULL OR j.queue = ANY (w.queues)))
         UNION ALL SELECT 'no worker', format('no living worker has the task %L', j.task), j.task
             FROM tenant.job AS o WHERE o.id = j.id AND o.ready AND tenant.unserved(j.queue, j.task)
         UNION ALL SELECT 'no runner',
@@ -79,12 +79,12 @@ BEGIN
                 w.id::text
             FROM tenant.job AS o JOIN tenure.worker AS w ON w.trouble IS NOT NULL AND w.dead_at IS NULL
                 AND w.left_at IS NULL
-                AND w.draining_at IS NULL AND w.expires_at > moment
+                AND w.draining_at IS NULL AND w.expires_at > now_ts
                 AND (w.queues IS NULL OR j.queue = ANY (w.queues))
             WHERE o.id = j.id AND o.ready
         UNION ALL SELECT 'turn', format('%s ready jobs of its queue come before it', count(*)), NULL
             FROM tenant.job AS o JOIN tenant.job AS x ON x.ready AND x.id <> o.id
-                AND (x.priority > o.priority OR (x.priority = o.priority AND x.turn < o.turn))
+                AND (x.priority > o.priority OR (x.priority = o.priority AND x.position < o.position))
             JOIN tenant.lane AS l ON l.id = x.lane AND l.queue = j.queue
             WHERE o.id = j.id AND o.ready HAVING count(*) > 0
         UNION ALL SELECT 'stopping',
@@ -92,7 +92,7 @@ BEGIN
             tenant.cancellation_name(s.id, s.intent), s.reason,
                 CASE WHEN j.state = 'pending' THEN 'it ends when nothing below it runs any more'
                      WHEN w.dead_at IS NOT NULL THEN 'its worker is dead and the next sweep ends it'
-                     WHEN w.expires_at < moment
+                     WHEN w.expires_at < now_ts
                          THEN 'its worker is silent, its lease is over and the next sweep ends it'
                      WHEN m.reached ? 'delivered' THEN 'its worker knows: ' || (
                          SELECT string_agg(format('%s at %s', r.key, r.value #>> '{}'), ', '
@@ -115,8 +115,8 @@ BEGIN
         UNION ALL SELECT 'orphan',
             format('its worker %s has not renewed its lease since %s', j.worker_id,
             coalesce(j.heartbeat_at::text, 'it started')), j.worker_id::text
-            WHERE j.state = 'running' AND coalesce(j.lease_expires_at < moment, true)
-        UNION ALL SELECT 'paused', format('it was paused%s%s; resume it to go on',
+            WHERE j.state = 'running' AND coalesce(j.lease_expires_at < now_ts, true)
+        UNION ALL SELECT 'paused', format('it was paused%s%s; resume it to continue',
                 coalesce(' by ' || j.cancelled_by, ''),
                 coalesce(': ' || coalesce(j.cancellation_reason, j.error_message), '')), NULL
                     WHERE j.state = 'paused'

@@ -1,11 +1,11 @@
--- What a job has left on its way: partial results, log lines or events, oldest first; the first n of them,
--- or the "newest". Nothing of a job that the caller may not look at.
+-- Return partial results, log lines or events of a job, oldest first: the first n, or the "newest". Nothing
+-- of a job that the caller may not see.
 CREATE OR REPLACE FUNCTION tenant.job_output(
     job bigint, kind text, above bigint DEFAULT 0, n integer DEFAULT 1000, newest boolean DEFAULT false
 ) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF NOT tenant.sees(job_output.job) THEN
+    IF NOT tenant.can_see_job(job_output.job) THEN
         RETURN '[]';
     END IF;
     IF newest THEN

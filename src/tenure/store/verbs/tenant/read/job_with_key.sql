@@ -1,5 +1,5 @@
--- The id of the job that goes by this key: one of the caller's own if it has any, else one of the only owner
--- who has. One of the last thousand that is not over, else the newest. Refused where the key does not tell.
+-- Return the id of the job with this key: one of the caller's own if there is any, else one of the only
+-- owner who has one. A live job among the last thousand, else the newest. Refused if the key is ambiguous.
 CREATE OR REPLACE FUNCTION tenant.job_with_key(
     key text, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
@@ -9,9 +9,10 @@ DECLARE
     newest bigint;
     live   bigint[];
 BEGIN
-    -- Own jobs are looked for by themselves: others may have any number of jobs with this key.
+    -- Search the caller's own jobs separately: others may have any number of jobs with this key.
     IF NOT EXISTS (SELECT FROM tenant.payload AS p WHERE p.key = job_with_key.key AND p.owner = whose) THEN
-        whose := (SELECT p.owner FROM tenant.payload AS p WHERE p.key = job_with_key.key AND tenant.sees_all()
+        whose := (SELECT p.owner FROM tenant.payload AS p
+            WHERE p.key = job_with_key.key AND tenant.can_see_all_jobs()
             ORDER BY p.job_id DESC LIMIT 1);
         IF EXISTS (SELECT FROM tenant.payload AS p WHERE p.key = job_with_key.key AND p.owner <> whose) THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(

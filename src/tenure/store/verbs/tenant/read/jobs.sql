@@ -1,4 +1,5 @@
--- A row per job with the words people know. It shows no token: who has the token could speak as its worker.
+-- Show a row per job with the words that users know. It shows no token: a token is needed to act as its
+-- worker.
 CREATE OR REPLACE VIEW tenant.jobs AS
 SELECT
     j.id, j.root_id, j.parent_id, p.key, l.task, l.queue,
@@ -14,7 +15,7 @@ SELECT
     s.initiated_by AS cancelled_by, s.reason AS cancellation_reason,
     tenant.cancellation_name(s.id, s.intent) AS cancellation_id,
     o.error ->> 'message' AS error_message,
-    -- What the job's options call a secret is not shown, nor can it be searched for.
+    -- Secret arguments are neither shown nor searched.
     CASE WHEN NOT p.options ? 'secret' OR p.options IS NULL THEN p.args
          WHEN jsonb_typeof(p.args) <> 'object' THEN '"***"' ELSE (
         SELECT coalesce(jsonb_object_agg(a.key,

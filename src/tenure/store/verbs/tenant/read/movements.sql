@@ -1,13 +1,14 @@
--- What moves among the cancellation records: those that are open, newest first, and those that ended since
--- the last look, oldest first. "above" is "last" of the answer before; the first look begins at the end.
+-- Return changes among the cancellation records: the open ones, newest first, and those that ended since
+-- the last call, oldest first. "above" is "last" of the previous answer; the first call starts at the end.
 --
--- An end is numbered before it is committed: those of the last half minute are told again, and whoever
--- asks knows them by their number. The mark of an open record changes when something of it has moved.
+-- An end is numbered before it is committed: those of the last half minute are returned again, and the
+-- caller recognises them by their number. The mark of an open record changes when anything in it has
+-- changed.
 CREATE OR REPLACE FUNCTION tenant.movements(above bigint DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     page   CONSTANT integer := 1000;
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
     since  CONSTANT bigint := coalesce(above,
         (SELECT coalesce(max(e.id), 0) FROM tenant.event AS e WHERE e.kind = 'cancellation'));
 BEGIN
@@ -18,7 +19,7 @@ BEGIN
             UNION ALL
             SELECT e.id, e.detail ->> 'cancellation_id' FROM tenant.event AS e
             WHERE e.kind = 'cancellation' AND e.id > since - page AND e.id <= since
-              AND e.at > moment - interval '30 seconds'
+              AND e.at > now_ts - interval '30 seconds'
         ), open AS MATERIALIZED (
             SELECT c.id, c.intent, c.status, c.force FROM tenant.cancellation AS c
             WHERE c.completed_at IS NULL ORDER BY c.id DESC LIMIT page

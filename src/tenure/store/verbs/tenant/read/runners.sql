@@ -1,12 +1,14 @@
--- Runners in which a job or anything below it runs, as their workers told at their last beat ("as_of").
+-- List the runners in which a job or a descendant runs, as their workers reported at their last beat
+-- ("as_of").
 --
 -- "jobs" are those of them that run in it, "others" counts further jobs that share it. Jobs that began
--- after the last beat are listed without a runner. "ending" says that somebody has asked for its end.
+-- after the last beat are listed without a runner. "ending" means that its end was requested.
 CREATE OR REPLACE FUNCTION tenant.runners(job bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = runners.job) OR NOT tenant.sees(runners.job) THEN
+    IF NOT EXISTS (SELECT FROM tenant.job AS j WHERE j.id = runners.job)
+        OR NOT tenant.can_see_job(runners.job) THEN
         PERFORM tenant.refuse_verb(runners.job, 'show');
     END IF;
     RETURN (

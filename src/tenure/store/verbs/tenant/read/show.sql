@@ -1,9 +1,9 @@
--- One job with all that is known of it. A producer's role is shown its own jobs; others are not there for it.
+-- Return a job with everything that is known of it. For a producer's role only its own jobs exist.
 CREATE OR REPLACE FUNCTION tenant.show(job bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     answer jsonb := (SELECT to_jsonb(j) FROM tenant.jobs AS j
-        WHERE j.id = show.job AND tenant.sees(show.job));
+        WHERE j.id = show.job AND tenant.can_see_job(show.job));
 BEGIN
     IF answer IS NULL THEN
         PERFORM tenant.refuse_verb(show.job, 'show');

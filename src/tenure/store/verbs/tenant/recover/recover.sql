@@ -1,10 +1,11 @@
--- Declare late workers dead and take back their jobs: for another attempt, or failed, as each job says.
+-- Declare late workers dead and recover their jobs: for another attempt, or failed, as each job's options
+-- say.
 --
--- Also jobs whose worker is unknown and so never beat, if they started longer ago than "orphan_after";
--- and, if "pending_after" is set, ready jobs that nobody started within it. With "ids" only these jobs
--- are touched, with "dry_run" none. The error begins with "message", or else says what happened. One bad
--- row costs itself, not the sweep. Who is named ("by") is on record; the sweeps of workers, which name
--- nobody, are not.
+-- Also jobs whose worker is unknown and so never beat, if they started longer ago than "orphan_after"; and,
+-- if "pending_after" is set, ready jobs that were not started within it. With "ids" only these jobs are
+-- recovered, with "dry_run" none. The error begins with "message", or else states what happened. A job that
+-- cannot be recovered does not stop the sweep. A named caller ("by") is recorded in the audit log; the
+-- sweeps of workers, which name nobody, are not.
 CREATE OR REPLACE FUNCTION tenant.recover(
     grace interval DEFAULT '0', orphan_after interval DEFAULT '2 minutes',
     pending_after interval DEFAULT NULL, ids bigint[] DEFAULT NULL, dry_run boolean DEFAULT false,
@@ -14,7 +15,7 @@ CREATE OR REPLACE FUNCTION tenant.recover(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE
     refusal  CONSTANT json := tenant.forbidden('recover', 'admin', 'tenant', '', by, via, role);
-    buried   json := '{}';
+    declared json := '{}';
     orphans  jsonb;
     last     bigint := 0;
     seen     integer;
@@ -27,12 +28,13 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     ELSIF NOT dry_run THEN
-        buried := tenure.declare_dead(grace);
+        declared := tenure.declare_dead(grace);
     END IF;
     LOOP
         SELECT jsonb_agg(o ORDER BY o ->> 'job'), max((o ->> 'job')::bigint), count(*)
         INTO orphans, last, seen
-        FROM tenant.orphans(last, grace, orphan_after, ids, dry_run, message, tenure.batch_size(n)) AS o;
+        FROM tenant.orphaned_jobs(last, grace, orphan_after, ids, dry_run, message,
+            tenure.batch_size(n)) AS o;
         EXIT WHEN orphans IS NULL;
         IF dry_run THEN
             accepted := accepted || orphans;
@@ -62,10 +64,10 @@ BEGIN
     END LOOP;
 
     IF NOT dry_run THEN
-        PERFORM tenant.forget_holds();
+        PERFORM tenant.delete_holds();
     END IF;
     IF pending_after IS NOT NULL THEN
-        stale := tenant.stale(pending_after, ids, n);
+        stale := tenant.stale_jobs(pending_after, ids, n);
         IF NOT dry_run THEN
             failed := failed || tenant.fail_stale(stale, pending_after, message);
         END IF;
@@ -75,6 +77,7 @@ BEGIN
             jsonb_build_object('ids', to_jsonb(ids)),
             jsonb_build_object('recovered', accepted, 'stale', to_jsonb(coalesce(stale, '{}'))));
     END IF;
-    RETURN json_build_object('dead', coalesce(buried -> 'dead', '[]'), 'blind_until', buried -> 'blind_until',
+    RETURN json_build_object('dead', coalesce(declared -> 'dead', '[]'),
+        'blind_until', declared -> 'blind_until',
         'recovered', accepted, 'busy', busy, 'failed', failed, 'stale', to_json(coalesce(stale, '{}')));
 END $$;

@@ -1,4 +1,4 @@
--- Give up on a failed job, or on every failed job of a target: it is cancelled and blocks nothing.
+-- Give up a failed job, or every failed job of a target: it is cancelled and blocks nothing.
 CREATE OR REPLACE FUNCTION tenant.clear(
     job bigint DEFAULT NULL, target text DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL
@@ -9,7 +9,7 @@ DECLARE
         THEN tenant.forbidden('clear', 'operator', 'job', clear.job::text, by, via, role)
         ELSE tenant.forbidden('clear', 'admin', 'target', clear.target, by, via, role) END;
     ids     bigint[];
-    moment  timestamptz;
+    now_ts  timestamptz;
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
@@ -19,7 +19,7 @@ BEGIN
     ids := CASE WHEN clear.job IS NOT NULL THEN ARRAY[clear.job]
         ELSE ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.target = clear.target AND j.state = 'failed') END;
     PERFORM tenant.lock_tree(ids);
-    moment := tenure.now();
+    now_ts := tenure.now();
     ids := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ids) AND j.state = 'failed');
     IF clear.job IS NOT NULL AND ids = '{}' THEN
         PERFORM tenant.refuse_verb(clear.job, 'clear');
@@ -29,7 +29,7 @@ BEGIN
             MESSAGE = format('cannot clear job %s while something below it is not over; cancel that first',
             (SELECT i FROM unnest(ids) AS i WHERE tenant.lives_below(i) LIMIT 1));
     END IF;
-    UPDATE tenant.job AS j SET state = 'cancelled', ended_at = moment, holds = false, blocks = false
+    UPDATE tenant.job AS j SET state = 'cancelled', ended_at = now_ts, holds = false, blocks = false
     WHERE j.id = ANY (ids);
     PERFORM tenant.release_holds(ids, ids,
         (SELECT array_agg(DISTINCT j.parent_id) FILTER (WHERE j.parent_id IS NOT NULL) FROM tenant.job AS j

@@ -1,5 +1,5 @@
--- A new job with the arguments and options of an old one, whatever became of that. One whose task nobody had
--- announced has no options of its own: it gets those that are declared by now.
+-- Enqueue a new job with the arguments and options of an old one, in whatever state that is. A job whose
+-- task was not announced has no options of its own: the new one gets those that are declared by now.
 CREATE OR REPLACE FUNCTION tenant.rerun(
     job bigint, reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

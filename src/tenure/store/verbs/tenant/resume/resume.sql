@@ -1,8 +1,8 @@
--- Let a paused or failed job go on: with its checkpoint, or "fresh" from the start.
+-- Resume a paused or failed job: from its checkpoint, or "fresh" from the start.
 --
--- What was paused with it goes on with it; so do the failed tasks of a job without code of its own.
--- It keeps its place in its target and gets fresh retries. A failed job above it is open again. A
--- "budget" replaces the limits it names; a job that has spent all of its budget needs a larger one.
+-- What was paused with it is resumed with it; so are the failed children of a job without code of its own.
+-- It keeps its place in its target and gets fresh retries. A failed ancestor is open again. A "budget"
+-- replaces the limits it names; a job that has spent all of its budget needs a larger one.
 CREATE OR REPLACE FUNCTION tenant.resume(
     job bigint, fresh boolean DEFAULT false, reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL, budget jsonb DEFAULT NULL

@@ -1,4 +1,4 @@
--- A cancellation record by its name, or the latest one of a job.
+-- Return a cancellation record by its name, or the latest record of a job.
 CREATE OR REPLACE FUNCTION tenant.cancellation(name text DEFAULT NULL, job bigint DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     IF report IS NULL OR report ->> 'cancellation_id' <> name THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = CASE WHEN name IS NULL
-            THEN format('nobody has stopped job %s', coalesce(job::text, 'without an id'))
+            THEN format('job %s was never stopped', coalesce(job::text, 'without an id'))
                 ELSE format('there is no cancellation %s', name) END;
     END IF;
     RETURN (report::jsonb || jsonb_build_object('members', (

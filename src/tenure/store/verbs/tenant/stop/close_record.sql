@@ -1,5 +1,5 @@
 -- Close a record by hand: partial when a kill or a cleanup could not be confirmed, failed when a state
--- update failed after all retries (fail_records is the worker's way). Cancelling again takes a failed one up.
+-- update failed after all retries (workers use fail_records). Cancelling again reopens a failed record.
 CREATE OR REPLACE FUNCTION tenant.close_record(cancellation text, status text, error text DEFAULT NULL)
 RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

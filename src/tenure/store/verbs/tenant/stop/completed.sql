@@ -1,18 +1,18 @@
--- What a job of the task tenure.rollback undoes: the completed tasks of its cancellation, all of them or
--- those it names, with their real arguments. Only whoever runs it is told, and only if the record says
--- that it is its rollback: anybody may enqueue a job of that name.
+-- Return what a job of the task tenure.rollback must roll back: the completed children of its cancellation,
+-- all or those it names, with their real arguments. Only for the worker that runs it, and only if the
+-- record names it as its rollback: any caller may enqueue a job of that name.
 CREATE OR REPLACE FUNCTION tenant.completed(worker uuid, job bigint, token bigint) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    told CONSTANT jsonb := (
+    request CONSTANT jsonb := (
         SELECT p.args FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane
         JOIN tenant.payload AS p ON p.job_id = j.id
         WHERE j.id = completed.job AND j.state::text = 'running' AND j.worker_id = completed.worker
           AND j.token = completed.token
           AND l.task = 'tenure.rollback');
 BEGIN
-    IF told IS NULL OR NOT EXISTS (SELECT FROM tenant.cancellation AS c
-        WHERE c.id = tenant.cancellation_id(told ->> 'cancellation')
+    IF request IS NULL OR NOT EXISTS (SELECT FROM tenant.cancellation AS c
+        WHERE c.id = tenant.cancellation_id(request ->> 'cancellation')
           AND completed.job = ANY (c.rollback_jobs)) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003',
             MESSAGE = format('job %s is no rollback that this worker runs', completed.job);
@@ -24,6 +24,6 @@ BEGIN
             '[]')
         FROM tenant.member AS m JOIN tenant.job AS j ON j.id = m.job_id JOIN tenant.lane AS l ON l.id = j.lane
         JOIN tenant.payload AS p ON p.job_id = j.id LEFT JOIN tenant.outcome AS o ON o.job_id = j.id
-        WHERE m.stop_id = tenant.cancellation_id(told ->> 'cancellation') AND m.became = 'completed'
-          AND (NOT told ? 'tasks' OR told -> 'tasks' @> to_jsonb(m.job_id)));
+        WHERE m.stop_id = tenant.cancellation_id(request ->> 'cancellation') AND m.became = 'completed'
+          AND (NOT request ? 'tasks' OR request -> 'tasks' @> to_jsonb(m.job_id)));
 END $$;

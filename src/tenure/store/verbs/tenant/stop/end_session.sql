@@ -1,5 +1,5 @@
--- End the sessions in which a job has its own transaction open, and with them whatever they were doing:
--- for a keeper that kills the job, because a statement goes on when its client is dead. Says how many.
+-- End the database sessions in which a job has its own transaction open, with whatever they are doing: for
+-- a worker that kills the job, because a statement continues when its client is dead. Return how many.
 CREATE OR REPLACE FUNCTION tenant.end_session(worker uuid, job bigint, token bigint) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

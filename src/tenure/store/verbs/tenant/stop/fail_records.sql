@@ -1,15 +1,15 @@
--- Close the open records of stops of a job whose end cannot be written: failed, with the reason. Answer
+-- Close the open records of stops of a job whose end cannot be written: failed, with the reason. Return
 -- their names.
 --
--- Its code is gone, and its worker goes on trying. What else the records are about goes on being stopped.
--- Cancelling the job again makes a new record.
+-- The job's code is gone, and its worker keeps trying. Other jobs of the records continue to be stopped.
+-- Cancelling the job again creates a new record.
 CREATE OR REPLACE FUNCTION tenant.fail_records(worker uuid, job bigint, token bigint, error text) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     stops CONSTANT bigint[] := ARRAY(
         SELECT c.id FROM tenant.member AS m JOIN tenant.cancellation AS c ON c.id = m.stop_id
         JOIN tenure.worker AS w ON w.id = m.worker_id AND w.dead_at IS NULL
-            AND tenure.speaks_for(w.registered_by)
+            AND tenure.may_act_for_worker(w.registered_by)
         WHERE m.job_id = fail_records.job AND m.worker_id = fail_records.worker
           AND m.token = fail_records.token
           AND m.ended_at IS NULL AND c.completed_at IS NULL

@@ -1,7 +1,7 @@
--- Record how far a stop has come with running jobs of a worker. "reached" has for each job the moments at
+-- Record how far a stop has come with running jobs of a worker. "reached" has for each job the times at
 -- which the stop was delivered, a rung of the ladder was reached, or the cleanup began.
 --
--- A job whose row is locked is ending, and its ending brings all moments along.
+-- A job whose row is locked is ending, and its ending brings all times along.
 CREATE OR REPLACE FUNCTION tenant.note_reached(worker uuid, cancellation text, reached jsonb) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,8 +1,8 @@
--- Undo what the completed tasks of a cancelled job have done, all of them or those that "tasks" names;
--- also when the cancellation is over.
+-- Roll back the completed children of a cancelled job, all of them or those that "tasks" names; also after
+-- the cancellation has ended.
 --
--- It is a job of the task tenure.rollback; the same tasks of a record are undone by one job, however
--- often one asks.
+-- The rollback is a job of the task tenure.rollback; the same children of a record are rolled back by one
+-- job, however often that is requested.
 CREATE OR REPLACE FUNCTION tenant.rollback(
     cancellation text, tasks bigint[] DEFAULT NULL, reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL
@@ -24,7 +24,7 @@ BEGIN
         RETURN refusal;
     ELSIF record.intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003',
-            MESSAGE = 'a pause is not rolled back, because the job goes on later; cancel it instead';
+            MESSAGE = 'a pause is not rolled back, because the job continues later; cancel it instead';
     ELSIF cardinality(tasks) = 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'no task is named; leave the names out to roll back all of them';

@@ -1,11 +1,11 @@
--- Move one step of a record.
+-- Update one step of a record.
 CREATE OR REPLACE FUNCTION tenant.step(
     cancellation text, name text, status text, details jsonb DEFAULT '{}', error text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     stop   CONSTANT bigint := tenant.cancellation_id(step.cancellation);
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     PERFORM FROM tenant.cancellation AS c WHERE c.id = stop AND c.completed_at IS NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
@@ -23,8 +23,8 @@ BEGIN
     END IF;
     UPDATE tenant.step AS s SET
         status = step.status, error = left(step.error, {problem.most}), details = s.details || step.details,
-        started_at = CASE WHEN step.status <> 'pending' THEN coalesce(s.started_at, moment) END,
-        completed_at = CASE WHEN step.status IN ('completed', 'failed') THEN moment END
+        started_at = CASE WHEN step.status <> 'pending' THEN coalesce(s.started_at, now_ts) END,
+        completed_at = CASE WHEN step.status IN ('completed', 'failed') THEN now_ts END
     WHERE s.stop_id = stop AND s.name = step.name;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a cancellation has no step %L', step.name);

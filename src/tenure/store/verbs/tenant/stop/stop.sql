@@ -1,18 +1,18 @@
--- Stop a job and all below it: cancel it, or pause it so that it can go on later.
+-- Stop a job and all its descendants: cancel it, or pause it so that it can be resumed later.
 --
--- One transaction writes the cancellation record, ends what has not started, marks what runs and
--- tells its workers, and closes the door to new children. Children always go with their parent;
--- "cascade" decides about jobs that come after a cancelled one, of which those of other owners are
--- left waiting unless an admin asks. Asking again answers with the same record; asking with "force"
--- while a graceful stop is under way escalates it.
+-- One transaction writes the cancellation record, ends what has not started, marks what runs and notifies
+-- its workers, and refuses new children. Children always stop with their parent; "cascade" decides about
+-- jobs that depend on a cancelled one, of which those of other owners keep waiting unless an admin asks.
+-- Asking again returns the same record; asking with "force" while a graceful stop is in progress escalates
+-- it.
 --
--- What is not said is as the "strategy" has it, or else: no force, cascade, the grace of the task, up
--- to killing, artifacts kept as the task says ("preserve"), no rollback.
+-- Options that are not given are those of the "strategy", or else: no force, cascade, the grace of the
+-- task, up to killing, artifacts kept as the task declares ("preserve"), no rollback.
 --
--- A job with the option "cancel_pauses" is paused by a plain cancel, one without force that does not
--- come from a policy ("policy:..."); what is paused already is cancelled. With "rollback" a job of the
--- task tenure.rollback is enqueued, which runs when the cancelled one has ended; it undoes all that was
--- completed, or what "rollback_tasks" names.
+-- A job with the option "cancel_pauses" is paused by a plain cancel: one without force that does not come
+-- from a policy ("policy:..."); a job that is paused already is cancelled. With "rollback" a job of the
+-- task tenure.rollback is enqueued, which runs when the cancelled job has ended; it rolls back all
+-- completed children, or those that "rollback_tasks" names.
 CREATE OR REPLACE FUNCTION tenant.stop(
     job bigint, intent text DEFAULT 'cancel', reason text DEFAULT NULL,
     force boolean DEFAULT NULL, "cascade" boolean DEFAULT NULL, grace interval DEFAULT NULL,

@@ -1,5 +1,5 @@
--- Stops that go on, the oldest first: how far up the ladder the furthest of what still runs is, and how much
--- grace each of it has of its own. A grace or a last rung of null means that its worker's settings say it.
+-- List open stops, oldest first: the highest rung among what still runs, and how much grace each of its
+-- jobs has of its own. A grace or a last rung of null means that the settings of its worker apply.
 CREATE OR REPLACE FUNCTION tenant.stops(n integer DEFAULT 50) RETURNS json
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT coalesce(json_agg(json_build_object(

@@ -1,4 +1,4 @@
--- Delete a strategy. Stops that were made by it stay as they are.
+-- Delete a strategy. Stops that used it stay as they are.
 CREATE OR REPLACE FUNCTION tenant.drop_strategy(
     name text, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

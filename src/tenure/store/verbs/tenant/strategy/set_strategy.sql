@@ -1,7 +1,8 @@
--- Make or change a named way to stop.
+-- Create or change a named set of stop options.
 --
 -- "options" are those of stop: grace and ask_for (seconds), force, last_rung, cascade, preserve, rollback.
--- What a strategy does not say is as in a plain stop, and what a stop says itself comes before its strategy.
+-- An option that a strategy does not have is that of a plain stop, and an option given to a stop overrides
+-- its strategy.
 CREATE OR REPLACE FUNCTION tenant.set_strategy(
     name text, options jsonb, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

@@ -1,11 +1,11 @@
--- A worker has deleted these artifacts of a cancelled job; the record of its stop says so. With an error it
--- could not delete all of them, and somebody tries again.
+-- Record that a worker has deleted these artifacts of a cancelled job; the record of its stop shows it.
+-- With an error not all of them could be deleted, and another worker tries again.
 CREATE OR REPLACE FUNCTION tenant.discarded(job bigint, urls text[], error text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     gone integer := 0;
 BEGIN
-    -- Only what was to be deleted: whoever says this may not know better than the stop.
+    -- Only artifacts that were listed for deletion: the stop decides, not the caller.
     PERFORM FROM tenant.discard AS d WHERE d.job_id = discarded.job FOR UPDATE;
     IF FOUND THEN
         DELETE FROM tenant.artifact AS a WHERE a.job_id = discarded.job AND a.url = ANY (urls);

@@ -1,6 +1,6 @@
--- Who is on record for an action: the name that was given if the caller may give one (the owner of
--- the schema, or a member of tenure_delegate), the database user otherwise. Settings are forgeable
--- and current_user is the owner in here, so only session_user counts.
+-- Return the actor to record for an action: the given name if the caller may give one (the owner of the
+-- schema or a member of tenure_delegate), otherwise the database user. Settings can be forged, and
+-- current_user is the owner in here, so only session_user counts.
 CREATE OR REPLACE FUNCTION tenure.actor(named text) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE

@@ -1,4 +1,4 @@
--- Refuse a value with this sentence, in the middle of an expression.
+-- Raise an error with this message from within an expression.
 CREATE OR REPLACE FUNCTION tenure.abort(sentence text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- Whether no text of this JSON list is longer than this.
+-- Return whether no string of this JSON list is longer than "longest".
 CREATE OR REPLACE FUNCTION tenure.all_within(texts jsonb, longest integer) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,6 +1,6 @@
--- Whether this is a JSON list of at most "most" texts, none of them empty or longer than "longest".
+-- Return whether this is a JSON list of at most "most" strings, none empty or longer than "longest".
 --
--- One expression, which becomes part of what calls it: a list that is short as a whole has no long text.
+-- A single expression, so that it is inlined: a list that is short as a whole has no long string.
 CREATE OR REPLACE FUNCTION tenure.are_names(value jsonb, most integer, longest integer) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(value) <> 'array' THEN false

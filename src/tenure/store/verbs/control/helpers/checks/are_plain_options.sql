@@ -1,11 +1,11 @@
--- Whether these options are what most are, and so nothing is wrong with them: a quick look before
--- "bad_options".
+-- Return whether these options are of the common kind and therefore valid: a fast check before
+-- "options_error".
 --
--- One expression without a query. What it does not know is not wrong, only not plain.
+-- A single expression without a query. An option that it does not know is not invalid, only not plain.
 CREATE OR REPLACE FUNCTION tenure.are_plain_options(options jsonb) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    span  CONSTANT text := '^[1-9][0-9]{0,3}[smh]([1-9][0-9]?[sm])?$';  -- "30s", "1h30m": more than none
+    span  CONSTANT text := '^[1-9][0-9]{0,3}[smh]([1-9][0-9]?[sm])?$';  -- "30s", "1h30m": more than zero
     retry CONSTANT jsonb := options -> 'retry';
 BEGIN
     RETURN jsonb_typeof(options) = 'object'

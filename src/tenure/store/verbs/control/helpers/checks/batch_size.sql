@@ -1,4 +1,4 @@
--- The size of a batch, refused with a sentence if there can be none of it.
+-- Return the size of a batch; refuse one that is out of range.
 CREATE OR REPLACE FUNCTION tenure.batch_size(n integer) RETURNS integer
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,13 +1,13 @@
--- Why this cannot be a job, as the end of a sentence; null when it can.
+-- Return why this draft is not a valid job, as the end of a sentence; null if it is.
 CREATE OR REPLACE FUNCTION tenure.validation_error(d tenure.draft) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE
     WHEN d.args IS NULL OR jsonb_typeof(d.args) <> 'object'
         THEN 'has arguments that are not a JSON object; give {"name": value, ...}'
     WHEN pg_column_size(d.args) > {args.most}
-        THEN format('has arguments of %s bytes; {args.most} is the most, so store large things elsewhere '
+        THEN format('has arguments of %s bytes; the maximum is {args.most}, so store large values elsewhere '
             'and pass their name', pg_column_size(d.args))
-    WHEN tenure.bad_json(d.args) IS NOT NULL THEN 'has arguments ' || tenure.bad_json(d.args)
+    WHEN tenure.json_error(d.args) IS NOT NULL THEN 'has arguments ' || tenure.json_error(d.args)
     WHEN d.task = '' THEN 'has an empty task name; leave it out for a job without code of its own'
     WHEN coalesce(d.queue, '') = '' THEN 'has an empty queue name; leave it out for "default"'
     WHEN d.key = '' OR d."unique" = '' OR d.idempotency = '' OR d.target = '' OR d.owner = ''
@@ -36,9 +36,9 @@ RETURN CASE
             OR d.run_at IS NOT NULL OR d.delay IS NOT NULL)
         THEN 'has no code of its own, so it takes no target, slot, time or dependency; give them to its tasks'
     WHEN d.options IS NOT NULL AND NOT tenure.are_plain_options(d.options)
-            AND tenure.bad_options(d.options) IS NOT NULL
-        THEN tenure.bad_options(d.options)
-    WHEN d.budget IS NOT NULL AND tenure.bad_budget(d.budget)
+            AND tenure.options_error(d.options) IS NOT NULL
+        THEN tenure.options_error(d.options)
+    WHEN d.budget IS NOT NULL AND tenure.is_bad_budget(d.budget)
         THEN 'has a budget that is not {"unit": limit, ...} with at most {budget.most} units, '
             'named by 1 to {unit.most} characters, and limits from 0 to 1e18'
     WHEN d.after IS NOT NULL AND jsonb_typeof(d.after) <> 'array'

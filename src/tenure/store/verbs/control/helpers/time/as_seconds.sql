@@ -1,6 +1,7 @@
--- A length of time of an option, "1h30m" or a number of seconds, in seconds; null when it is none.
+-- Return the duration of an option, "1h30m" or a number of seconds, in seconds; null if it is not a
+-- duration.
 --
--- It reads exactly what workers read.
+-- It accepts exactly what workers accept.
 CREATE OR REPLACE FUNCTION tenure.as_seconds(length jsonb) RETURNS numeric
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- How many seconds lie between two moments; a hundred years at most, whatever a row says.
+-- Return the seconds between two timestamps, at most a hundred years whatever a row holds.
 CREATE OR REPLACE FUNCTION tenure.seconds_between(since timestamptz, until timestamptz) RETURNS float8
 LANGUAGE sql IMMUTABLE
 RETURN CASE

@@ -1,4 +1,4 @@
--- The word people see for a job, from its state and columns.
+-- Return the status that users see for a job, from its state and columns.
 CREATE OR REPLACE FUNCTION tenure.status(
     state tenure.state, waiting tenure.reason, attempt smallint, intent text, draining boolean
 ) RETURNS text

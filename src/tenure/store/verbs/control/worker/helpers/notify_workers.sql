@@ -1,5 +1,5 @@
--- Tell idle workers that there is something for them. NOTIFY serialises commits, so nobody is told
--- who did not ask for more than there was. Each worker listens on a channel of its own.
+-- Notify idle workers that there are jobs for them. NOTIFY serialises commits, so only workers are notified
+-- that wanted more jobs than there were. Each worker listens on a channel of its own.
 CREATE OR REPLACE FUNCTION tenure.notify_workers(tenant text, names text[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,4 +1,4 @@
--- What a worker was told about jobs that it holds, as it came.
+-- Return the signals about jobs that a worker holds, in order.
 CREATE OR REPLACE FUNCTION tenure.signals_of(worker uuid) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

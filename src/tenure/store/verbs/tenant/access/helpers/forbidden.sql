@@ -1,8 +1,9 @@
--- Why whoever asks may not do this, as the answer of the verb; null: they may. The refusal is on record.
+-- Return the refusal if the caller may not do this, as the answer of the verb; null if it may. The refusal
+-- is recorded.
 --
--- "needed" is the least role. An operator's verbs reach only jobs of its own: the subject "job" is
--- named by its id. An owner never changes, so nothing is locked for the look. A job that the caller may not
--- look at is not there.
+-- "needed" is the lowest role allowed. Verbs of an operator reach only its own jobs: the subject "job" is
+-- named by its id. An owner never changes, so nothing is locked for this check. A job that the caller may
+-- not see is not found.
 CREATE OR REPLACE FUNCTION tenant.forbidden(
     verb text, needed text, subject text, name text, by text, via text, role text
 ) RETURNS json
@@ -21,7 +22,7 @@ BEGIN
     ELSIF subject = 'job' THEN
         owner := (SELECT p.owner FROM tenant.payload AS p WHERE p.job_id = forbidden.name::bigint);
         IF owner <> actor THEN
-            IF NOT tenant.sees_all() THEN
+            IF NOT tenant.can_see_all_jobs() THEN
                 RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', name);
             END IF;
             RETURN tenant.refused(verb, subject, name, actor, via,

@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION tenant.grant_verbs(role_name text, kind text) RETURNS text[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- The last two are what the view is made of: PostgreSQL asks its reader for them.
+    -- cancellation_name and status are used by the view: PostgreSQL checks the reader's right to call them.
     looking CONSTANT text[] := ARRAY['show', 'runners', 'list_jobs', 'job_with_key', 'explain', 'statistics',
         'totals', 'history', 'cancellation', 'cancellations', 'movements',
         'audit_log', 'job_output', 'pools', 'workers', 'targets', 'strategies', 'policies', 'bulk', 'bulks',
@@ -29,8 +29,8 @@ DECLARE
             'end_session', 'completed', 'roll_up', 'enforce_policies', 'advance_bulk', 'discards',
             'discarded', 'answer_inspection', 'enqueue_reserved', 'announce']
     END;
-    -- In the control schema only what belongs to all tenants; what decides about all of them is the
-    -- default tenant's.
+    -- In the control schema only what all tenants share; verbs that act on all of them belong to the
+    -- default tenant.
     shared  CONSTANT text[] := ARRAY['register', 'announce', 'renew', 'read_signals', 'leave',
         'tenant_activity', 'sweep', 'workers', 'server', 'status',
         'principal', 'session_principal', 'log_in', 'log_in_by_code', 'create_login_code', 'log_out',

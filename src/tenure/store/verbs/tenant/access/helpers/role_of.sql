@@ -1,10 +1,10 @@
--- The role of whoever asks. A trusted caller says it, and is an admin if it does not; for everybody else
--- it is what their database role was admitted as, whatever they say. Who was given a verb without an
--- admission is an operator: it controls what is its own.
+-- Return the role of the caller. A trusted caller states it, and is an admin if it does not. For any other
+-- caller it is what the database role was admitted as, whatever it states. A role that was granted a verb
+-- without an admission is an operator: it controls its own jobs.
 CREATE OR REPLACE FUNCTION tenant.role_of(given text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF NOT tenure.trusted() THEN
+    IF NOT tenure.is_trusted() THEN
         RETURN (
             SELECT CASE
                 WHEN bool_or(a.kind IN ('admin', 'worker')) THEN 'admin'

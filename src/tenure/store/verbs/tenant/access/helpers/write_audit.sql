@@ -1,5 +1,5 @@
--- One audit row for an action from outside, in the transaction of the action. Every verb that somebody calls
--- with a reason comes by here, so a reason that is too long is refused here, and the action with it.
+-- Write one audit row for a requested action, in the transaction of the action. Every verb that takes a
+-- reason comes through here, so a reason that is too long is refused here, and the action with it.
 CREATE OR REPLACE FUNCTION tenant.write_audit(
     actor text, via text, verb text, subject text, name text, reason text, before jsonb, after jsonb
 ) RETURNS void

@@ -1,6 +1,6 @@
--- Write down an operation on all jobs that match a filter now. advance_bulk carries it out, batch by batch,
--- and every worker calls it as well as whoever waits. Jobs that are enqueued later are not touched. Whoever
--- is no admin reaches jobs of its own; the others are counted as refused.
+-- Record an operation on all jobs that match a filter now. advance_bulk carries it out batch by batch,
+-- called by workers and by clients that wait. Jobs that are enqueued later are not touched. A caller that
+-- is no admin changes its own jobs; the others are counted as refused.
 CREATE OR REPLACE FUNCTION tenant.begin_bulk(
     verb text, filter jsonb, intent text, options jsonb, reason text, by text, via text, role text
 ) RETURNS json
@@ -14,7 +14,7 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    PERFORM tenant.bulk_complaint(intent, reason, jsonb_populate_record(NULL::tenure.stop_options, options));
+    PERFORM tenant.check_bulk(intent, reason, jsonb_populate_record(NULL::tenure.stop_options, options));
     PERFORM tenant.strategy_options(options ->> 'strategy');
     IF tenant.role_of(role) <> 'admin' AND (SELECT count(*) FROM tenant.bulk AS b
             WHERE b.ended_at IS NULL AND b.whose = actor) >= {bulks_of_one.most} THEN
@@ -34,6 +34,6 @@ BEGIN
     RETURNING * INTO written;
     PERFORM tenant.write_audit(actor, via, verb, 'bulk', written.id::text, reason, NULL,
         jsonb_build_object('filter', filter, 'intent', intent, 'options', options, 'total', total));
-    PERFORM nextval('tenant.turn');  -- workers carry it on
+    PERFORM nextval('tenant.activity');  -- workers continue it
     RETURN to_json(written);
 END $$;

@@ -1,4 +1,4 @@
--- The first name after this one of a target that is held, closed, waited for or paused.
+-- Return the first target name after this one that is held, closed, waited for or paused.
 CREATE OR REPLACE FUNCTION tenant.next_target(after text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$

@@ -1,4 +1,4 @@
--- The names of a pool's slots.
+-- Return the names of a pool's slots.
 CREATE OR REPLACE FUNCTION tenant.slot_names(pool text) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,12 +1,12 @@
--- Give a waiting job what its task declares. It fails if that cannot be, with the sentence with which its
--- enqueue would have been refused; so does one whose unique key is taken by now.
--- Whether an admin enqueued it is not known any more: the last lanes are not for it.
+-- Apply to a waiting job what its task declares. The job fails if that is not possible, with the message
+-- with which its enqueue would have been refused; also if its unique key is taken by now. Whether an admin
+-- enqueued it is no longer known, so the last lanes are not for it.
 CREATE OR REPLACE FUNCTION tenant.declare_job(job bigint, task tenure.task) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     waiting tenant.job;
     payload tenant.payload;
-    raw     jsonb := (SELECT u.said FROM tenant.unannounced AS u WHERE u.job_id = declare_job.job);
+    raw     jsonb := (SELECT u.given FROM tenant.unannounced AS u WHERE u.job_id = declare_job.job);
     d       tenure.draft;
     stored  text;
     holder  tenant.job;
@@ -16,14 +16,15 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     ELSIF waiting.state <> 'pending' OR waiting.stop_id IS NOT NULL THEN
-        -- One that is being stopped ends as the stop wants; if it goes on later, resume has it looked at
+        -- A job that is being stopped ends as the stop demands; if it is resumed later, resume checks it
         -- again.
         UPDATE tenant.unannounced AS u SET task = NULL WHERE u.job_id = declare_job.job;
         RETURN;
     END IF;
     SELECT p.* INTO payload FROM tenant.payload AS p WHERE p.job_id = declare_job.job;
     BEGIN
-        d := tenure.with_defaults(tenure.declared(raw || jsonb_build_object('args', payload.args), task));
+        d := tenure.with_defaults(
+            tenure.apply_declaration(raw || jsonb_build_object('args', payload.args), task));
         problem := tenure.validation_error(d);
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('a job of task %L %s', d.task, problem);
@@ -53,7 +54,7 @@ BEGIN
             waiting = CASE WHEN j.waiting::text = 'task' THEN 'promotion' ELSE j.waiting END
         WHERE j.id = declare_job.job;
         UPDATE tenant.payload AS p SET budget = d.budget, tags = d.tags,
-            options = tenure.dated(d.options, 'deadline', waiting.created_at)
+            options = tenure.with_timestamp(d.options, 'deadline', waiting.created_at)
         WHERE p.job_id = declare_job.job;
     EXCEPTION
         WHEN lock_not_available THEN

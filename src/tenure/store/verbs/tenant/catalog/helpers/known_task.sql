@@ -1,5 +1,5 @@
--- What the newest announcement says of a task, for all tenants or for this one; a row of nulls if there
--- is none.
+-- Return what the newest announcement declares of a task, for all tenants or for this one; a row of nulls
+-- if there is none.
 CREATE OR REPLACE FUNCTION tenant.known_task(name text) RETURNS tenure.task
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE

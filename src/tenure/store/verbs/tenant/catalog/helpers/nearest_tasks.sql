@@ -1,4 +1,4 @@
--- The known tasks whose names are most like this one, by the pairs of letters that they share.
+-- Return the known tasks whose names are most similar to this one, by the pairs of letters that they share.
 CREATE OR REPLACE FUNCTION tenant.nearest_tasks(name text, n integer DEFAULT 3) RETURNS text[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,6 +1,6 @@
 -- Start ready jobs of a lane that draws from pools: as many as there are free slots, one of each pool.
 CREATE OR REPLACE FUNCTION tenant.start_with_slots(
-    worker uuid, draw bigint, moment timestamptz, place tenure.opening, wanted integer
+    worker uuid, draw bigint, now_ts timestamptz, place tenure.lane_group, wanted integer
 ) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -18,8 +18,8 @@ BEGIN
     IF wanted = 0 THEN
         RETURN '{}';
     END IF;
-    started := tenant.start_jobs(worker, draw, moment, place, wanted);
-    UPDATE tenant.slot AS s SET job_id = j.id, held_at = moment
+    started := tenant.start_jobs(worker, draw, now_ts, place, wanted);
+    UPDATE tenant.slot AS s SET job_id = j.id, held_at = now_ts
     FROM unnest(started) WITH ORDINALITY AS j(id, number)
     CROSS JOIN unnest(place.pools) AS p(pool)
     WHERE s.pool = p.pool AND s.name = slots -> p.pool ->> (j.number::integer - 1);

@@ -1,4 +1,5 @@
--- The jobs of a call with what they share and the defaults filled in; refused when one cannot be read.
+-- Return the jobs of a call as drafts, with shared fields and defaults filled in; refuse one that cannot be
+-- read.
 CREATE OR REPLACE FUNCTION tenant.drafts(jobs jsonb, shared jsonb) RETURNS tenure.draft[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -6,14 +7,14 @@ DECLARE
     problem text;
 BEGIN
     IF shared <> '{}' THEN
-        problem := tenure.bad_draft(shared);
+        problem := tenure.draft_type_error(shared);
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
         END IF;
     END IF;
     FOR place IN 0 .. jsonb_array_length(jobs) - 1 LOOP
         job := jobs -> place;
-        problem := tenure.bad_draft(job);
+        problem := tenure.draft_type_error(job);
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
                 format('job number %s of the call %s', place + 1, problem);

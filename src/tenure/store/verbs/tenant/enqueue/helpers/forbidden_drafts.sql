@@ -1,19 +1,19 @@
--- Why whoever asks may not enqueue these jobs, as the answer of the verb; null: they may.
+-- Return the refusal if the caller may not enqueue these jobs, as the answer of the verb; null if it may.
 --
--- A viewer enqueues nothing. An operator enqueues in its own name, with keys of its own, and adds tasks to
--- jobs of its own.
+-- A viewer enqueues nothing. An operator enqueues in its own name, with its own keys, and adds children to
+-- its own jobs.
 CREATE OR REPLACE FUNCTION tenant.forbidden_drafts(drafts tenure.draft[], by text, via text, role text)
 RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off AS $$
 DECLARE
-    actor   CONSTANT text := tenure.actor(by);
-    has     CONSTANT text := tenant.role_of(role);
-    other   text;
-    shares  boolean;
-    linked  boolean;
-    alien   bigint;
-    unseen  text;
+    actor  CONSTANT text := tenure.actor(by);
+    has    CONSTANT text := tenant.role_of(role);
+    other  text;
+    shares boolean;
+    linked boolean;
+    alien  bigint;
+    unseen text;
 BEGIN
     IF has = 'admin' THEN
         RETURN NULL;
@@ -32,8 +32,8 @@ BEGIN
     ELSIF NOT coalesce(linked, false) THEN
         RETURN NULL;
     END IF;
-    IF NOT tenant.sees_all() THEN
-        -- What the caller may not look at is not there, neither to be a parent nor to come after.
+    IF NOT tenant.can_see_all_jobs() THEN
+        -- A job that the caller may not see does not exist for it, neither as a parent nor as a dependency.
         SELECT format('there is no job %s %s', x.name, x.doing) INTO unseen FROM (
             SELECT d.parent AS name, 'to be a parent' AS doing FROM unnest(drafts) AS d
             UNION ALL
@@ -42,7 +42,7 @@ BEGIN
             FROM unnest(drafts) AS d CROSS JOIN LATERAL jsonb_array_elements(
                 CASE jsonb_typeof(d.after) WHEN 'array' THEN d.after ELSE '[]' END) AS a(need)) AS x
         WHERE CASE WHEN jsonb_typeof(x.name) = 'number' AND x.name::text ~ '^[0-9]{1,18}$'
-            THEN NOT tenant.sees(x.name::text::bigint) END
+            THEN NOT tenant.can_see_job(x.name::text::bigint) END
         LIMIT 1;
         IF unseen IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = unseen;

@@ -1,12 +1,12 @@
--- The lane of jobs of this queue, task and pools; made when it is new. Two callers who make the
--- same lane at once make it twice, which harms nobody, rather than wait for each other. With "whose", for
--- somebody who is no admin, the last lanes are left to admins.
+-- Return the lane of this queue, task and pools; create it if it is new. Two callers that create the same
+-- lane at once create it twice, which is harmless, rather than wait for each other. With "whose", for a
+-- caller that is no admin, the last lanes are left to admins.
 CREATE OR REPLACE FUNCTION tenant.lane_of(queue_name text, task_name text, pool_names text[], whose text)
 RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    most   CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
-    wanted text[] := coalesce(pool_names, '{}');
+    most     CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
+    wanted   text[] := coalesce(pool_names, '{}');
     found_id integer;
 BEGIN
     IF cardinality(pool_names) > 1 THEN
@@ -15,7 +15,7 @@ BEGIN
     SELECT min(l.id) INTO found_id FROM tenant.lane AS l
     WHERE l.queue = queue_name AND l.task IS NOT DISTINCT FROM task_name AND l.pools = wanted;
     IF found_id IS NOT NULL AND current_setting('transaction_isolation') <> 'read committed' THEN
-        -- An old snapshot shows a lane that prune has deleted since: then this fails, to be tried again.
+        -- An old snapshot may show a lane that prune has deleted since: then this fails, and is retried.
         PERFORM FROM tenant.lane AS l WHERE l.id = found_id FOR KEY SHARE;
     END IF;
     IF found_id IS NULL THEN

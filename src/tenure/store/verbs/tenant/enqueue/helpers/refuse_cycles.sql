@@ -1,7 +1,7 @@
--- Refuse new jobs that wait for something they are a part of themselves: then nobody would ever run.
+-- Refuse new jobs that wait for something that they are a part of: they would never run.
 --
--- Jobs come after earlier ones only, so a cycle leads through a job without code of its own that waits
--- for its tasks and that something comes after. There are few of those; look from each of them.
+-- Jobs depend on earlier jobs only, so a cycle leads through a job without code of its own that waits for
+-- its children and that another job depends on. There are few of those; search from each of them.
 CREATE OR REPLACE FUNCTION tenant.refuse_cycles(born bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

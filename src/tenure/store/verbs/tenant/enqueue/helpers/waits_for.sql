@@ -1,4 +1,4 @@
--- These jobs and everything that must end before they can.
+-- Return these jobs and everything that must end before they can.
 CREATE OR REPLACE FUNCTION tenant.waits_for(ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

@@ -1,15 +1,15 @@
--- End attempts as most of them end: completed, the first one, no crash before, nobody asked
--- for a stop, nothing to clean up.
+-- End attempts of the most common kind: completed at the first attempt, without a crash, a stop or a
+-- cleanup.
 --
--- What else is told is left alone, for conclude. The fence is the same; the statement is one of its own
--- because the one that knows every other way to end takes twice as long.
+-- All other outcomes are left to conclude. The fence is the same; the statement is separate because the one
+-- that handles every other outcome takes twice as long.
 CREATE OR REPLACE FUNCTION tenant.complete_plainly(
     outcomes jsonb, worker uuid, OUT done bigint[], OUT tokens bigint[], OUT wakes boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    moment  timestamptz;
+    now_ts  timestamptz;
     parents bigint[];
     targets text[];
 BEGIN
@@ -18,17 +18,17 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    moment := tenure.now();
+    now_ts := tenure.now();
     WITH moved AS (
         UPDATE tenant.job AS j SET
-            state = 'completed', worker_id = NULL, alone = false, ended_at = moment,
-            holds = false, blocks = false  -- as keeps_target says of it
+            state = 'completed', worker_id = NULL, alone = false, ended_at = now_ts,
+            holds = false, blocks = false  -- as in keeps_target
         FROM (
             SELECT h.ctid AS place, t.value
             FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, outcome text, value jsonb,
                 cleanup jsonb)
             CROSS JOIN LATERAL (
-                -- By primary key alone; conclude says why.
+                -- By primary key only; see conclude.
                 SELECT h.ctid FROM tenant.job AS h
                 WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = complete_plainly.worker
                   AND h.token = t.token
@@ -40,7 +40,7 @@ BEGIN
         RETURNING j.id, j.token, j.parent_id, j.target, d.value
     ), kept AS (
         INSERT INTO tenant.outcome AS o (job_id, result, noted_at)
-        SELECT m.id, m.value, moment FROM moved AS m WHERE m.value IS NOT NULL
+        SELECT m.id, m.value, now_ts FROM moved AS m WHERE m.value IS NOT NULL
         ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = NULL,
             noted_at = excluded.noted_at
     )

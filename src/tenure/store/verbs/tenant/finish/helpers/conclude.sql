@@ -1,43 +1,42 @@
--- End attempts, however they end. Those that complete without further ado may have gone the short way
--- before (complete_plainly); no job leaves "running" by any third one.
+-- End attempts with any outcome. Simple completions may have been handled before (complete_plainly); a job
+-- leaves "running" in no third way.
 --
--- The fence is (worker, token) of a running job, and the worker must not have been declared dead;
--- only recover speaks for the dead, and it names the worker in each outcome itself.
+-- The fence is (worker, token) of a running job, and the worker must not have been declared dead; only
+-- recover acts for dead workers, and it names the worker in each outcome.
 --
--- What a stop does to an ending that arrives after it: a job that heard of the stop ends as the stop
--- wants, whatever it reports, and what it returned is kept as its last partial result; a job that
--- never heard of it keeps its result or its final failure; a retry, a crash and a release always
--- give way. A job that is over its budget ends failed, not paused or cancelled, unless it is the budget
--- that pauses it. A stopped job below which others still run waits for them: cancelled is never said
--- too early.
+-- A stop changes an outcome that arrives after it. A job that received the stop ends as the stop demands,
+-- whatever it reports, and its return value is kept as its last partial result. A job that did not receive
+-- it keeps its result or its final failure. A retry, a crash and a release always give way. A job that is
+-- over its budget ends failed, not paused or cancelled, unless the budget itself pauses it. A stopped job
+-- with running descendants waits for them, so that it is not reported as cancelled too early.
 --
--- A suspect is a job that was there when its runner or its worker died, where nobody knows whose fault
--- it was: it is given back unspent, a crash is counted, and it runs alone next. A job that is charged
--- with such a death runs alone too, if it is tried again. An attempt whose code never began changes
--- nothing: no suspicion is cleared, and no attempt is on record. A job that was displaced, because its
--- runner had to end for another job, runs alone when it happens to it again.
+-- A suspect is a job that ran when its runner or its worker died, if any of several jobs may have caused
+-- that: it is released without spending an attempt, a crash is counted, and it runs alone next. A job that
+-- is charged with such a death also runs alone, if it is tried again. An attempt whose code never began
+-- changes nothing: it clears no suspicion and is not recorded. A job that was displaced, because its runner
+-- had to end for another job, runs alone when that happens again.
 CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid, recovering boolean DEFAULT false)
 RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} SET jit = off AS $$
 DECLARE
-    moment   timestamptz;
-    batch    record;    -- the jobs that moved, and what follows from it
-    stops    bigint[];  -- the records whose jobs moved
-    missing  json;
+    now_ts  timestamptz;
+    batch   record;    -- the jobs whose attempts ended, and what follows from that
+    stops   bigint[];  -- the records of stopped jobs among them
+    missing json;
 BEGIN
     IF recovering = (worker IS NOT NULL) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'whoever ends an attempt says which worker it is';
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the worker whose attempt ends must be given';
     ELSIF NOT recovering THEN
         PERFORM FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL FOR KEY SHARE SKIP LOCKED;
         IF NOT FOUND THEN
-            RETURN tenant.unaccepted(outcomes, worker, '{}', '{}', EXISTS (
+            RETURN tenant.refused_outcomes(outcomes, worker, '{}', '{}', EXISTS (
                 SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL));
         END IF;
     END IF;
-    moment := tenure.now();
+    now_ts := tenure.now();
 
-    WITH told AS MATERIALIZED (
+    WITH reports AS MATERIALIZED (
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text,
             value jsonb,
@@ -46,15 +45,15 @@ BEGIN
             processes integer, reached jsonb)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.crashes,
-               j.target AS goal, t.outcome = 'released'
+               j.target AS job_target, t.outcome = 'released'
                    OR (t.outcome = 'expired' AND t.suspect IS TRUE AND NOT j.orphan_fails) AS unspent,
                j.started_at, s.intent AS asked,
                coalesce(s.intent = 'pause' AND s.initiated_by = 'policy:budget', false) AS paused_by_budget,
                s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
-        FROM told AS t
+        FROM reports AS t
         CROSS JOIN LATERAL (
-            -- By primary key alone: the cast hides the index of held jobs, which was taken because its
-            -- statistics say that it is empty, and was quadratic in the batch.
+            -- By primary key only: the cast hides the index of held jobs, which the planner chose because
+            -- its statistics say that it is empty, and which was quadratic in the batch.
             SELECT h.ctid, h.* FROM tenant.job AS h
             WHERE h.id = t.job AND h.state::text = 'running' AND h.worker_id = t.held_by AND h.token = t.token
             LIMIT 1 FOR UPDATE SKIP LOCKED) AS j
@@ -85,9 +84,9 @@ BEGIN
             crashes = j.crashes + (d.outcome IN ('crashed', 'expired')
                 OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
             run_at = CASE WHEN d.becomes <> 'pending' THEN j.run_at
-                WHEN d.outcome = 'retry' THEN coalesce(d.run_at, moment)
+                WHEN d.outcome = 'retry' THEN coalesce(d.run_at, now_ts)
                           WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,
-            ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN moment END,
+            ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN now_ts END,
             stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') OR d.yields
                 AND d.becomes = 'pending' THEN j.stop_id END,
             holds = j.holds AND tenant.keeps_target(d.becomes, j.blocks_paused, j.blocks_failed),
@@ -99,15 +98,15 @@ BEGIN
             WHEN d.becomes <> 'pending' THEN NULL
             WHEN d.yields OR (d.outcome = 'released' AND d.until = 'children') THEN 'children'::tenure.reason
             WHEN d.outcome IN ('retry', 'released')
-                THEN tenure.waiting_for(coalesce(d.run_at, moment), moment, d.goal)
-            ELSE tenure.waiting_for(moment, moment, d.goal) END AS reason) AS w
+                THEN tenure.waiting_for(coalesce(d.run_at, now_ts), now_ts, d.job_target)
+            ELSE tenure.waiting_for(now_ts, now_ts, d.job_target) END AS reason) AS w
         WHERE j.ctid = d.place
         RETURNING j.id, j.state, j.parent_id, j.target, j.holds, j.waiting, j.ready, j.lane, d.*
     ), kept AS (
         INSERT INTO tenant.outcome AS o (job_id, result, error, cleanup, noted_at)
         SELECT m.id, CASE WHEN m.state = 'completed' THEN m.value END,
             CASE WHEN m.state <> 'completed'
-                THEN tenant.error_of(m.outcome, m.error, m.state, m.yields, m.id) END, m.cleanup, moment
+                THEN tenant.error_of(m.outcome, m.error, m.state, m.yields, m.id) END, m.cleanup, now_ts
         FROM moved AS m
         WHERE (m.value IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL OR m.attempt > 1
            OR m.crashes > 0 OR m.outcome IN ('crashed', 'expired') OR m.state = 'failed')
@@ -117,12 +116,12 @@ BEGIN
             cleanup = coalesce(excluded.cleanup, o.cleanup)
     ), partials AS (
         INSERT INTO tenant.partial (job_id, token, at, value)
-        SELECT m.id, m.token, moment, m.value FROM moved AS m
+        SELECT m.id, m.token, now_ts, m.value FROM moved AS m
         WHERE m.value IS NOT NULL AND m.state <> 'completed'
     ), tried AS (
         INSERT INTO tenant.attempt (job_id, token, attempt, worker_id, started_at, ended_at, outcome, rung,
             error)
-        SELECT m.id, m.token, m.attempt, m.held_by, m.started_at, moment,
+        SELECT m.id, m.token, m.attempt, m.held_by, m.started_at, now_ts,
             CASE WHEN m.yields THEN 'stopped' WHEN m.displaced IS TRUE THEN 'displaced' ELSE m.outcome END,
             m.rung, m.error
         FROM moved AS m WHERE (m.state <> 'completed' OR m.attempt > 1)
@@ -130,7 +129,7 @@ BEGIN
     ), members AS (
         UPDATE tenant.member AS b SET
             became = CASE WHEN m.state <> 'pending' THEN m.state END,
-            ended_at = CASE WHEN m.state <> 'pending' THEN moment END, rung = m.rung,
+            ended_at = CASE WHEN m.state <> 'pending' THEN now_ts END, rung = m.rung,
             runner = coalesce(m.runner, b.runner), reached = b.reached || coalesce(m.reached, '{}'),
             pids = coalesce(m.pids, b.pids), processes = coalesce(m.processes, b.processes),
             error = CASE WHEN m.cleanup @? '$.failed[*]'
@@ -162,15 +161,15 @@ BEGIN
     INTO batch FROM moved AS m;
 
     IF jsonb_array_length(outcomes) > coalesce(cardinality(batch.done), 0) THEN
-        missing := tenant.unaccepted(outcomes, worker, batch.done, batch.tokens, true);
+        missing := tenant.refused_outcomes(outcomes, worker, batch.done, batch.tokens, true);
     END IF;
     IF batch.stopped IS NOT NULL THEN
-        -- A stop that reached a job without changing its row, because another one stops it already, may
+        -- A stop that includes a job without changing its row, because another stop holds it already, may
         -- have been committed after the statement above began. Its members are visible only now.
         WITH late AS (
-            UPDATE tenant.member AS b SET became = j.state, ended_at = moment,
+            UPDATE tenant.member AS b SET became = j.state, ended_at = now_ts,
                 rung = (SELECT max(o.rung) FROM tenant.member AS o
-                    WHERE o.job_id = j.id AND o.ended_at = moment)
+                    WHERE o.job_id = j.id AND o.ended_at = now_ts)
             FROM tenant.job AS j
             WHERE j.id = ANY (batch.stopped) AND j.state <> 'pending' AND b.job_id = j.id
               AND b.ended_at IS NULL
@@ -191,7 +190,7 @@ BEGIN
     PERFORM tenant.close_inspections(batch.done);
     PERFORM tenant.notify_lanes(batch.lanes);
     IF batch.later THEN
-        PERFORM nextval('tenant.turn');  -- workers learn when its time comes
+        PERFORM nextval('tenant.activity');  -- workers learn when its time comes
     END IF;
     RETURN json_build_object(
         'accepted', coalesce(batch.accepted, '{}'),

@@ -1,4 +1,4 @@
--- The error that is kept with a job whose attempt ended this way.
+-- Return the error to keep with a job whose attempt ended this way.
 CREATE OR REPLACE FUNCTION tenant.error_of(outcome text, error jsonb, state tenure.state, yields boolean,
     job bigint) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -8,7 +8,7 @@ BEGIN
     ELSIF error IS NOT NULL THEN
         RETURN error;
     ELSIF state = 'failed' AND outcome = 'stopped' THEN
-        RETURN '{"type": "Cancelled", "message": "it ended as cancelled, but nobody had asked it to stop"}';
+        RETURN '{"type": "Cancelled", "message": "it ended as cancelled, but no stop was requested"}';
     ELSIF outcome = 'crashed' THEN
         RETURN '{"type": "Crashed", "message": "the process that ran the job died"}';
     END IF;

@@ -1,4 +1,4 @@
--- Whether a job in this state keeps its target closed to others.
+-- Return whether a job in this state keeps its target closed to others.
 CREATE OR REPLACE FUNCTION tenant.keeps_target(state tenure.state, blocks_paused boolean,
     blocks_failed boolean) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,4 +1,4 @@
--- Which budget of this job or of one above it is overspent, as a sentence; null: none is.
+-- Return which budget of this job or of an ancestor is exceeded, as a sentence; null: none is.
 CREATE OR REPLACE FUNCTION tenant.overrun(job bigint) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

@@ -1,5 +1,5 @@
--- Give up what jobs that left "running" or ended held, and wake whom that may concern. Says whether
--- there is something to promote.
+-- Release what jobs held that left "running" or ended, and leave wakes for the jobs that this may concern.
+-- Return whether there is something to promote.
 CREATE OR REPLACE FUNCTION tenant.release_holds(done bigint[], ended bigint[], parents bigint[],
     targets text[]) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -10,13 +10,13 @@ BEGIN
     IF coalesce(done, ended, parents) IS NULL AND targets IS NULL THEN
         RETURN false;
     END IF;
-    -- A statement of its own: an edge that was committed while the rows above were locked is seen here.
+    -- A separate statement: it sees an edge that was committed while the rows above were locked.
     INSERT INTO tenant.wake (job_id, needed)
     SELECT e.job_id, array_agg(e.needs_id) FROM tenant.edge AS e WHERE e.needs_id = ANY (ended)
     GROUP BY e.job_id;
     woken := FOUND;
     IF parents IS NOT NULL THEN
-        -- And whatever is above them: it waits for all that is below it.
+        -- Also all ancestors: they wait for all their descendants.
         INSERT INTO tenant.wake (job_id)
         SELECT DISTINCT a FROM unnest(parents) AS p CROSS JOIN LATERAL unnest(p || tenant.ancestors(p)) AS a;
         woken := true;

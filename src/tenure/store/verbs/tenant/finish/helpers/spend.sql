@@ -1,5 +1,5 @@
--- Add what jobs have spent to their own account and to those of everything above them; answers with the
--- budgets that are overspent now.
+-- Add what jobs have spent to their own account and to those of all their ancestors. Return the budgets
+-- that are exceeded now.
 CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -13,7 +13,7 @@ BEGIN
     CROSS JOIN LATERAL jsonb_each(r.spent) AS b
     CROSS JOIN LATERAL unnest(r.job || tenant.ancestors(r.job)) AS u(id)
     GROUP BY u.id, b.key
-    -- In one order, so that two reports of one worker cannot wait for each other.
+    -- In a fixed order, so that two reports of one worker cannot deadlock.
     ORDER BY u.id, b.key
     ON CONFLICT (job_id, unit, worker_id) DO UPDATE SET amount = s.amount + excluded.amount;
     RETURN (SELECT json_agg(json_build_object('job_id', x.job, 'message', x.message))

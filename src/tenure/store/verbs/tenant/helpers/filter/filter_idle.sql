@@ -1,4 +1,4 @@
--- The condition for jobs that are alive but neither ready nor running. Each part of it has its index.
+-- Return the condition for jobs that are alive but neither ready nor running. Each part of it has an index.
 CREATE OR REPLACE FUNCTION tenant.filter_idle() RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN 'j.waiting = ''time'' OR j.waiting = ''target'' OR j.state = ''paused'' OR '

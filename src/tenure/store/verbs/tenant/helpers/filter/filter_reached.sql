@@ -1,6 +1,6 @@
--- The condition for jobs that a bulk operation of this intent changes. A stop: alive, and not being stopped
--- already as it wants; what is only being asked, force still changes. A resume: paused or failed. A rerun:
--- ended, with code of its own.
+-- Return the condition for jobs that a bulk operation of this intent changes. A stop: alive, and not
+-- already being stopped in the same way; force still changes a job that is being stopped without it. A
+-- resume: paused or failed. A rerun: ended, with code of its own.
 CREATE OR REPLACE FUNCTION tenant.filter_reached(intent text, force boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- The condition for a status: what tenure.status says, in a form that indexes know, and without a call
--- for each job. Over job j, its cancellation s and its worker w.
+-- Return the condition for a status: what tenure.status returns, in a form that indexes support, and
+-- without a call for each job. Over job j, its cancellation s and its worker w.
 CREATE OR REPLACE FUNCTION tenant.filter_status(status text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE status

@@ -1,4 +1,4 @@
--- The values of a filter that takes several, each as an expression over $1, which is the filter.
+-- Return the values of a filter that takes several, each as an expression over $1, which is the filter.
 CREATE OR REPLACE FUNCTION tenant.filter_terms(filter jsonb, name text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN CASE

@@ -1,14 +1,13 @@
--- The jobs that a filter means, as the rest of a statement: FROM and WHERE, over job j, its payload p,
--- its cancellation s and its worker w. $1 is the filter. Of several statuses a job has one, of several
--- tags and texts it has all.
+-- Return the jobs of a filter as the rest of a statement: FROM and WHERE, over job j, its payload p, its
+-- cancellation s and its worker w. $1 is the filter. A job has one of several statuses, and all of several
+-- tags and texts.
 --
--- Whoever lists, counts or stops jobs by what they have in common comes through here. No value of the
--- caller's becomes part of the statement. What an index must know to be used stands in it as a constant
--- that is chosen here: a state, the lanes of a queue.
+-- Every list, count and bulk operation comes through here. No value of the caller's becomes part of the
+-- statement. Values that an index needs are constants chosen here: a state, the lanes of a queue.
 CREATE OR REPLACE FUNCTION tenant.filtered_jobs(filter jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    problem CONSTANT text := tenant.filter_complaint(filter);
+    problem CONSTANT text := tenant.filter_error(filter);
     lanes   integer[];
     wanted  text[] := '{}';
 BEGIN
@@ -26,7 +25,7 @@ BEGIN
         WHEN 'status' THEN (SELECT format('(%s)', string_agg(tenant.filter_status(s.value #>> '{}'), ' OR '))
             FROM jsonb_path_query(filter, '$.status[*]') AS s (value))
         WHEN 'state' THEN CASE f.value
-            -- A pending job is ready or waits; each of these has its index.
+            -- A pending job is ready or waits; each case has an index.
             WHEN 'pending' THEN format('j.state = ''pending'' AND (j.ready OR %s)', tenant.filter_idle())
             WHEN 'failed' THEN tenant.filter_status('failed')
             WHEN 'cancelled' THEN tenant.filter_status('cancelled')
@@ -45,7 +44,7 @@ BEGIN
                     SELECT o.id FROM tenant.job AS o WHERE o.parent_id = tree.id OFFSET 0) AS c)
             SELECT tree.id FROM tree))'
         WHEN 'worker' THEN 'j.state = ''running'' AND j.worker_id = ($1 ->> ''worker'')::uuid'
-        -- Also as the arguments are shown: what is masked is not found either.
+        -- Search the arguments as they are shown: masked values are not found.
         WHEN 'text' THEN (SELECT string_agg(format(
             'strpos(lower(p.args::text), lower(%1$s)) > 0 AND '
             'strpos(lower((SELECT v.args::text FROM tenant.jobs AS v WHERE v.id = j.id)), lower(%1$s)) > 0',

@@ -1,4 +1,4 @@
--- Refuse to look for a text among all jobs there are: no index helps, and it takes seconds for a million.
+-- Refuse to search for a text among all jobs: no index helps, and a million jobs take seconds.
 CREATE OR REPLACE FUNCTION tenant.refuse_text_alone(filter jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

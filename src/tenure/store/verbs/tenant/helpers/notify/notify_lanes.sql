@@ -1,4 +1,4 @@
--- Tell idle workers that these lanes have something ready.
+-- Notify idle workers that these lanes have ready jobs.
 CREATE OR REPLACE FUNCTION tenant.notify_lanes(lanes integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,5 +1,4 @@
--- Tell whoever watches that something has happened to these cancellation records. It is a hint: whoever
--- watches also looks by itself.
+-- Notify subscribers that these cancellation records have changed. It is a hint: subscribers also poll.
 CREATE OR REPLACE FUNCTION tenant.notify_watchers(stops bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN

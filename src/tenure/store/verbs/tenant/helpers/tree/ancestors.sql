@@ -1,4 +1,4 @@
--- The parent of a job, its parent, and so on up to the root.
+-- Return the parent of a job, its parent, and so on up to the root.
 CREATE OR REPLACE FUNCTION tenant.ancestors(job bigint) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

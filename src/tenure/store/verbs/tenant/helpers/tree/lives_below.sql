@@ -1,6 +1,6 @@
--- Whether anything below a job is not over yet. Mostly a child is, and found at once; all that is below is
--- looked through only when none is. The order makes sure of the index (EXISTS would forget it): where most
--- children were open when the planner last looked, it took any index at all.
+-- Return whether any descendant of a job has not ended. Usually a child has not, and is found at once; all
+-- descendants are read only if every child has ended. The order enforces the index (EXISTS would ignore
+-- it): where most children were open when statistics were taken, the planner chose an arbitrary index.
 CREATE OR REPLACE FUNCTION tenant.lives_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

@@ -1,7 +1,7 @@
 -- Lock the roots of these jobs' trees, then the jobs, each in the order of their ids.
 --
--- Whoever changes several jobs and may wait (stop, resume, clear) comes through here, so two of them
--- cannot wait for each other. A root found too late to be locked in order is not waited for.
+-- Verbs that change several jobs and may wait (stop, resume, clear) lock through here, so they cannot
+-- deadlock. A root that is found too late to be locked in order is not waited for.
 CREATE OR REPLACE FUNCTION tenant.lock_tree(ids bigint[], locked bigint[] DEFAULT '{}') RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$

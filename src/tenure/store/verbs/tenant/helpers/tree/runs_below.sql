@@ -1,4 +1,4 @@
--- Whether anything below a job is running; looked for as lives_below does.
+-- Return whether any descendant of a job is running; searched as in lives_below.
 CREATE OR REPLACE FUNCTION tenant.runs_below(job bigint) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -10,7 +10,7 @@ BEGIN
             SELECT c.id, c.state FROM tenant.job AS c WHERE c.parent_id = runs_below.job
             UNION ALL
             SELECT c.id, c.state FROM down CROSS JOIN LATERAL (
-                -- "OFFSET 0": one probe for each; as a join this went quadratic in the tasks of one job.
+                -- "OFFSET 0": one probe each; as a join this was quadratic in the children of a job.
                 SELECT j.id, j.state FROM tenant.job AS j WHERE j.parent_id = down.id OFFSET 0) AS c
         )
         SELECT FROM down WHERE down.state = 'running');

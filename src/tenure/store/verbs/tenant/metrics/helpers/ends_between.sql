@@ -1,14 +1,14 @@
--- What ended in a time, as rows of the rollups.
+-- Return what ended in a period, as rows of the rollups.
 --
--- A job counts where it ended, a job without code of its own as well. It waited since it was last due and ran
--- since its last start; of jobs that were cancelled or failed without a start there are no times.
+-- A job counts where it ended, also a job without code of its own. Its wait began when it was last due, its
+-- run at its last start; jobs that were cancelled or failed without a start have no times.
 CREATE OR REPLACE FUNCTION tenant.ends_between(since timestamptz, before timestamptz)
 RETURNS SETOF tenant.rollup
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} SET jit = off AS $$
 BEGIN
     RETURN QUERY
-    -- First by numbers alone, and each kind for itself: there may be a million jobs, but few bins.
+    -- Aggregate by number first, each kind separately: there may be a million jobs, but few bins.
     WITH ended AS (
         SELECT date_bin('5 minutes', j.ended_at, 'epoch') AS at, j.lane, j.state,
             CASE WHEN r.ran THEN tenant.rollup_bin(j.started_at - j.run_at) END AS wait,

@@ -1,10 +1,10 @@
--- What these records add to the sums: how each ended and how long it took, and for each of their jobs that
--- ran how far the ladder went and how long it took from the request until its code was gone.
+-- Return what these records add to the tally: how each ended and how long it took, and for each of their
+-- jobs that ran, the last rung and the time from the request until its code was gone.
 CREATE OR REPLACE FUNCTION tenant.tally_of(stops bigint[]) RETURNS SETOF tenant.tally
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    -- Turned around, because a bound belongs to the bucket below it.
+    -- Reversed, because a bound belongs to the bucket below it.
     falling CONSTANT double precision[] := ARRAY(SELECT -b FROM unnest(tenant.tally_bounds()) AS b
         ORDER BY -b);
     buckets CONSTANT integer := cardinality(falling);

@@ -1,7 +1,7 @@
--- The share of failed jobs among the last that ended, completed or failed, in these lanes and with this
--- tag; null while there are fewer of them than that. It looks further back only as long as it has to.
+-- Return the share of failed jobs among the last that completed or failed, in these lanes and with this
+-- tag; null while there are fewer of them. It reads back only as far as it must.
 CREATE OR REPLACE FUNCTION tenant.policy_error_rate(
-    lanes integer[], tag text, last integer, within interval, moment timestamptz
+    lanes integer[], tag text, last integer, within interval, now_ts timestamptz
 ) RETURNS numeric
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
     LOOP
         SELECT count(*), avg((e.state = 'failed')::integer) INTO ended, rate FROM (
             SELECT j.state FROM tenant.job AS j
-            WHERE j.ended_at > moment - span AND j.state IN ('completed', 'failed')
+            WHERE j.ended_at > now_ts - span AND j.state IN ('completed', 'failed')
               AND (lanes IS NULL OR j.lane = ANY (lanes))
               AND (policy_error_rate.tag IS NULL OR EXISTS (
                 SELECT FROM tenant.payload AS p

@@ -1,6 +1,6 @@
--- The lanes of the queues or tasks whose error rate is above the limit of a policy; with a rate by tag all
--- lanes or none. Null: the policy does not ask.
-CREATE OR REPLACE FUNCTION tenant.policy_failing(spec jsonb, moment timestamptz) RETURNS integer[]
+-- Return the lanes of the queues or tasks whose error rate exceeds the limit of a policy; with a rate by
+-- tag all lanes or none. Null: the policy has no such condition.
+CREATE OR REPLACE FUNCTION tenant.policy_failing(spec jsonb, now_ts timestamptz) RETURNS integer[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     rate   CONSTANT jsonb := spec #> '{when,error_rate}';
@@ -14,7 +14,7 @@ BEGIN
     ELSIF kind = 'tag' THEN
         RETURN ARRAY(SELECT l.id FROM tenant.lane AS l
             WHERE (SELECT tenant.policy_error_rate(NULL, spec #>> '{filter,tag}', last, within,
-                moment)) > above);
+                now_ts)) > above);
     END IF;
     RETURN ARRAY(SELECT unnest(g.lanes) FROM (
             SELECT array_agg(l.id) AS lanes,
@@ -22,5 +22,5 @@ BEGIN
                     AND (NOT spec -> 'filter' ? 'task' OR l.task = spec #>> '{filter,task}')), false) AS asked
             FROM tenant.lane AS l WHERE l.task IS NOT NULL
             GROUP BY CASE kind WHEN 'queue' THEN l.queue ELSE l.task END) AS g
-        WHERE g.asked AND tenant.policy_error_rate(g.lanes, NULL, last, within, moment) > above);
+        WHERE g.asked AND tenant.policy_error_rate(g.lanes, NULL, last, within, now_ts) > above);
 END $$;

@@ -1,6 +1,6 @@
--- Why whoever asks may not make, change or drop this policy, as the answer of the verb; null: they may.
--- Policies are an admin's; an operator has those for a single job of its own. One that an admin has changed
--- is the admin's from then on.
+-- Return the refusal if the caller may not create, change or drop this policy, as the answer of the verb;
+-- null if it may. Policies belong to admins; an operator may have policies for single jobs of its own. A
+-- policy that an admin has changed belongs to admins from then on.
 CREATE OR REPLACE FUNCTION tenant.policy_forbidden(
     verb text, policy text, spec jsonb, actor text, by text, via text, role text
 ) RETURNS json

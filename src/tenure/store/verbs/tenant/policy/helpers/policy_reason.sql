@@ -1,4 +1,4 @@
--- Why a policy stops what it stops, in words: its own if it has some, else its conditions.
+-- Return why a policy stops jobs, in words: its own reason if it has one, else its conditions.
 CREATE OR REPLACE FUNCTION tenant.policy_reason(spec jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(spec ->> 'reason', (SELECT string_agg(CASE c.key

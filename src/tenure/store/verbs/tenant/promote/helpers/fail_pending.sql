@@ -1,5 +1,5 @@
--- Fail jobs that never got to run, with a message for each.
-CREATE OR REPLACE FUNCTION tenant.fail_pending(ids bigint[], moment timestamptz, kind text, messages jsonb)
+-- Fail jobs that never ran, with a message for each.
+CREATE OR REPLACE FUNCTION tenant.fail_pending(ids bigint[], now_ts timestamptz, kind text, messages jsonb)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -12,13 +12,13 @@ BEGIN
         RETURN;
     END IF;
     WITH failed AS (
-        UPDATE tenant.job AS j SET state = 'failed', ready = false, waiting = NULL, ended_at = moment,
+        UPDATE tenant.job AS j SET state = 'failed', ready = false, waiting = NULL, ended_at = now_ts,
             holds = j.holds AND j.blocks_failed, blocks = j.target IS NOT NULL AND j.blocks_failed
         WHERE j.id = ANY (ids) AND j.state = 'pending'
         RETURNING j.id, j.parent_id, j.target, j.holds
     ), kept AS (
         INSERT INTO tenant.outcome AS o (job_id, error, noted_at)
-        SELECT f.id, jsonb_build_object('type', kind, 'message', messages ->> f.id::text), moment
+        SELECT f.id, jsonb_build_object('type', kind, 'message', messages ->> f.id::text), now_ts
         FROM failed AS f
         ON CONFLICT (job_id) DO UPDATE SET error = excluded.error, noted_at = excluded.noted_at
     )

@@ -1,4 +1,4 @@
--- Seconds until the next job that waits for its time; null: none does.
+-- Return the seconds until the next job that waits for its time; null: none does.
 CREATE OR REPLACE FUNCTION tenant.next_due() RETURNS double precision
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- Jobs whose task has been announced since they came: they get what it declares, and are looked at like new
--- ones. What somebody has locked is left for the next time.
+-- Apply declarations to jobs whose task has been announced since they arrived, and check them like new
+-- jobs. Locked jobs are left for the next time.
 CREATE OR REPLACE FUNCTION tenant.promote_announced(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -10,7 +10,7 @@ DECLARE
     moved integer := 0;
 BEGIN
     LOOP
-        -- From task to task by the index: there may be very many jobs of one that nobody ever announces.
+        -- From task to task by the index: there may be very many jobs of a task that is never announced.
         SELECT u.task INTO name FROM tenant.unannounced AS u WHERE u.task > name ORDER BY u.task LIMIT 1;
         EXIT WHEN NOT FOUND;
         known := tenant.known_task(name);

@@ -1,16 +1,16 @@
--- The next in line of every woken target that is free.
+-- Make ready the next in line of every woken target that is free.
 --
--- One promote at a time looks at a target, by a lock on its name that ends with the transaction; the
--- others put the wake back, because they cannot know what the one who has the lock still sees.
+-- One promote at a time handles a target, by a lock on its name that ends with the transaction; the others
+-- put the wake back, because they cannot know what the holder of the lock still sees.
 CREATE OR REPLACE FUNCTION tenant.promote_targets(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
-    class CONSTANT integer := tenant.target_class();
-    ours  text[];
-    seen  integer;
-    lanes integer[];
+    now_ts CONSTANT timestamptz := tenure.now();
+    class  CONSTANT integer := tenant.target_class();
+    chosen text[];
+    seen   integer;
+    lanes  integer[];
 BEGIN
     WITH taken AS (
         DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(
@@ -23,18 +23,18 @@ BEGIN
     ), again AS (
         INSERT INTO tenant.wake (target) SELECT w.target FROM woken AS w WHERE NOT w.locked
     )
-    SELECT array_agg(w.target) FILTER (WHERE w.locked), (SELECT count(*) FROM taken) INTO ours, seen
+    SELECT array_agg(w.target) FILTER (WHERE w.locked), (SELECT count(*) FROM taken) INTO chosen, seen
     FROM woken AS w;
-    IF ours IS NULL THEN
+    IF chosen IS NULL THEN
         RETURN 0;
     END IF;
 
-    -- A new statement, and so a snapshot taken after the locks. As NOT EXISTS this took 71 ms a call.
+    -- A new statement, so its snapshot is taken after the locks. As NOT EXISTS this took 71 ms a call.
     WITH free AS MATERIALIZED (
         SELECT t.target,
             (SELECT h.id FROM tenant.job AS h
                 WHERE h.target = t.target AND h.holds AND h.waiting = 'target') AS holder
-        FROM unnest(ours) AS t(target)
+        FROM unnest(chosen) AS t(target)
         WHERE (SELECT true FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = t.target) IS NULL
     ), next AS MATERIALIZED (
         SELECT f.target, coalesce(f.holder, CASE
@@ -43,15 +43,15 @@ BEGIN
                   ORDER BY l.priority DESC, l.id LIMIT 1) END) AS id
         FROM free AS f
     ), taken AS MATERIALIZED (
-        -- The head of the line or nobody: whoever is behind it must not overtake a head that is only locked.
+        -- Only the head of the line: no job may overtake a head that is locked.
         SELECT x.target, x.id, j.place FROM next AS x
         LEFT JOIN LATERAL (SELECT c.ctid AS place FROM tenant.job AS c
             WHERE c.id = x.id AND c.waiting::text = 'target' FOR UPDATE SKIP LOCKED) AS j ON true
         WHERE x.id IS NOT NULL
     ), promoted AS (
         UPDATE tenant.job AS j
-        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = moment,
-            turn = nextval('tenant.turn')
+        SET ready = true, waiting = NULL, holds = true, blocks = true, run_at = now_ts,
+            position = nextval('tenant.activity')
         FROM taken AS t WHERE j.ctid = t.place AND coalesce(j.waiting = 'target', false)
         RETURNING j.id, j.lane
     ), again AS (

@@ -1,15 +1,15 @@
--- Newly come or dependent jobs: on to the next thing they wait for, failed, or still waiting.
+-- Advance new and dependent jobs: to the next thing they wait for, to failed, or not at all.
 --
--- A new one is looked at as a whole. One that is known to wait is not, or the last of a thousand would be
--- looked at a thousand times: whatever ends says so in a wake, and only that is looked at.
-CREATE OR REPLACE FUNCTION tenant.settle_dependencies(ours bigint[], wakes tenant.wake[], moment timestamptz)
+-- All dependencies of a new job are checked. Of a job that is known to wait, only those are checked that
+-- ended and left a wake; otherwise the last of a thousand would be checked a thousand times.
+CREATE OR REPLACE FUNCTION tenant.settle_dependencies(ids bigint[], wakes tenant.wake[], now_ts timestamptz)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    -- By primary key alone; conclude says why.
+    -- By primary key only; see conclude.
     settling CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j
-        WHERE j.id = ANY (ours) AND j.waiting::text IN ('promotion', 'dependencies'));
+        WHERE j.id = ANY (ids) AND j.waiting::text IN ('promotion', 'dependencies'));
     whole    CONSTANT bigint[] := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (settling)
         AND (j.waiting::text = 'promotion'
             OR j.id = ANY (ARRAY(SELECT w.job_id FROM unnest(wakes) AS w WHERE w.needed IS NULL))));
@@ -18,7 +18,7 @@ DECLARE
     unmet    bigint[];
     lanes    integer[];
 BEGIN
-    -- By primary key each: as a join, a plan from when the table was small read all of it.
+    -- By primary key each: as a join, a plan from when the table was small read the whole table.
     edges := ARRAY(
         SELECT e.ctid FROM tenant.edge AS e WHERE e.job_id = ANY (whole)
         UNION ALL
@@ -34,7 +34,7 @@ BEGIN
     FROM tenant.edge AS e
     CROSS JOIN LATERAL (SELECT n.state, n.ended_at FROM tenant.job AS n WHERE n.id = e.needs_id LIMIT 1) AS n
     WHERE e.ctid = ANY (edges) AND e.policy = 'fail' AND n.ended_at IS NOT NULL;
-    PERFORM tenant.fail_pending(ARRAY(SELECT k::bigint FROM jsonb_object_keys(doomed) AS k), moment,
+    PERFORM tenant.fail_pending(ARRAY(SELECT k::bigint FROM jsonb_object_keys(doomed) AS k), now_ts,
         'DependencyFailed', doomed);
 
     unmet := ARRAY(SELECT s.id FROM unnest(settling) AS s(id)
@@ -42,11 +42,11 @@ BEGIN
     WITH settled AS (
         UPDATE tenant.job AS j SET
             waiting = CASE WHEN j.id = ANY (unmet) THEN 'dependencies'
-                ELSE tenure.waiting_for(j.run_at, moment, j.target) END,
-            ready = j.id <> ALL (unmet) AND tenure.waiting_for(j.run_at, moment, j.target) IS NULL,
-            run_at = greatest(j.run_at, moment),
-            turn = t.turn
-        FROM (SELECT o.id, nextval('tenant.turn') AS turn
+                ELSE tenure.waiting_for(j.run_at, now_ts, j.target) END,
+            ready = j.id <> ALL (unmet) AND tenure.waiting_for(j.run_at, now_ts, j.target) IS NULL,
+            run_at = greatest(j.run_at, now_ts),
+            position = t.position
+        FROM (SELECT o.id, nextval('tenant.activity') AS position
             FROM (SELECT unnest(settling) AS id ORDER BY 1) AS o) AS t
         WHERE j.id = t.id AND j.state = 'pending'
           AND NOT (j.waiting::text = 'dependencies' AND j.id = ANY (unmet))

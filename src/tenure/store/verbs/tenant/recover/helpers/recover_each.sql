@@ -1,5 +1,5 @@
--- Take orphans back one by one, because one of them does not let the others through. What cannot be
--- taken back is an event, and is tried again by the next sweep.
+-- Recover orphans one by one, when one of them prevents the others. What cannot be recovered is recorded as
+-- an event, and is tried again by the next sweep.
 CREATE OR REPLACE FUNCTION tenant.recover_each(orphans jsonb) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

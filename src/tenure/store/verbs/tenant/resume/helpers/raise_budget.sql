@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION tenant.raise_budget(job bigint, budget jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF tenure.bad_budget(raise_budget.budget) THEN
+    IF tenure.is_bad_budget(raise_budget.budget) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'a budget is {"unit": limit, ...} with limits of zero or more';
     END IF;

@@ -1,10 +1,10 @@
--- Rerun a job for whoever was found to be allowed to, and return the id of the new one; see rerun.
+-- Rerun a job for a caller that may, and return the id of the new job; see rerun.
 CREATE OR REPLACE FUNCTION tenant.rerun_job(job bigint, reason text, actor text, via text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    draft   jsonb;
-    raw     CONSTANT jsonb := (SELECT u.said FROM tenant.unannounced AS u WHERE u.job_id = rerun_job.job);
-    answer  json;
+    draft  jsonb;
+    raw    CONSTANT jsonb := (SELECT u.given FROM tenant.unannounced AS u WHERE u.job_id = rerun_job.job);
+    answer json;
 BEGIN
     SELECT jsonb_strip_nulls(
         jsonb_build_object('task', l.task, 'queue', l.queue, 'pools', l.pools, 'priority', j.priority,
@@ -32,7 +32,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = answer ->> 'forbidden';
     END IF;
     answer := answer -> 0;
-    -- Not as a field of the draft: whoever may run a job again may not enqueue in its owner's name.
+    -- Not as a field of the draft: a caller that may rerun a job may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner
     FROM tenant.payload AS o WHERE p.job_id = (answer ->> 'id')::bigint AND o.job_id = rerun_job.job;
     PERFORM tenant.write_audit(actor, via, 'rerun', 'job', rerun_job.job::text, reason, NULL,

@@ -1,16 +1,16 @@
--- Resume a job for whoever was found to be allowed to; see resume.
+-- Resume a job for a caller that may; see resume.
 CREATE OR REPLACE FUNCTION tenant.resume_job(
     job bigint, fresh boolean, reason text, actor text, via text, budget jsonb DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    moment  timestamptz;
-    chosen  tenant.job;
-    below   bigint[];
-    above   bigint[];
-    holder  bigint;
-    lanes   integer[];
+    now_ts    timestamptz;
+    chosen    tenant.job;
+    below     bigint[];
+    above     bigint[];
+    holder    bigint;
+    lanes     integer[];
     overspent text;
 BEGIN
     PERFORM tenant.lock_tree(ARRAY[resume_job.job]);
@@ -57,20 +57,20 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = format(
             'cannot resume job %s: %s; resume it with a larger budget', resume_job.job, overspent);
     END IF;
-    moment := tenure.now();
+    now_ts := tenure.now();
 
     WITH resumed AS (
         UPDATE tenant.job AS j SET
             state = 'pending', attempt = 0, crashes = 0, alone = false, stop_id = NULL, ended_at = NULL,
-            run_at = CASE WHEN j.run_at IS NULL OR j.run_at > moment THEN j.run_at ELSE moment END,
+            run_at = CASE WHEN j.run_at IS NULL OR j.run_at > now_ts THEN j.run_at ELSE now_ts END,
             blocks = j.holds, waiting = r.reason, ready = r.reason IS NULL,
-            turn = CASE WHEN r.reason IS NULL THEN nextval('tenant.turn') ELSE j.turn END
+            position = CASE WHEN r.reason IS NULL THEN nextval('tenant.activity') ELSE j.position END
         FROM (SELECT o.id, CASE
                 WHEN l.task IS NULL THEN 'tasks'
                 WHEN o.run_at IS NULL THEN 'unqueued'
                 WHEN EXISTS (SELECT FROM tenant.unannounced AS u WHERE u.job_id = o.id) THEN 'task'
                 WHEN EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id) THEN 'promotion'
-                ELSE tenure.waiting_for(greatest(o.run_at, moment), moment, CASE WHEN NOT o.holds OR EXISTS (
+                ELSE tenure.waiting_for(greatest(o.run_at, now_ts), now_ts, CASE WHEN NOT o.holds OR EXISTS (
                     SELECT FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = o.target)
                     THEN o.target END) END::tenure.reason AS reason
               FROM tenant.job AS o JOIN tenant.lane AS l ON l.id = o.lane WHERE o.id = ANY (below)) AS r
@@ -80,11 +80,11 @@ BEGIN
         INSERT INTO tenant.wake (job_id, target)
         SELECT CASE WHEN r.waiting <> 'target' THEN r.id END, CASE WHEN r.waiting = 'target' THEN r.target END
         FROM resumed AS r WHERE r.waiting IN ('promotion', 'target', 'tasks')
-        -- A paused job behind the head closed the target; the line may go on.
+        -- A paused job behind the head closed the target; the line may continue.
         UNION SELECT NULL, r.target FROM resumed AS r WHERE r.target IS NOT NULL
     ), cleared AS (
         UPDATE tenant.outcome AS o SET error = NULL, checkpoint = CASE WHEN NOT fresh THEN o.checkpoint END,
-            progress = CASE WHEN NOT fresh THEN o.progress END, noted_at = moment
+            progress = CASE WHEN NOT fresh THEN o.progress END, noted_at = now_ts
         WHERE o.job_id = ANY (below || above)
     ), reopened AS (
         UPDATE tenant.job AS j SET state = 'pending', waiting = 'tasks', ended_at = NULL
@@ -92,13 +92,13 @@ BEGIN
             AND l.task IS NULL
     )
     SELECT array_agg(DISTINCT r.lane) INTO lanes FROM resumed AS r;
-    UPDATE tenant.unannounced AS u SET task = u.said ->> 'task' WHERE u.job_id = ANY (below);
+    UPDATE tenant.unannounced AS u SET task = u.given ->> 'task' WHERE u.job_id = ANY (below);
     PERFORM tenant.write_audit(actor, via, 'resume', 'job', resume_job.job::text, reason,
         jsonb_build_object('state', chosen.state), jsonb_build_object('fresh', fresh, 'jobs', to_jsonb(below))
             || CASE WHEN resume_job.budget IS NULL THEN '{}'
                 ELSE jsonb_build_object('budget', resume_job.budget) END);
     PERFORM tenant.notify_lanes(lanes);
-    PERFORM nextval('tenant.turn');  -- workers learn when its time comes
+    PERFORM nextval('tenant.activity');  -- workers learn when its time comes
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN004',
         MESSAGE = format('another job has taken the unique key of job %s in the meantime', resume_job.job);

@@ -1,4 +1,4 @@
--- Return the id behind a record's name.
+-- Return the id of a record by its name.
 CREATE OR REPLACE FUNCTION tenant.cancellation_id(name text) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

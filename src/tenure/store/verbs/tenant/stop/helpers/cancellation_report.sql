@@ -1,4 +1,4 @@
--- A record as people read it: what was asked, its steps, its members and what came of them.
+-- Return a record as users read it: what was asked, its steps, its members and their ends.
 CREATE OR REPLACE FUNCTION tenant.cancellation_report(stop bigint, again boolean DEFAULT false) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

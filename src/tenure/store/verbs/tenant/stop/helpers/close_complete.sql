@@ -3,8 +3,8 @@ CREATE OR REPLACE FUNCTION tenant.close_complete(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
-    woken bigint[];
-    ours  bigint[];
+    woken  bigint[];
+    locked bigint[];
 BEGIN
     WITH taken AS (
         DELETE FROM tenant.wake AS w WHERE w.id = ANY (ARRAY(
@@ -16,8 +16,8 @@ BEGIN
     IF woken IS NULL THEN
         RETURN 0;
     END IF;
-    ours := ARRAY(SELECT c.id FROM tenant.cancellation AS c WHERE c.id = ANY (woken)
+    locked := ARRAY(SELECT c.id FROM tenant.cancellation AS c WHERE c.id = ANY (woken)
         FOR NO KEY UPDATE SKIP LOCKED);
-    INSERT INTO tenant.wake (stop_id) SELECT w FROM unnest(woken) AS w WHERE w <> ALL (ours);
-    RETURN (SELECT count(*) FILTER (WHERE tenant.close_if_complete(o)) FROM unnest(ours) AS o);
+    INSERT INTO tenant.wake (stop_id) SELECT w FROM unnest(woken) AS w WHERE w <> ALL (locked);
+    RETURN (SELECT count(*) FILTER (WHERE tenant.close_if_complete(o)) FROM unnest(locked) AS o);
 END $$;

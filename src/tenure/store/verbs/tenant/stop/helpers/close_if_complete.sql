@@ -1,4 +1,4 @@
--- Close a record none of whose members is left: partial if something could not be confirmed.
+-- Close a record that has no open member: partial if something could not be confirmed.
 CREATE OR REPLACE FUNCTION tenant.close_if_complete(stop bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,10 +1,10 @@
--- Put on the list what a stop leaves behind and nobody wants: the artifacts of jobs that it cancelled, if
--- they are not preserved, by its own word or else by that of their tasks. Whatever it was that ended them.
+-- List for deletion the artifacts of jobs that a stop cancelled, if they are not preserved, by its own
+-- option or else by that of their tasks, whatever ended the jobs.
 CREATE OR REPLACE FUNCTION tenant.discard_artifacts(stop bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 BEGIN
-    -- Without a token it has never run, and has nothing.
+    -- A job without a token has never run and has no artifacts.
     INSERT INTO tenant.discard (job_id)
     SELECT m.job_id FROM tenant.cancellation AS c
     JOIN tenant.member AS m ON m.stop_id = c.id AND m.token > 0
@@ -14,6 +14,6 @@ BEGIN
         THEN p.options @> '{"preserve_artifacts": false}' ELSE NOT c.preserve END
     ON CONFLICT DO NOTHING;
     IF FOUND THEN
-        PERFORM nextval('tenant.turn');  -- workers delete them
+        PERFORM nextval('tenant.activity');  -- workers delete them
     END IF;
 END $$;

@@ -1,15 +1,15 @@
--- Write the end of a record: its last steps with what they came to, and an event.
+-- Write the end of a record: its last steps with their results, and an event.
 CREATE OR REPLACE FUNCTION tenant.end_record(stop bigint, final text, why text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment CONSTANT timestamptz := tenure.now();
+    now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     UPDATE tenant.step AS s SET
         status = CASE WHEN s.status = 'failed'
             OR (final <> 'completed' AND s.name = 'terminate_runners' AND s.status <> 'completed'
             AND EXISTS (SELECT FROM tenant.member AS m WHERE m.stop_id = stop AND m.ended_at IS NULL))
             THEN 'failed' ELSE 'completed' END,
-        started_at = coalesce(s.started_at, moment), completed_at = coalesce(s.completed_at, moment),
+        started_at = coalesce(s.started_at, now_ts), completed_at = coalesce(s.completed_at, now_ts),
         details = s.details || CASE s.name
             WHEN 'terminate_runners'
                 THEN (SELECT jsonb_build_object('attempts', count(*),
@@ -31,9 +31,9 @@ BEGIN
                     WHERE m.stop_id = stop))
             ELSE '{}' END
     WHERE s.stop_id = stop;
-    UPDATE tenant.cancellation AS c SET status = final, completed_at = moment, error = why WHERE c.id = stop;
+    UPDATE tenant.cancellation AS c SET status = final, completed_at = now_ts, error = why WHERE c.id = stop;
     INSERT INTO tenant.event (at, kind, job_id, detail)
-    SELECT moment, 'cancellation', c.job_id,
+    SELECT now_ts, 'cancellation', c.job_id,
         jsonb_build_object('cancellation_id', tenant.cancellation_name(c.id, c.intent),
         'intent', c.intent, 'status', final, 'error', why)
     FROM tenant.cancellation AS c WHERE c.id = stop;

@@ -1,5 +1,5 @@
--- Stopped jobs without running code of their own end when nothing below them runs any more.
-CREATE OR REPLACE FUNCTION tenant.end_stopped_parents(ids bigint[], moment timestamptz) RETURNS void
+-- End stopped jobs without running code of their own when none of their descendants runs any more.
+CREATE OR REPLACE FUNCTION tenant.end_stopped_parents(ids bigint[], now_ts timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 DECLARE
@@ -12,18 +12,18 @@ BEGIN
         UPDATE tenant.job AS j SET
             state = CASE s.intent WHEN 'cancel' THEN 'cancelled' ELSE 'paused' END::tenure.state,
             waiting = NULL, ready = false,
-            ended_at = CASE s.intent WHEN 'cancel' THEN moment END,
+            ended_at = CASE s.intent WHEN 'cancel' THEN now_ts END,
             holds = j.holds AND s.intent = 'pause' AND j.blocks_paused,
             blocks = j.target IS NOT NULL AND s.intent = 'pause' AND j.blocks_paused
         FROM tenant.cancellation AS s
         WHERE j.id = ANY (ids) AND s.id = j.stop_id
           AND (j.state = 'pending' OR (j.state = 'paused' AND s.intent = 'cancel'))
-          -- Only now: without CASE, or without the stop in it, it was asked of every job that came along.
+          -- Last: without CASE, or without the stop in it, this was evaluated for every job.
           AND CASE WHEN j.stop_id IS NOT NULL
               AND j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (
-        UPDATE tenant.member AS m SET became = o.state, ended_at = moment
+        UPDATE tenant.member AS m SET became = o.state, ended_at = now_ts
         FROM over AS o WHERE m.job_id = o.id AND m.ended_at IS NULL
         RETURNING m.stop_id
     ), records AS (

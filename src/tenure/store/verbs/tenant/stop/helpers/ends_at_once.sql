@@ -1,4 +1,4 @@
--- Whether a job that is brought under a stop ends there and then: nothing of it runs, nor below it.
+-- Return whether a job that is stopped ends immediately: neither it nor a descendant runs.
 CREATE OR REPLACE FUNCTION tenant.ends_at_once(state tenure.state, ends tenure.state, runs_below boolean)
 RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,7 +1,7 @@
--- The job that undoes what the completed tasks of a cancelled job have done, all of them or those that
--- are named. It runs when that one has ended, whatever it became, for the same owner and in the same
--- queue, and is part of no tree: nobody stops it along with what it undoes. The same tasks of a record
--- are undone by one job, however often one asks; two of them run one after the other.
+-- Enqueue the job that rolls back the completed children of a cancelled job, all of them or those that are
+-- named. It runs when that job has ended, in whatever state, for the same owner and in the same queue, and
+-- is part of no tree, so that no stop of the tree reaches it. The same children of a record are rolled back
+-- by one job, however often that is requested; two rollbacks run one after the other.
 CREATE OR REPLACE FUNCTION tenant.enqueue_rollback(record tenant.cancellation, tasks bigint[], via text)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -30,7 +30,7 @@ BEGIN
                 WHERE n.id = ANY (j.id || others))),
         via => enqueue_rollback.via, declared => true) -> 0 ->> 'id')::bigint
     INTO undoer FROM tenant.job AS j JOIN tenant.lane AS l ON l.id = j.lane WHERE j.id = record.job_id;
-    -- Not as a field of the draft: whoever may stop a job may not enqueue in its owner's name.
+    -- Not as a field of the draft: a caller that may stop a job may not enqueue in its owner's name.
     UPDATE tenant.payload AS p SET owner = o.owner
     FROM tenant.payload AS o WHERE p.job_id = undoer AND o.job_id = record.job_id;
     UPDATE tenant.cancellation AS c SET rollback_jobs = c.rollback_jobs || undoer WHERE c.id = record.id;

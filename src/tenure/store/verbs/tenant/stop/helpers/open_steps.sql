@@ -1,8 +1,8 @@
--- The steps of a record, the first of them as far as the stop itself has taken them.
+-- Write the steps of a record, the first of them as far as the stop itself has completed them.
 CREATE OR REPLACE FUNCTION tenant.open_steps(stop bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    moment  CONSTANT timestamptz := tenure.now();
+    now_ts  CONSTANT timestamptz := tenure.now();
     running integer;
     ended   integer;
 BEGIN
@@ -12,10 +12,10 @@ BEGIN
     INTO running, ended
     FROM tenant.member AS m JOIN tenant.cancellation AS c ON c.id = m.stop_id WHERE m.stop_id = stop;
     INSERT INTO tenant.step (stop_id, place, name, status, started_at, completed_at, details) VALUES
-        (stop, 1, 'stop_assignment', 'completed', moment, moment, '{}'),
-        (stop, 2, 'terminate_runners', CASE WHEN running > 0 THEN 'in_progress' ELSE 'completed' END, moment,
-            CASE WHEN running = 0 THEN moment END, jsonb_build_object('running', running)),
-        (stop, 3, 'cancel_pending', 'completed', moment, moment, jsonb_build_object('tasks', ended)),
+        (stop, 1, 'stop_assignment', 'completed', now_ts, now_ts, '{}'),
+        (stop, 2, 'terminate_runners', CASE WHEN running > 0 THEN 'in_progress' ELSE 'completed' END, now_ts,
+            CASE WHEN running = 0 THEN now_ts END, jsonb_build_object('running', running)),
+        (stop, 3, 'cancel_pending', 'completed', now_ts, now_ts, jsonb_build_object('tasks', ended)),
         (stop, 4, 'update_tasks', 'pending', NULL, NULL, '{}'),
         (stop, 5, 'release_slots', 'pending', NULL, NULL, '{}'),
         (stop, 6, 'preserve_artifacts', 'pending', NULL, NULL, '{}');

@@ -1,5 +1,5 @@
--- Stop a job in the name of an actor who may: what stop, replace, policies and bulk stops have in common.
--- With "whose" the cascade reaches only what comes after it and belongs to this owner.
+-- Stop a job for an actor that may: the common part of stop, replace, policies and bulk stops. With "whose"
+-- the cascade reaches only dependents that belong to this owner.
 CREATE OR REPLACE FUNCTION tenant.stop_job(
     job bigint, intent text, reason text, actor text, via text, options tenure.stop_options, whose text
 ) RETURNS json
@@ -8,7 +8,7 @@ SET enable_seqscan = off AS $$
 DECLARE
     asked   CONSTANT text := intent;
     preset  CONSTANT jsonb := tenant.strategy_options(options.strategy);
-    moment  timestamptz;
+    now_ts  timestamptz;
     chosen  tenant.job;
     current tenant.cancellation;
     written tenant.cancellation;
@@ -73,8 +73,7 @@ BEGIN
         WHEN 'pause' THEN 'Job was interrupted by user' ELSE 'User requested cancellation' END);
 
     IF chosen.state = 'cancelled' AND intent = 'cancel' AND current.intent = 'cancel' THEN
-        -- Asked again, perhaps because the first answer was lost, or because the end could not be written
-        -- then.
+        -- Asked again, perhaps because the first answer was lost, or because the end could not be written.
         IF current.status = 'failed' AND NOT EXISTS (
                 SELECT FROM tenant.member AS m WHERE m.stop_id = current.id AND m.ended_at IS NULL) THEN
             UPDATE tenant.step AS s SET status = 'completed', error = NULL
@@ -88,7 +87,7 @@ BEGIN
             MESSAGE = format('cannot %s a job that is %s', intent, chosen.state);
     ELSIF options.rollback AND intent = 'pause' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = CASE asked WHEN 'pause'
-            THEN 'a pause is not rolled back, because the job goes on later; cancel it instead'
+            THEN 'a pause is not rolled back, because the job continues later; cancel it instead'
             ELSE format(
                 'a plain cancel of job %s pauses it, and a pause is not rolled back; cancel it with force',
                 stop_job.job) END;
@@ -96,24 +95,24 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN003', MESSAGE = 'cannot pause a job that is cancelling';
     ELSIF chosen.state <> 'paused' AND current.intent = intent AND current.completed_at IS NULL
         AND current.job_id = stop_job.job THEN
-        RETURN tenant.ask_again(current, options, reason, actor, via);
+        RETURN tenant.repeat_stop(current, options, reason, actor, via);
     END IF;
 
-    moment := tenure.now();
+    now_ts := tenure.now();
     INSERT INTO tenant.cancellation (job_id, root_id, intent, reason, initiated_by, initiated_at, force,
         "cascade", grace, ask_for, last_rung, rollback, rollback_tasks, preserve, strategy)
-    VALUES (stop_job.job, chosen.root_id, intent, reason, actor, moment, options.force, options."cascade",
+    VALUES (stop_job.job, chosen.root_id, intent, reason, actor, now_ts, options.force, options."cascade",
         options.grace, options.ask_for, options.last_rung, options.rollback, options.rollback_tasks,
         options.preserve, options.strategy)
     RETURNING * INTO written;
     PERFORM tenant.notify_watchers(ARRAY[written.id]);
 
-    -- Every look is a new statement: a child committed in the meantime is found by the next one. One
-    -- that is still in flight is stopped when promote meets it.
+    -- Every pass is a new statement, which finds a child that was committed meanwhile. A child whose insert
+    -- is still in flight is stopped by promote.
     reached := '{}';
     LOOP
         added := ARRAY(SELECT unnest(
-            tenant.reach(stop_job.job, options."cascade" AND intent = 'cancel', whose))
+            tenant.jobs_to_stop(stop_job.job, options."cascade" AND intent = 'cancel', whose))
                        EXCEPT SELECT unnest(reached) ORDER BY 1);
         EXIT WHEN added = '{}';
         IF added <> ARRAY[stop_job.job] THEN
@@ -122,7 +121,7 @@ BEGIN
         PERFORM tenant.stop_members(written.id, added);
         reached := reached || added;
     END LOOP;
-    PERFORM tenant.end_stopped_parents(reached, moment);
+    PERFORM tenant.end_stopped_parents(reached, now_ts);
     IF options.rollback THEN
         PERFORM tenant.enqueue_rollback(written, options.rollback_tasks, via);
     END IF;

@@ -1,4 +1,4 @@
--- The options of a strategy; none of it without a name.
+-- Return the options of a strategy; none without a name.
 CREATE OR REPLACE FUNCTION tenant.strategy_options(strategy text) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

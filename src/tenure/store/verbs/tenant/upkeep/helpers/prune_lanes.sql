@@ -1,9 +1,9 @@
--- Forget queues and tasks of which there is no job any more, so that names which somebody made up cost
--- nothing for long. A few are left alone: they cost nothing, and the same names come back.
+-- Delete queues and tasks that have no jobs any more, so that invented names do not accumulate. A few are
+-- left alone: they cost nothing, and the same names come back.
 --
--- Who enqueues reads the table of lanes before it inserts the job, and keeps the lock of a reader until its
--- commit. So whoever has this table for itself sees every job of every lane that was found before. If others
--- do not make way at once, it is left to the next time.
+-- An enqueue reads the table of lanes before it inserts the job, and keeps a reader's lock until its
+-- commit. So a transaction that has this table to itself sees every job of every lane that was found
+-- before. If others hold the table, pruning is left to the next time.
 CREATE OR REPLACE FUNCTION tenant.prune_lanes(few integer DEFAULT 1000) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
