@@ -396,8 +396,4 @@ def test_a_database_that_is_away_asks_nobody_to_stop(caplog: pytest.LogCaptureFi
     assert asyncio.run(check()) is False
     warned = "it is unknown whether a stop of job 5 was requested"
     said = [line for line in caplog.messages if warned in line]
-        line
-        for line in caplog.messages
-        if "it is unknown whether a stop of job 5 was requested" in line
-    ]
     assert len(said) == 2
