@@ -22,7 +22,8 @@ MEMBERS = {
     "Task": ("using", "enqueue", "enqueue_many", "new_job", "on_cancel", "on_failure"),
     "Handle": (
         *("tenant", "status", "job", "explain", "wait", "result", "read", "cancel"),
-        *("cancel_at", "pause", "resume", "look", "runners", "partials", "artifacts", "children"),
+        *("cancel_at", "pause", "resume", "inspect", "runners"),
+        *("partials", "artifacts", "children"),
     ),
     "Context": (
         *("job", "attempt", "is_last_attempt", "cancelled", "stop_reason"),

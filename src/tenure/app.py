@@ -1,4 +1,4 @@
-"""An app: its task functions and schedules, and the jobs it makes of them."""
+"""An app: its task functions and schedules."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
@@ -51,7 +51,7 @@ AnyTask = TypeVar("AnyTask", bound=Task[..., Any])
 
 class CommonOptions(JobOptions, total=False):
     target: str | None  # a template: "site:{site}"
-    unique: str | None  # likewise
+    unique: str | None  # a template too
     compensate: Task[..., Any] | None
 
 
@@ -65,7 +65,7 @@ class CommandResult(TypedDict):
 
 
 class TaskDecorator(Protocol):
-    """``@app.task(...)``: makes a task of a function, without the context in its signature."""
+    """The decorator ``@app.task(...)``: a task has the signature without the context."""
 
     @overload
     def __call__(
@@ -112,15 +112,16 @@ class Tenure(Client):
     def command(
         self, name: str, argv: Sequence[str], **options: Unpack[CommonOptions]
     ) -> Task[..., CommandResult]:
-        """A task that runs a program: ``app.command("resize", ["convert", "{source}", "{to}"])``.
+        """Declare a task that runs a program.
 
-        The names in braces are its parameters, texts or numbers; each stays one argument, whatever
-        is in it. The program itself is no parameter.
+        ``app.command("resize", ["convert", "{source}", "{to}"])``: the names in braces are its
+        parameters, strings or numbers. Each stays one argument, whatever its value is. The program
+        itself cannot be a parameter.
         """
         templates, types = read_argv(name, argv)
 
         def run(ctx: Context, **arguments: JSON) -> Any:
-            # Here and not above: who only enqueues needs nothing of the executors.
+            # Imported here: a program that only enqueues does not need the executors.
             from tenure.runtime.executors.command import run
 
             return run(ctx, [template.fill(arguments) for template in templates])
@@ -156,8 +157,8 @@ class Tenure(Client):
     ) -> Any:
         """Enqueue a task at these times: ``@app.schedule("0 3 * * *", tz="Europe/Berlin")``.
 
-        It stands above ``@app.task``, or is given the task. ``overlap`` says what happens when the
-        job of the time before has not ended, ``catch_up`` how late a job may still be enqueued.
+        Put it above ``@app.task``, or pass the task. ``overlap`` decides what happens when the
+        previous job has not ended, ``catch_up`` how late a job may still be enqueued.
         """
 
         def declare(task: AnyTask) -> AnyTask:
@@ -175,7 +176,7 @@ class Tenure(Client):
         concurrency: int | None = None,
         processes: int | None = None,
     ) -> Worker:
-        """A worker beside this program: ``async with app.worker():``."""
+        """Return a worker that runs next to this program: ``async with app.worker():``."""
         return Worker(
             self,
             queues=queues,
@@ -187,14 +188,14 @@ class Tenure(Client):
 
     @property
     def cancellations(self) -> "CancellationService":
-        """The stops of the default tenant; ``CancellationService(app, "acme")`` has another's."""
-        # Here and not above: who runs jobs has no use for it, and starts sooner.
+        """Return the cancellation service of the default tenant."""
+        # Imported here: a runner does not need it, and starts sooner.
         from tenure.control.cancellation import CancellationService
 
         return CancellationService(self)
 
     def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
-        """A job by its id, without asking whether it exists; or by its key, which is looked up."""
+        """Return a handle by the id of a job, without a query, or by its key."""
         if isinstance(job, str):
             job = self.perform(job_with_key(job), as_tenant(tenant))
         return Handle(self, job, as_tenant(tenant))
@@ -214,10 +215,10 @@ class Tenure(Client):
         by: str | None = None,
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
-        """End a runner by its id (see ``Handle.runners``); its worker hears of it at once.
+        """End a runner by its id (see ``Handle.runners``).
 
-        All jobs in it are stopped within ``grace``, at once with ``force``, and are given back,
-        unspent, to go on elsewhere. None of them is cancelled.
+        All jobs in it are stopped within ``grace``, at once with ``force``, and are released to run
+        elsewhere, without spending an attempt. None of them is cancelled.
         """
         how = end_runner(runner, reason, force=force, grace=grace, by=by)
         return self.perform(how, as_tenant(tenant))
@@ -240,7 +241,7 @@ class Tenure(Client):
         return job.result if task is None else task.read_result(job.result)
 
     def announcement(self) -> dict[str, JSON]:
-        """What a worker has to know of this app, as JSON."""
+        """Return what a worker has to know of this app, as JSON."""
         return {
             "tasks": [task.announcement() for task in self._tasks.values()],
             "schedules": [schedule.announcement() for schedule in self._schedules.values()],

@@ -158,7 +158,7 @@ WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
         lambda: checks.of_retention(
             ailments(ended={State.COMPLETED: EndedJobs(1001, 16 * 86_400.0)}), SETTINGS
         ),
-        "completed jobs are there that should have been pruned",
+        "completed jobs should have been pruned",
         "workers prune",
     ),
     (

@@ -192,7 +192,7 @@ def test_variables_of_the_test_suite_are_left_alone() -> None:
         (
             {"recover_every": "1m"},
             (
-                "recover_every: looking every 1m is too seldom to declare a worker dead "
+                "recover_every: looking every 1m is too rare to declare a worker dead "
                 "whose lease is 15s"
             ),
         ),

@@ -286,7 +286,7 @@ BOUNDS: tuple[Mutant, ...] = (
     python_mutant(
         "the command line takes any number",
         "cli/reading.py",
-        "if (wrong := bounds.json_complaint(read)) is not None:",
+        "if (wrong := bounds.json_error(read)) is not None:",
         "wrong = None\n    if wrong is not None:",
         f"{_VALUES}::test_a_number_that_is_typed_is_read_as_it_is_or_refused",
     ),

@@ -49,7 +49,7 @@ def test_a_restart_of_the_database_loses_neither_a_change_nor_an_end() -> None:
                     await soon(lambda: store.stop(make_job(store)) and ends.seen, "an end is told")
                     told = list(ends.seen)
                 await asyncio.to_thread(stop_at_once, folder)
-                looks = Hub.of(client)._looks.values()
+                looks = Hub.of(client)._polls.values()
                 await soon(lambda: all(look._problem for look in looks), "all look in vain")
                 await asyncio.to_thread(start)
                 with Store(url) as store, psycopg.connect(url, autocommit=True) as sql:

@@ -15,10 +15,10 @@ from tenure.cli.reading import length
 from tenure.cli.steps import WORDS
 from tenure.control.operation import Operation
 from tenure.control.subscription import Subscription
-from tenure.domain.amount import amount
 from tenure.domain.cancellation import CancellationRecord, CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
+from tenure.domain.values import amount
 from tenure.errors import JobNotEnded
 from tenure.store.calls import queries
 

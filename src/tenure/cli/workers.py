@@ -10,7 +10,7 @@ from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import length
 from tenure.control.job_operations import end_runner as end
-from tenure.domain.amount import amount
+from tenure.domain.values import amount
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import queries, worker_calls
 from tenure.store.results import WorkerInfo

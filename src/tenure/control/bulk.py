@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import Unpack
 
 from tenure.control.operation import Delay, Operation
-from tenure.domain.amount import amount
 from tenure.domain.duration import in_words
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.stop_options import StopOptions, read_stop_options
+from tenure.domain.values import amount
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.policy_results import Bulk, BulkPreview
@@ -19,7 +19,7 @@ PAUSE = 0.1  # seconds between two polls while a worker carries it on
 
 
 @dataclass(frozen=True)
-class Words:
+class BulkWords:
     """The names of a bulk operation: on a button, while it runs, and for a job it is done with."""
 
     label: str
@@ -27,11 +27,11 @@ class Words:
     done: str
 
 
-WORDS: Mapping[BulkIntent, Words] = {
-    BulkIntent.CANCEL: Words("Cancel", "Cancelling", "asked to stop"),
-    BulkIntent.PAUSE: Words("Pause", "Pausing", "asked to pause"),
-    BulkIntent.RESUME: Words("Resume", "Resuming", "resumed"),
-    BulkIntent.RERUN: Words("Run again", "Running again", "enqueued again"),
+WORDS: Mapping[BulkIntent, BulkWords] = {
+    BulkIntent.CANCEL: BulkWords("Cancel", "Cancelling", "asked to stop"),
+    BulkIntent.PAUSE: BulkWords("Pause", "Pausing", "asked to pause"),
+    BulkIntent.RESUME: BulkWords("Resume", "Resuming", "resumed"),
+    BulkIntent.RERUN: BulkWords("Run again", "Running again", "enqueued again"),
 }
 
 

@@ -91,7 +91,7 @@ def enqueued_by_name(
 
 
 def refuse_bad_name(task: str) -> None:
-    if (wrong := bounds.complaint("task", task)) is not None:
+    if (wrong := bounds.validation_error("task", task)) is not None:
         raise InputRefused(f"task: {wrong}")
 
 
@@ -99,7 +99,7 @@ def _draft(
     named: Draftable, task: str | None, args: Mapping[str, JSON], options: Mapping[str, Any]
 ) -> NewJob:
     secret = options.get("secret", ())
-    if secret and (wrong := bounds.complaint("secret", secret)) is not None:
+    if secret and (wrong := bounds.validation_error("secret", secret)) is not None:
         raise InputRefused(f"secret: {wrong}")
     if not isinstance(args, Mapping):
         raise InputRefused("args: they are not a JSON object; give {'name': value, ...}")

@@ -12,7 +12,7 @@ from tenure.control.cancellation_log import CancellationLog
 from tenure.control.client import Client, as_tenant
 from tenure.control.job_operations import job_with_key, stop
 from tenure.control.operation import Operation, single
-from tenure.control.subscription import Ends, Subscription
+from tenure.control.subscription import ClosedRecords, Subscription
 from tenure.domain.cancellation import CancellationRecord, CancellationResult, CancellationStatus
 from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.job import Job
@@ -219,7 +219,7 @@ def refuse_stranger(task: int, job: int) -> Operation[None]:
         seen = yield queries.show(seen.parent_id)
 
 
-async def _deliver(hook: Callable[[CancellationRecord], Any], ends: Ends) -> None:
+async def _deliver(hook: Callable[[CancellationRecord], Any], ends: ClosedRecords) -> None:
     async for record in ends:
         try:
             answer = hook(record)

@@ -60,7 +60,7 @@ def _read_after(name: str, value: Any) -> tuple[int | str | After, ...]:
 
 
 def _read_timestamp(name: str, value: Any) -> Any:
-    if (wrong := bounds.complaint(name, value)) is not None:
+    if (wrong := bounds.validation_error(name, value)) is not None:
         raise InputRefused(f"{name}: {wrong}")
     return value
 

@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar, Unpack
 import msgspec
 
 from tenure.control.client import Client
-from tenure.control.inspection import PATIENCE, inspect
+from tenure.control.inspection import PATIENCE
+from tenure.control.inspection import inspect as inspect_job
 from tenure.control.job_operations import (
     StopArguments,
     children,
@@ -76,12 +77,12 @@ class Handle(Generic[R]):
     async def aexplain(self) -> Explanation:
         return await self._aperform(single(queries.explain(self.id)))
 
-    def look(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:
+    def inspect(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:
         """Return the stack of its code and the memory of its processes while it runs."""
-        return self._perform(inspect(self.id, timeout, by=by))
+        return self._perform(inspect_job(self.id, timeout, by=by))
 
-    async def alook(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:  # noqa: ASYNC109
-        return await self._aperform(inspect(self.id, timeout, by=by))
+    async def ainspect(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:  # noqa: ASYNC109
+        return await self._aperform(inspect_job(self.id, timeout, by=by))
 
     def wait(self, timeout: Duration | None = None) -> Job:
         """Wait until it is completed, failed or cancelled, and return it."""

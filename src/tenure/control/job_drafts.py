@@ -1,4 +1,4 @@
-"""A job of a task, from the arguments of a call to what is enqueued."""
+"""Drafts of jobs: from the arguments of a call to the job that is enqueued."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -77,11 +77,13 @@ class Schedule:
         }
 
     @classmethod
-    def from_announcement(cls, told: Mapping[str, Any]) -> Self:
-        known = dict(told)
-        known["catch_up"] = duration(told["catch_up"])
-        known["job"] = msgspec.convert(told["job"], NewJob)
-        known["deadline"] = None if told["deadline"] is None else duration(told["deadline"])
+    def from_announcement(cls, announced: Mapping[str, Any]) -> Self:
+        known = dict(announced)
+        known["catch_up"] = duration(announced["catch_up"])
+        known["job"] = msgspec.convert(announced["job"], NewJob)
+        known["deadline"] = (
+            None if announced["deadline"] is None else duration(announced["deadline"])
+        )
         return cls(**known)
 
 

@@ -13,29 +13,16 @@ Amount = Decimal | int | float
 
 
 @dataclass(frozen=True)
-class Breach:
-    """A limit that is overspent."""
-
-    unit: str
-    limit: Decimal
-    spent: Decimal
-
-    @property
-    def message(self) -> str:
-        return f"budget of {self.limit:f} {self.unit} exceeded: {self.spent:f} spent"
-
-
-@dataclass(frozen=True)
 class Budget:
     """A limit for each unit: tokens, money, seconds or anything else that is counted."""
 
     limits: Mapping[str, Amount]
 
     def __post_init__(self) -> None:
-        if (wrong := bounds.complaint("budget", self.limits)) is not None:
+        if (wrong := bounds.validation_error("budget", self.limits)) is not None:
             raise InputRefused(f"budget: {wrong}")
         for unit, limit in self.limits.items():
-            if bounds.complaint("unit", unit) is not None:
+            if bounds.validation_error("unit", unit) is not None:
                 raise InputRefused(
                     f"budget: {shown(unit)} cannot name what is counted; "
                     f"it takes {bounds.BOUNDS['unit'].words}"
@@ -51,14 +38,6 @@ class Budget:
                     f"{bounds.LARGEST_AMOUNT:g}"
                 )
         object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
-
-    def breach(self, spent: Mapping[str, Amount]) -> Breach | None:
-        """Return the first overspent limit by name; spending all of a limit is no breach."""
-        for unit, limit in sorted(self.limits.items()):
-            found = Breach(unit, _exact(limit), _exact(spent.get(unit, 0)))
-            if found.spent > found.limit:
-                return found
-        return None
 
 
 def _counts(amount: object) -> bool:

@@ -100,7 +100,7 @@ def read_budget(name: str, value: Any) -> Mapping[str, int | float] | None:
 
 
 def _refuse_out_of_bounds(name: str, value: Any) -> None:
-    if name in bounds.BOUNDS and (wrong := bounds.complaint(name, value)) is not None:
+    if name in bounds.BOUNDS and (wrong := bounds.validation_error(name, value)) is not None:
         raise InputRefused(f"{name}: {wrong}")
 
 

@@ -100,7 +100,7 @@ def _require(holds: bool, why: str) -> None:
 def _bound(name: str, value: Any) -> None:
     field = f"retry_{name}"
     _require(
-        bounds.complaint(field, value) is None,
+        bounds.validation_error(field, value) is None,
         f"{name} is {shown(value)}; it takes {bounds.BOUNDS[field].words}",
     )
 

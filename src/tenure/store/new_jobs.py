@@ -61,7 +61,7 @@ def check_jobs(jobs: Sequence[NewJob]) -> list[int]:
             raise InputRefused(f"{_name(job)} is not a valid job: {error}") from None
         for name in _BOUNDED:
             value = getattr(job, name)
-            if value is not None and (wrong := bounds.complaint(name, value)) is not None:
+            if value is not None and (wrong := bounds.validation_error(name, value)) is not None:
                 raise InputRefused(f"{name} of {_name(job)}: {wrong}")
         for value in (job.args, job.options, job.budget):
             refuse_not_json(value)
@@ -74,8 +74,8 @@ def check_jobs(jobs: Sequence[NewJob]) -> list[int]:
 
 
 def refuse_not_json(value: Any) -> None:
-    """Refuse a value that JSON would change; see ``bounds.json_complaint``."""
-    if (wrong := bounds.json_complaint(value)) is not None:
+    """Refuse what would not come back as it was written; see ``bounds.json_error``."""
+    if (wrong := bounds.json_error(value)) is not None:
         raise InputRefused(wrong)
 
 

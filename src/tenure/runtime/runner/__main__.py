@@ -49,7 +49,7 @@ def main() -> int:
         found = not isinstance(error, AppNotFound)  # else nothing of the app has run
         channel.send(Broken(sentence, traceback.format_exc() if found else ""))
         return 1
-    channel.send(Hello(announcement, app.known_url, app.settings.told()))
+    channel.send(Hello(announcement, app.known_url, app.settings.dump()))
     match channel.receive():
         case [Begin(kind="process") as begin]:
             from tenure.runtime.runner.process import ProcessRunner

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, Reason, State, Status, Verb, verbs_of
 from tenure.domain.principal import Principal, Role
+from tenure.domain.values import amount
 
 
 @dataclass(frozen=True)
