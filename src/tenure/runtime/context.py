@@ -17,12 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+import msgspec
+
 from tenure.domain.bounds import LARGEST_AMOUNT, MOST_ARGS_BYTES
 from tenure.domain.job import JSON
 from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
 from tenure.runtime.control_exceptions import WaitsForChildren
-from tenure.runtime.runner.attempt import Attempt, read
+from tenure.runtime.runner.attempt import Attempt
 from tenure.store.new_jobs import written
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ class Context:
 
     def __init__(self, attempt: Attempt) -> None:
         self._attempt = attempt
-        self._checkpoint: dict[str, JSON] = dict(read(attempt.work.checkpoint or b"{}"))
+        self._checkpoint: dict[str, JSON] = msgspec.json.decode(attempt.work.checkpoint or b"{}")
         self._resources: CleanupCoordinator | None = None
         self._holds: SlotHolds | None = None
         self.log = log
@@ -102,7 +104,7 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """Whether somebody asked it to stop. Never asks the database, so it never fails."""
-        return self._attempt.hear()
+        return self._attempt.acknowledge_stop()
 
     @property
     def stop_reason(self) -> str | None:
@@ -126,14 +128,14 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """How far it is, for whoever looks at the job; the newest word counts."""
-        told: dict[str, JSON] = {"done": finite_number(done, "what is done")}
+        progress: dict[str, JSON] = {"done": finite_number(done, "what is done")}
         if total is not None:
-            told["total"] = finite_number(total, "the total")
+            progress["total"] = finite_number(total, "the total")
         if message is not None:
             if not isinstance(message, str):
                 raise InputRefused(f"the message of progress is a str, not {shown(message)}")
-            told["message"] = storable_text(message)[:_MOST_MESSAGE]
-        self._attempt.say_progress(told)
+            progress["message"] = storable_text(message)[:_MOST_MESSAGE]
+        self._attempt.report_progress(progress)
 
     @overload
     def track(self, things: Iterable[T], total: int | None = None) -> Iterator[T]: ...
@@ -180,13 +182,13 @@ class Context:
     def save_checkpoint(self, **values: JSON) -> Sent:
         """Where a resumed, retried or recovered job goes on: these values, beside those saved."""
         checkpoint = {**self._checkpoint, **values}
-        self._attempt.say(checkpoint=self._written(checkpoint, "the checkpoint"))
+        self._attempt.report(checkpoint=self._written(checkpoint, "the checkpoint"))
         self._checkpoint = checkpoint
         return Sent(self._attempt.link.drain)
 
     def emit(self, value: JSON) -> Sent:
         """A partial result; it is kept however the job ends."""
-        self._attempt.say(partials=(self._written(value, "the partial result"),))
+        self._attempt.report(partials=(self._written(value, "the partial result"),))
         return Sent(self._attempt.link.drain)
 
     def spend(self, **amounts: float) -> None:
@@ -200,25 +202,26 @@ class Context:
                     f"{shown(amount)} {name} cannot be spent; it takes a number from 0 to "
                     f"{LARGEST_AMOUNT:g}"
                 )
-        self._attempt.say(spent=spent)
+        self._attempt.report(spent=spent)
 
     def flush(self) -> None:
         """Wait until all that was said is in the database; over its budget, a job waits to stop."""
-        self._attempt.say_the_rest()
-        self._ask("flush", None)
+        self._attempt.flush_progress()
+        self._attempt.request("flush")
 
     async def aflush(self) -> None:
-        self._attempt.say_the_rest()
-        await self._aask("flush", None)
+        self._attempt.flush_progress()
+        await self._attempt.arequest("flush")
 
     # Others.
 
     def spawn(self, task: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
         """A child of this job: it is stopped with it. Started again, the job finds the same one."""
-        return self._handle(task, self._ask("spawn", self._child(task, args, kwargs)))
+        return self._handle(task, self._attempt.request("spawn", self._child(task, args, kwargs)))
 
     async def aspawn(self, task: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
-        return self._handle(task, await self._aask("spawn", self._child(task, args, kwargs)))
+        child = self._child(task, args, kwargs)
+        return self._handle(task, await self._attempt.arequest("spawn", child))
 
     def wait_for(self, children: Sequence["Handle[R]"]) -> list[R]:
         """Their results, in order, once all have ended.
@@ -226,11 +229,10 @@ class Context:
         Until then the job gives its slot back; it is then started again from its checkpoint, and
         its spawns find the children that are there. A child that did not complete is an error.
         """
-        return self._results(children, self._ask("children", _ids(children)))
+        return self._results(children, self._attempt.request("children", _ids(children)))
 
     async def await_for(self, children: Sequence["Handle[R]"]) -> list[R]:
-        told = await self._aask("children", _ids(children))
-        return self._results(children, told)
+        return self._results(children, await self._attempt.arequest("children", _ids(children)))
 
     def slot(self, pool: str) -> "SlotHold":
         """One of the pool's slots while the block lasts: ``with`` or ``async with``; its name."""
@@ -255,7 +257,7 @@ class Context:
 
         def keep() -> None:
             kept = store.put(name, data)
-            self._attempt.say(artifacts=((kept.name, kept.url, kept.size),))
+            self._attempt.report(artifacts=((kept.name, kept.url, kept.size),))
 
         waiting = self._attempt.link.in_background(keep)
         return Sent(self._attempt.link.drain if waiting is None else lambda: waiting)
@@ -284,12 +286,6 @@ class Context:
     def _written(self, value: Any, what: str) -> bytes:
         return written(value, what, int(self._attempt.link.settings["max_result_bytes"]))
 
-    def _ask(self, about: str, told: Any) -> Any:
-        return self._attempt.link.ask(self._attempt.work.run, about, told)
-
-    async def _aask(self, about: str, told: Any) -> Any:
-        return await self._attempt.link.aask(self._attempt.work.run, about, told)
-
     def _child(
         self, task: "Task[P, R]", args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[str, bytes]:
@@ -312,10 +308,10 @@ class Context:
     def _handle(self, task: "Task[P, R]", job: int) -> "Handle[R]":
         return task.handle(job, self._attempt.link.tenant)
 
-    def _results(self, children: Sequence["Handle[R]"], told: list[Any] | None) -> list[R]:
-        if told is None:
+    def _results(self, children: Sequence["Handle[R]"], ended: list[Any] | None) -> list[R]:
+        if ended is None:
             raise WaitsForChildren
-        return [child.read(job) for child, job in zip(children, told, strict=True)]
+        return [child.read(job) for child, job in zip(children, ended, strict=True)]
 
 
 def _ids(children: Sequence["Handle[Any]"]) -> list[int]:

@@ -9,7 +9,7 @@ _AS_IT_COMES = gc.get_threshold()
 _SELDOM = (20_000, *_AS_IT_COMES[1:])
 
 
-def collect_seldom() -> None:
+def collect_rarely() -> None:
     """What was imported stays and is passed over from now on. A rhythm of the job code's own is
     left as it is."""
     gc.freeze()

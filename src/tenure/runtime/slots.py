@@ -38,7 +38,7 @@ class SlotHold:
     def __enter__(self) -> str:
         self._holds.enter(self._pool)
         try:
-            return self._got(self._attempt.link.ask(self._attempt.work.run, "slot", self._pool))
+            return self._got(self._attempt.request("slot", self._pool))
         except BaseException:
             self._leave()
             raise
@@ -54,8 +54,7 @@ class SlotHold:
     async def __aenter__(self) -> str:
         self._holds.enter(self._pool)
         try:
-            asked = self._attempt.link.aask(self._attempt.work.run, "slot", self._pool)
-            return self._got(await asked)
+            return self._got(await self._attempt.arequest("slot", self._pool))
         except BaseException:
             self._leave()
             raise
@@ -70,7 +69,7 @@ class SlotHold:
 
     def _leave(self) -> None:
         if self._holds.leave(self._pool):
-            self._attempt.say(give=(self._pool,))
+            self._attempt.report(give=(self._pool,))
 
     def _got(self, slot: str | None) -> str:
         if slot is None:

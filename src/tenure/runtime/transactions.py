@@ -25,7 +25,7 @@ class JobTransaction:
         self._idle = timedelta(seconds=float(link.settings["lease"]))
 
     def __enter__(self) -> Transaction:
-        self._attempt.link.ask(self._attempt.work.run, "transaction", None)
+        self._attempt.request("transaction")
         self._plain = Transaction(self._url, self._fence, self._settings, idle=self._idle)
         return self._plain.__enter__()
 
@@ -47,7 +47,7 @@ class JobTransaction:
         return answer
 
     async def __aenter__(self) -> AsyncTransaction:
-        await self._attempt.link.aask(self._attempt.work.run, "transaction", None)
+        await self._attempt.arequest("transaction")
         self._async = AsyncTransaction(self._url, self._fence, self._settings, idle=self._idle)
         return await self._async.__aenter__()
 

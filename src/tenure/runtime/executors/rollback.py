@@ -21,7 +21,7 @@ def bring_along(app: "App") -> None:
 
         What another rollback has undone is not undone again.
         """
-        completed = await ctx._aask("completed", None)
+        completed = await ctx._attempt.arequest("completed")
         children: list[Any] = []
         for job in completed:
             task = app.tasks.get(job["task"])
@@ -34,7 +34,8 @@ def bring_along(app: "App") -> None:
             child = undo.using(after=after)
             # What nobody was shown of the job is not shown of the one that undoes it either.
             draft = ctx._draft(child, (), undo.read_arguments(args), job["secret"] or ())
-            children.append(ctx._handle(child, await ctx._aask("undo", (job["id"], draft))))
+            undoing = await ctx._attempt.arequest("undo", (job["id"], draft))
+            children.append(ctx._handle(child, undoing))
         await ctx.await_for(children)
         return len(children)
 

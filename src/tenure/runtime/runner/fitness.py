@@ -91,7 +91,7 @@ class Fitness:
 
     def _busy(self) -> str | None:
         """Return who takes much of a processor for a job that has ended."""
-        self._left = [attempt for attempt in self._left if attempt.goes_on]
+        self._left = [attempt for attempt in self._left if attempt.has_running_code]
         before, self._used = self._used, sum(map(self._cpu_of, self._left))
         busy = self._used - before >= _BUSY
         self._busy_looks = self._busy_looks + 1 if busy else 0

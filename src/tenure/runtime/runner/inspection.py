@@ -20,7 +20,7 @@ _MOST = 1000  # frames that are looked at: a recursion may be as deep as it like
 
 def stacks_of(attempt: LoopAttempt) -> tuple[Stack, ...]:
     """Of an attempt in an event loop, asked in the thread of the loop."""
-    threads = stacks_of_threads(attempt.inside)
+    threads = stacks_of_threads(attempt.thread_names)
     own = _told(_chain(attempt.task.get_coro())) if attempt.task is not None else ()
     stacks = [Stack("its coroutine", own)]
     if threads and all(map(is_of_runner, own)):

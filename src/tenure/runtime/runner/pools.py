@@ -55,7 +55,7 @@ class Pools:
     def _note(self, call: PoolCall) -> None:
         match owner():
             case Attempt() as attempt:
-                attempt.note_call(call)
+                attempt.add_call(call)
             case None:
                 self._unknown[call] = boottime()
 

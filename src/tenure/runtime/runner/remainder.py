@@ -47,9 +47,10 @@ class Remainder:
                 await self.end_processes(attempt, until - time.monotonic())
             if attempt.has_used_threads:
                 self._forget_survey()  # what a thread did since would be missed
-            goes_on = attempt.goes_on  # before the look: its last act may be a callback
+            # Before the survey: the last act of a thread may be a callback.
+            had_running_code = attempt.has_running_code
             survey = self._look()
-            has_acted = survey.cancel(attempt) or goes_on
+            has_acted = survey.cancel(attempt) or had_running_code
             left = survey.left_of(attempt)
             if time.monotonic() >= until or not (left or has_acted):
                 self._hooks.restore()
@@ -58,18 +59,18 @@ class Remainder:
             await asyncio.sleep(0 if looks < _QUICK_LOOKS else _POLL)
 
     async def release(self, attempt: LoopAttempt) -> list[str]:
-        """End the processes of an attempt that was not stopped; return what else goes on.
+        """End the processes of an attempt that was not stopped; return what else still runs.
 
         Its tasks, threads and calls may serve others, and nobody waits for them. Artifacts that are
         being written are waited for, until somebody asks for a stop.
         """
         while attempt.writes and not attempt.asked:
             await asyncio.wait(attempt.writes, timeout=_WRITING)
-            attempt.over_since = time.monotonic()  # its end is not stuck, however long this takes
+            attempt.finished_at = time.monotonic()  # its end is not stuck, however long this takes
         if attempt.pids:
             await self.end_processes(attempt, attempt.close_timeout)
         for _ in range(_LAST_STEPS):
-            if not attempt.is_letting_go:
+            if not attempt.may_have_ending_threads:
                 break
             await asyncio.sleep(0.001)
         return [

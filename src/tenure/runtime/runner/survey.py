@@ -50,7 +50,7 @@ class Survey:
             asyncio.Task.cancel(task)
         for call in calls:
             call.cancel()
-        callbacks = [] if attempt.goes_on else self._callbacks[attempt]
+        callbacks = [] if attempt.has_running_code else self._callbacks[attempt]
         for callback in callbacks:
             callback.cancel()
         return bool(tasks or calls or callbacks)

@@ -152,4 +152,4 @@ def names_of(attempt: Attempt) -> list[str]:
     """Name the threads of an attempt and its calls in pools that are not over."""
     named = {thread.ident: thread.name for thread in threading.enumerate()}
     own = [f"thread {named.get(one.ident, one.native_id)}" for one in tuple(attempt.threads)]
-    return sorted(own) + ["a call in a pool"] * max(len(attempt.open_calls), len(attempt.lent))
+    return sorted(own) + ["a call in a pool"] * max(len(attempt.open_calls), len(attempt.borrowed))
