@@ -11,9 +11,9 @@ from tenure.store.transaction import AsyncTransaction, Fence, Transaction
 
 
 class JobTransaction:
-    """``with`` or ``async with``; what it gives has ``connection`` and ``complete(result)``.
+    """``with`` or ``async with``; the target has ``connection`` and ``complete(result)``.
 
-    The keeper is told before it is opened, and ends its session if it has to kill the job.
+    The keeper learns of it first, and ends its database session if it has to kill the job.
     """
 
     def __init__(self, attempt: Attempt) -> None:
@@ -36,9 +36,9 @@ class JobTransaction:
         traceback: TracebackType | None,
     ) -> bool | None:
         if kind is None:
-            # What was said until now belongs to the job; after the commit nothing more can.
+            # Reports made until now still count; after the commit none can.
             self._attempt.make_context().flush()
-        self._attempt.shield()  # an interrupted commit is neither one nor the other
+        self._attempt.shield()  # an interrupted commit may or may not have happened
         try:
             answer = self._plain.__exit__(kind, error, traceback)
             self._attempt.committed = kind is None

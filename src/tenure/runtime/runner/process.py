@@ -221,7 +221,7 @@ class ProcessRunner(Link):
         ending, error = self._call(attempt)
         cleanup = self._wrap_up(attempt, ending, error)
         self._attempt = None
-        self._worn_out = self._environment.restore() or self._orphans.complaint
+        self._worn_out = self._environment.restore() or self._orphans.problem
         left = self._left(attempt)
         if not left and (threads := self._threads_of(attempt, began)):
             if attempt.asked:
