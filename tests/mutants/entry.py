@@ -92,8 +92,8 @@ ENTRY: tuple[Mutant, ...] = (
     python_mutant(
         "an app that is not there is told with a traceback",
         "runtime/runner/__main__.py",
-        "found = not isinstance(error, AppNotFound)",
-        "found = True",
+        "has_run = not isinstance(error, AppNotFound)",
+        "has_run = True",
         f"{_USAGE}::test_an_app_that_is_not_there_is_told_without_a_traceback",
     ),
     python_mutant(

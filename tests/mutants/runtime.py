@@ -38,7 +38,7 @@ RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
         "a second signal to a service does not hurry the worker inside",
         "runtime/serving.py",
-        "loop.call_soon_threadsafe(hear)",
+        "loop.call_soon_threadsafe(handle)",
         "pass",
         "tests/system/test_serving_inside.py"
         "::test_a_second_signal_to_the_server_hurries_the_worker_inside[2]",

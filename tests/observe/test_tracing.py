@@ -144,11 +144,11 @@ def test_a_stop_is_on_the_run_and_names_its_record(traces: Traces) -> None:
 
 def test_who_is_interrupted_before_its_orders_are_read_was_asked_before() -> None:
     attempt = Attempt(cast(Any, None), cast(Any, SimpleNamespace(interrupt_now=lambda _: None)))
-    attempt.span, attempt.moments = cast(Any, "a span"), {}
-    attempt.note_asked()
+    attempt.span, attempt.rung_times = cast(Any, "a span"), {}
+    attempt.mark_asked()
     attempt.interrupt()
-    attempt.ask(Orders(Intent.CANCEL, "enough", "ada", 1.0))
-    assert list(attempt.moments) == ["asked", "interrupted"]
+    attempt.ask_to_stop(Orders(Intent.CANCEL, "enough", "ada", 1.0))
+    assert list(attempt.rung_times) == ["asked", "interrupted"]
 
 
 def test_a_request_to_stop_links_to_the_trace_of_the_job(traces: Traces) -> None:

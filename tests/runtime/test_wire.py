@@ -24,7 +24,7 @@ def sent(message: Message) -> list[Any]:
 
 
 def test_what_does_not_fit_into_one_frame_goes_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+    monkeypatch.setattr(wire, "MAX_BYTES", 1000)
     many = tuple(AttemptEnded(run, "completed", value=b"x" * 300) for run in range(10))
     messages = sent(Endings(many))
     assert len(messages) > 1
@@ -34,7 +34,7 @@ def test_what_does_not_fit_into_one_frame_goes_in_several(monkeypatch: pytest.Mo
 def test_one_thing_that_is_too_large_is_refused_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+    monkeypatch.setattr(wire, "MAX_BYTES", 1000)
     with pytest.raises(InputRefused, match="1000"):
         frame(RequestAnswer(1, "x" * 2000))
     with pytest.raises(InputRefused, match="1000"):

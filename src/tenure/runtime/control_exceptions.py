@@ -1,4 +1,4 @@
-"""What the code of a job may raise to say how it wants to end."""
+"""Exceptions that control how a job ends."""
 
 import asyncio
 from datetime import timedelta
@@ -6,19 +6,19 @@ from datetime import timedelta
 from tenure.domain.duration import duration
 from tenure.domain.values import message_text
 
-_MOST_REASON = 20_000  # characters; the rest is cut off
+_MAX_REASON = 20_000  # characters; the rest is cut off
 
 
 class Interrupted(asyncio.CancelledError):
-    """A stop reached this code. Clean up and let it pass."""
+    """Raised in the code of a job that is stopped. Clean up and let it propagate."""
 
 
 class ControlException(Exception):
-    """Raised by a job that wants to end in another way than by returning or failing."""
+    """Raised by a job that ends in another way than by returning or failing."""
 
 
 class Snooze(ControlException):
-    """Go on later; the attempt is not spent."""
+    """Run the job again later; this attempt is not counted."""
 
     def __init__(self, delay: timedelta | str | int | float) -> None:
         self.delay = duration(delay)
@@ -26,20 +26,20 @@ class Snooze(ControlException):
 
 
 class Discard(ControlException):
-    """Fail at once: no other attempt would do better."""
+    """Fail without another attempt."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = message_text(reason, "the reason of a Discard")[:_MOST_REASON]
+        self.reason = message_text(reason, "the reason of a Discard")[:_MAX_REASON]
         super().__init__(self.reason)
 
 
 class Pause(ControlException):
-    """Wait, paused, until somebody resumes it."""
+    """Pause the job until it is resumed."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = message_text(reason, "the reason of a Pause")[:_MOST_REASON]
+        self.reason = message_text(reason, "the reason of a Pause")[:_MAX_REASON]
         super().__init__(self.reason)
 
 
 class WaitsForChildren(BaseException):
-    """Give the slot back until the children have ended, then start again from the checkpoint."""
+    """Free the slot until the children have ended, then start again from the checkpoint."""

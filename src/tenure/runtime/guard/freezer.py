@@ -1,4 +1,4 @@
-"""Stopping all runners when the keeper can no longer be trusted."""
+"""Stop all runners when the keeper can no longer be trusted."""
 
 from enum import Enum
 
@@ -7,7 +7,7 @@ from .runner_trees import RunnerTrees
 
 
 class Phase(Enum):
-    """How far the freezing is."""
+    """The phase of a freeze."""
 
     RUNNING = "running"
     FREEZING = "freezing"
@@ -15,10 +15,10 @@ class Phase(Enum):
 
 
 class Freezer:
-    """Stops what moves, keeps it stopped, and gives it up after too long.
+    """Stops the runners, keeps them stopped, and kills them after too long.
 
-    A deadline that is pushed out again thaws nothing: only the keeper can know whether what was
-    frozen is still its own.
+    A renewed deadline alone thaws nothing: only the keeper knows whether the frozen jobs are still
+    its own.
     """
 
     def __init__(self, trees: RunnerTrees, state: GuardState, freeze_max: float) -> None:
@@ -32,8 +32,8 @@ class Freezer:
     def keeper_is_trusted(self) -> bool:
         return boottime() < self._state.deadline
 
-    def pause_before_look(self) -> float:
-        """How long nothing needs to be done here."""
+    def pause_before_check(self) -> float:
+        """Return for how long nothing needs to be done here."""
         match self.phase:
             case Phase.FREEZING:
                 return 0.001
@@ -43,8 +43,8 @@ class Freezer:
                 has_runners = bool(self._trees.living)
                 return self._state.deadline - boottime() if has_runners else float("inf")
 
-    def look(self) -> Phase:
-        """Freeze when it is time, and make sure that what is frozen stays so."""
+    def check(self) -> Phase:
+        """Freeze when the deadline has passed, and keep frozen runners frozen."""
         if not self._trees.living:
             self._enter(Phase.RUNNING)
         elif self.phase is Phase.RUNNING and not self.keeper_is_trusted:
@@ -59,19 +59,19 @@ class Freezer:
             self._enter(Phase.FREEZING)
 
     def thaw(self) -> bool:
-        """Let all go on; refused while the keeper is not trusted."""
+        """Resume all runners; return False while the keeper is not trusted."""
         if not self.keeper_is_trusted:
             return False
         if self.phase is not Phase.RUNNING:
             self._enter(Phase.RUNNING)
             for tree in self._trees.living:
-                tree.go_on()
+                tree.resume()
         return True
 
     def _hold(self) -> None:
-        # Every tree in each pass, not only up to the first that moves.
-        standing = [tree.stop_pass() for tree in self._trees.living]
-        if all(standing):
+        # Every tree in each pass, not only up to the first that still runs.
+        stopped = [tree.stop_pass() for tree in self._trees.living]
+        if all(stopped):
             self._enter(Phase.FROZEN)
         if boottime() > self._since + self._freeze_max:
             self._trees.doom_all()

@@ -9,12 +9,12 @@ _DEADLINE, _STAMP, _FROZEN = range(3)
 
 
 def boottime() -> float:
-    """Seconds on the clock that also counts while the machine is suspended."""
+    """Return the seconds of the clock that also runs while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class GuardState:
-    """Three numbers; each is written by one side only, in a single store."""
+    """Three numbers, each written by one side only, in a single store."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -36,7 +36,7 @@ class GuardState:
 
     @property
     def deadline(self) -> float:
-        """Until when the keeper is trusted; 0 before it first said so."""
+        """The time until which the keeper is trusted; 0 before it was first set."""
         return float(self._numbers[_DEADLINE])
 
     @deadline.setter
@@ -45,7 +45,7 @@ class GuardState:
 
     @property
     def stamp(self) -> float:
-        """When the guard last came round."""
+        """The time of the guard's last round."""
         return float(self._numbers[_STAMP])
 
     @stamp.setter
@@ -54,7 +54,7 @@ class GuardState:
 
     @property
     def frozen(self) -> bool:
-        """There are runners, and none of them can move."""
+        """True if there are runners and all of them are stopped."""
         return bool(self._numbers[_FROZEN])
 
     @frozen.setter

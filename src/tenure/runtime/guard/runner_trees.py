@@ -1,4 +1,4 @@
-"""All runners of the guard: killing them, freezing them, clearing away what they leave."""
+"""All runners of the guard: kill them, and reap everything they leave."""
 
 import os
 import signal
@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator
 from .processes import RUNNER, all_pids, children_of, environment, family, send, stat
 from .tree import Tree, named
 
-PATIENCE = 2.0  # then it is said what could not be killed
-SLICE = 0.02  # the longest stretch of killing before others are heard
+PATIENCE = 2.0  # seconds until processes that could not be killed are reported
+SLICE = 0.02  # seconds of killing before the guard handles other events
 
 Left = list[dict[str, object]]
 
 
 class RunnerTrees:
-    """The trees, and the strays: children of the guard that are no runners."""
+    """The trees, and the strays: children of the guard that are not runners."""
 
     def __init__(
-        self, answer: Callable[[int, Left], None], tell_exit: Callable[[Tree, Left], None]
+        self, answer: Callable[[int, Left], None], report_exit: Callable[[Tree, Left], None]
     ) -> None:
         self.trees: dict[int, Tree] = {}
         self._answer = answer
-        self._tell_exit = tell_exit
+        self._report_exit = report_exit
         self._strays: dict[int, str | None] = {}
         self._pass: Iterator[None] | None = None
         self._guard = os.getpid()
@@ -36,7 +36,7 @@ class RunnerTrees:
         return [tree for tree in self.trees.values() if not tree.is_doomed]
 
     def pace(self, now: float) -> float:
-        """How long to rest before the next stretch of killing."""
+        """Return how long to pause before the next slice of killing."""
         if self._pass is not None:
             return 0.0
         dooms = [tree.doomed_at for tree in self.trees.values() if tree.doomed_at is not None]
@@ -51,23 +51,23 @@ class RunnerTrees:
             tree.doom(now)
 
     def reap(self) -> None:
-        """See who has ended, take in orphans, and let go of dead ones."""
+        """Notice ended runners, adopt orphans, and reap dead ones."""
         for pid in children_of(self._guard):
             tree = self.trees.get(pid)
             if tree is not None:
-                tree.look_for_death()
+                tree.check_death()
                 if tree.death is not None:
                     tree.doom(time.monotonic())
                 continue
             if os.waitpid(pid, os.WNOHANG)[0]:
                 self._strays.pop(pid, None)
             elif pid not in self._strays:
-                # Asked before it is killed: the dead tell nothing.
+                # Before the kill: a dead process has no environment to read.
                 self._strays[pid] = self._origin(pid)
                 send(pid, signal.SIGKILL)
 
-    def kill_on(self) -> None:
-        """Go on killing for a while, and tell of what has ended."""
+    def continue_killing(self) -> None:
+        """Kill for one slice, and report what has ended."""
         if not self.is_killing:
             self._pass = None
             return
@@ -88,10 +88,12 @@ class RunnerTrees:
             for pid in family(stray):
                 send(pid, signal.SIGKILL)
                 yield
-        yield from self._sweep({t.mark: t for t in self.trees.values() if self._seems_gone(t)})
+        yield from self._sweep(
+            {tree.mark: tree for tree in self.trees.values() if self._seems_gone(tree)}
+        )
 
     def _sweep(self, gone: dict[str, Tree]) -> Iterator[None]:
-        """Look whether anything carries the mark of a tree of which nothing else is left."""
+        """Kill processes that carry the mark of a tree of which nothing else is left."""
         unswept = {mark: tree for mark, tree in gone.items() if not tree.was_swept}
         if not unswept:
             return
@@ -114,7 +116,7 @@ class RunnerTrees:
         )
 
     def _origin(self, stray: int) -> str | None:
-        """The mark of the tree that a process comes from, if that can be known."""
+        """Return the mark of the tree that a process comes from; None if it is unknown."""
         mark, seen = environment(stray).get(RUNNER), stat(stray)
         for tree in self.trees.values():
             if stray in tree.known or mark == tree.mark or (seen and seen.session == tree.pid):
@@ -123,7 +125,7 @@ class RunnerTrees:
         return None
 
     def _strays_of(self, tree: Tree) -> list[int]:
-        """Its orphans; one of unknown origin counts for every tree."""
+        """Return its orphans; an orphan of unknown origin counts for every tree."""
         return [pid for pid, mark in self._strays.items() if mark in (tree.mark, None)]
 
     def _settle(self) -> None:
@@ -132,15 +134,15 @@ class RunnerTrees:
             if tree.doomed_at is None:
                 continue
             if tree.was_swept and self._seems_gone(tree):
-                self._tell(tree, [])
+                self._notify(tree, [])
                 tree.reap()
                 del self.trees[tree.pid]
             elif now - tree.doomed_at > PATIENCE:
-                self._tell(tree, named({*tree.members(), *self._strays_of(tree)}))
+                self._notify(tree, named({*tree.members(), *self._strays_of(tree)}))
 
-    def _tell(self, tree: Tree, left: Left) -> None:
-        if tree.death is not None and not tree.was_told:
-            tree.was_told = True
-            self._tell_exit(tree, left)
+    def _notify(self, tree: Tree, left: Left) -> None:
+        if tree.death is not None and not tree.is_reported:
+            tree.is_reported = True
+            self._report_exit(tree, left)
         while tree.waiting:
             self._answer(tree.waiting.pop(), left)

@@ -1,4 +1,4 @@
-"""How a runner is born: a fork of the guard that makes itself clean and becomes the program."""
+"""Start a runner: fork the guard, reset the child, and execute the program."""
 
 import errno
 import fcntl
@@ -10,7 +10,7 @@ from .cgroups import ControlGroup
 from .processes import die_with_parent, inherit_orphans
 
 FIRST_FD = 3  # the descriptors handed over are 3, 4, ... in the runner
-_MOST_FDS = 1 << 20
+_MAX_FDS = 1 << 20
 
 
 def spawn_runner(
@@ -20,16 +20,16 @@ def spawn_runner(
     fds: Sequence[int],
     group: ControlGroup | None,
 ) -> tuple[int, int]:
-    """Start a program; give its pid, and a descriptor that ends when it is under way.
+    """Start a program; return its pid, and a descriptor that closes when it runs.
 
-    If the program cannot be started, its errno can be read there before the end.
+    If the program cannot be started, the errno is written to the descriptor first.
     """
-    told, tell = os.pipe()
+    started, tell = os.pipe()
     guard = os.getpid()
     try:
         pid = os.fork()
     except OSError:
-        os.close(told)
+        os.close(started)
         os.close(tell)
         raise
     if pid == 0:
@@ -37,7 +37,7 @@ def spawn_runner(
             _leave_the_guard(guard)
             if group is not None:
                 group.enter()
-            # Kept above all numbers that will be taken.
+            # Above all descriptors that will be assigned.
             tell = fcntl.fcntl(tell, fcntl.F_DUPFD_CLOEXEC, FIRST_FD + len(fds))
             tell = _arrange(stdio, fds, tell)
             os.execvpe(argv[0], list(argv), env)  # noqa: S606
@@ -48,7 +48,7 @@ def spawn_runner(
         finally:
             os._exit(127)
     os.close(tell)
-    return pid, told
+    return pid, started
 
 
 def _leave_the_guard(guard: int) -> None:
@@ -56,21 +56,21 @@ def _leave_the_guard(guard: int) -> None:
     die_with_parent()
     if os.getppid() != guard:
         os._exit(127)
-    # So what it lets go of stays its own, for as long as it lives.
+    # So that its orphans stay below it for as long as it lives.
     inherit_orphans()
-    for each in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(each, signal.SIG_DFL)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _arrange(stdio: Sequence[int], fds: Sequence[int], tell: int) -> int:
-    """Put every descriptor at its number and close all others; give the new number of `tell`."""
+    """Put every descriptor at its number and close all others; return the new number of `tell`."""
     end = FIRST_FD + len(fds)
-    # First out of the way of each other, then down.
+    # First above all target numbers, then to their places.
     wanted = [os.open(os.devnull, os.O_RDONLY), *stdio, *fds]
     aside = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, end + 1) for fd in wanted]
     tell = os.dup2(tell, end, inheritable=False)
     for number, fd in enumerate(aside):
         os.dup2(fd, number)
-    os.closerange(end + 1, _MOST_FDS)
+    os.closerange(end + 1, _MAX_FDS)
     return tell

@@ -1,4 +1,4 @@
-"""Calls that may block or hang, made so that nobody has to wait for them."""
+"""Calls that may block or hang, without making the caller wait for them."""
 
 import asyncio
 import contextvars
@@ -17,16 +17,16 @@ CANCEL_PATIENCE = 0.05  # seconds for a cancelled task to end before it is aband
 
 
 class TookTooLong(TimeoutError):
-    """Ours, so that it is not mistaken for a TimeoutError of what was called."""
+    """A timeout of this module, not a TimeoutError that the called function raised."""
 
 
 _abandoned: set[asyncio.Future[Any]] = set()  # the loop itself keeps no task alive
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Call it in a daemon thread of its own, which is abandoned when nobody waits any more."""
+    """Call a function in a daemon thread of its own; a caller that is cancelled abandons it."""
     answer: Future[T] = Future()
-    answer.set_running_or_notify_cancel()  # from now on it cannot be cancelled from outside
+    answer.set_running_or_notify_cancel()  # so that it cannot be cancelled from outside
     context = contextvars.copy_context()
     threading.Thread(
         target=settle,
@@ -38,18 +38,18 @@ async def in_thread(function: Callable[[], T]) -> T:
 
 
 def settle(answer: "Future[T]", function: Callable[[], T]) -> None:
-    """Put what the function returns or raises into the answer."""
+    """Put the result or error of a function into a future."""
     try:
         answer.set_result(function())
     except Exception as error:  # noqa: BLE001
-        is_taken = not isinstance(error, StopIteration)  # no future takes that
+        is_taken = not isinstance(error, StopIteration)  # futures refuse it
         answer.set_exception(error if is_taken else RuntimeError(f"it raised {error!r}"))
     except BaseException as error:  # noqa: BLE001
-        answer.set_exception(RuntimeError(f"it raised {error!r}"))  # it would end whoever waits
+        answer.set_exception(RuntimeError(f"it raised {error!r}"))  # it would end the waiting code
 
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:
-    """Its answer: a coroutine function runs in this loop, any other in a thread of its own."""
+    """Call a coroutine function in this loop, and any other function in a thread of its own."""
     if inspect.iscoroutinefunction(function):
         return await function(*args)
     answer = await in_thread(partial(function, *args))
@@ -74,7 +74,7 @@ def cut(descriptor: int) -> None:
 
 
 async def within(seconds: float, work: Awaitable[T]) -> T:
-    """Its result, or TookTooLong; work that will not be cancelled is left behind."""
+    """Return the result, or raise TookTooLong; work that ignores its cancel is abandoned."""
     task = asyncio.ensure_future(_only_exceptions(work))
     try:
         await asyncio.wait({task}, timeout=seconds)
@@ -97,11 +97,11 @@ async def _only_exceptions(work: Awaitable[T]) -> T:
         return await work
     except (Exception, asyncio.CancelledError):
         raise
-    except BaseException as error:  # it would end whoever waits, or the loop
+    except BaseException as error:  # it would end the waiting code, or the loop
         raise RuntimeError(f"it raised {error!r}") from error
 
 
 def _forget(task: asyncio.Future[Any]) -> None:
     _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()  # looked at, so that nobody complains that nobody did
+        task.exception()  # retrieved, so that asyncio does not log that it never was

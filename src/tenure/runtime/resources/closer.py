@@ -1,4 +1,4 @@
-"""How one resource is closed: gracefully, then by force, then by force again, then by a job."""
+"""Close a resource: gracefully, then by force, then by force again, then by a job."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from tenure.runtime.resources.report import Failure
 
 FORCE_TIMEOUT = 1.0  # seconds for one force close
 FORCE_AGAIN_AFTER = (0.05, 0.1, 0.2)  # seconds
-SLACK = 0.1  # seconds: a manager keeps its timeout itself, and this is for those that do not
+SLACK = 0.1  # seconds beyond the timeout, for a manager that does not keep it
 
 log = logging.getLogger("tenure.cleanup")
 
@@ -32,7 +32,7 @@ class Entry:
     name: str
     timeout: float | None = None
     again: tuple[str, Mapping[str, JSON]] | None = None
-    loop: asyncio.AbstractEventLoop | None = None  # the one that it was registered in
+    loop: asyncio.AbstractEventLoop | None = None  # in which it was registered
 
 
 class Caller(Protocol):
@@ -46,7 +46,7 @@ async def in_this_loop(_: Entry, method: Callable[..., Any], *args: Any) -> Any:
 class InThreads:
     """Calls for plain code: each in a thread of its own, with an event loop of its own.
 
-    What works in one thread only is left in the inbox of the thread that closes all.
+    Calls that must run in a certain thread go to the inbox of the thread that closes all.
     """
 
     def __init__(self) -> None:
@@ -71,10 +71,10 @@ class Closed:
     failure: Failure | None = None
 
 
-async def close_one(
+async def close_entry(
     entry: Entry, seconds: float, caller: Caller, retry_later: RetryLater | None
 ) -> Closed:
-    """Close it, by force if need be; never raises."""
+    """Close a resource, by force if need be; never raises."""
     if await _gracefully(entry, seconds, caller):
         return Closed(entry.name)
     error = await _by_force(entry, caller)
@@ -82,7 +82,7 @@ async def close_one(
         return Closed(entry.name, forced=True)
     failure = Failure(name=entry.name, error=error)
     if entry.again is not None and retry_later is not None:
-        await _leave_to_a_job(entry.again, retry_later, failure)
+        await _enqueue_retry(entry.again, retry_later, failure)
     log.error("%s could not be closed: %s", entry.name, error)
     return Closed(entry.name, failure=failure)
 
@@ -102,12 +102,12 @@ async def _gracefully(entry: Entry, seconds: float, caller: Caller) -> bool:
 
 
 async def _by_force(entry: Entry, caller: Caller) -> str | None:
-    """Nothing if it was closed, else why not."""
+    """Return None if it was closed, else why not."""
     for pause in (*FORCE_AGAIN_AFTER, None):
         try:
             await within(FORCE_TIMEOUT, caller(entry, entry.manager.force_close))
         except TookTooLong:
-            # Not again: the call that hangs is still under way.
+            # No retry: the call that hangs is still running.
             return f"its force close did not end within {FORCE_TIMEOUT:g} s"
         except Exception as error:  # noqa: BLE001
             log.warning("%s raised while it was closed by force: %r", entry.name, error)
@@ -119,7 +119,7 @@ async def _by_force(entry: Entry, caller: Caller) -> str | None:
     raise AssertionError("the last pause is none")
 
 
-async def _leave_to_a_job(
+async def _enqueue_retry(
     again: tuple[str, Mapping[str, JSON]], retry_later: RetryLater, failure: Failure
 ) -> None:
     task, args = again

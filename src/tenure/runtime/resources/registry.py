@@ -1,4 +1,4 @@
-"""The resources of one job, as they come and go while it runs."""
+"""The registry of a job's resources."""
 
 import asyncio
 import threading
@@ -21,13 +21,13 @@ from tenure.runtime.resources.selection import resource_for
 from tenure.store.new_jobs import encode_bounded
 
 T = TypeVar("T")
-_MOST_NAME = 200  # characters
+_MAX_NAME = 200  # characters
 Seconds = float | str | timedelta  # a bare number is seconds
 Again = tuple[Any, Mapping[str, JSON]]  # a task or its name, and its arguments
 
 
 class Registry:
-    """What is to be closed at the end."""
+    """The resources to close at the end."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -36,7 +36,7 @@ class Registry:
 
     @property
     def resources(self) -> list[ResourceManager]:
-        """What is registered now, each as its manager."""
+        """The managers of the registered resources."""
         return [entry.manager for entry in self._entries]
 
     @property
@@ -45,7 +45,7 @@ class Registry:
         return [entry.again for entry in self._entries if entry.again is not None]
 
     def register_resource(self, resource: ResourceManager) -> None:
-        """The same as ``add``, for a manager."""
+        """Register a manager, as ``add`` does."""
         self.add(resource)
 
     def add(
@@ -55,10 +55,10 @@ class Registry:
         timeout: Seconds | None = None,
         again: Again | None = None,
     ) -> T:
-        """Close it at the end; gives back what it was given.
+        """Close an object at the end; return it.
 
-        A context manager must have been entered before. ``again`` names a task, with arguments,
-        that closes it if this process cannot.
+        A context manager must have been entered before. ``again`` is a task, with arguments, that
+        closes the object if this process cannot.
         """
         self._refuse_if_closing()
         if all(thing is not entry.thing for entry in self._entries):
@@ -72,7 +72,7 @@ class Registry:
         timeout: Seconds | None = None,
         again: Again | None = None,
     ) -> T:
-        """Enter it now and leave it at the end; gives back what entering it gave."""
+        """Enter a context manager now and leave it at the end; return its target."""
         self._refuse_if_closing()
         value = context.__enter__()
         try:
@@ -89,7 +89,7 @@ class Registry:
         timeout: Seconds | None = None,  # noqa: ASYNC109
         again: Again | None = None,
     ) -> T:
-        """Enter it now and leave it at the end, both in a task of its own."""
+        """Enter a context manager now and leave it at the end, both in a task of its own."""
         self._refuse_if_closing()
         holder = HeldResourceManager(context)
         value: T = await holder.enter()
@@ -102,7 +102,7 @@ class Registry:
         return value
 
     def remove(self, thing: Any) -> None:
-        """Forget it: whoever removes it closes it."""
+        """Forget an object: the caller closes it."""
         with self._lock:
             self._entries = [
                 entry
@@ -141,16 +141,16 @@ def _task_and_arguments(again: Again) -> tuple[str, Mapping[str, JSON]]:
     task, args = again
     name = task if isinstance(task, str) else getattr(task, "name", None)
     if not isinstance(name, str):
-        raise InputRefused(f"again: {shown(task)} is neither a task nor the name of one")
+        raise InputRefused(f"again: {shown(task)} is neither a task nor the name of a task")
     text = encode_bounded(dict(args), "the arguments of again", MOST_ARGS_BYTES)
-    return name_text(name, "the name of a task", _MOST_NAME), msgspec.json.decode(text)
+    return name_text(name, "the name of a task", _MAX_NAME), msgspec.json.decode(text)
 
 
 def _name(manager: ResourceManager, name: str | None) -> str:
-    """What the clean-up calls a resource."""
+    """Return the name of a resource in the report."""
     if name is not None and not (isinstance(name, str) and not name):
-        return name_text(name, "the name of a resource", _MOST_NAME)
-    return storable_text(str(manager.name or type(manager).__name__))[:_MOST_NAME]
+        return name_text(name, "the name of a resource", _MAX_NAME)
+    return storable_text(str(manager.name or type(manager).__name__))[:_MAX_NAME]
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -16,11 +16,11 @@ from tenure.runtime.resources.process import ProcessResourceManager
 
 
 def resource_for(thing: Any) -> ResourceManager:
-    """The manager that can close it; a manager is its own."""
+    """Return the manager that can close an object; a manager is returned as it is."""
     if isinstance(thing, ResourceManager):
         return thing
     if isinstance(thing, type):
-        raise InputRefused(f"{thing.__name__} is a class; give an object of it")
+        raise InputRefused(f"{thing.__name__} is a class; pass an instance of it")
     if _has(thing, "close_gracefully", "force_close", "is_active"):
         return ForeignResourceManager(thing)
     if _has(thing, "terminate", "kill") and hasattr(thing, "pid"):
@@ -30,14 +30,14 @@ def resource_for(thing: Any) -> ResourceManager:
     if _has(thing, "get", "request") and (_has(thing, "aclose") or _has(thing, "close")):
         return HTTPResourceManager(thing)
     if _waits_to_be_entered(thing):
-        raise InputRefused(f"{_name(thing)} was not entered; give it to enter() or aenter()")
+        raise InputRefused(f"{_name(thing)} was not entered; pass it to enter() or aenter()")
     if _has(thing, "aclose") or _has(thing, "close"):
         return ClosableResourceManager(thing)
     if _has(thing, "__aexit__") or _has(thing, "__exit__"):
         return EnteredResourceManager(thing)
     raise InputRefused(
-        f"{_name(thing)} cannot be closed: it has neither aclose nor close, and is no "
-        f"context manager"
+        f"{_name(thing)} cannot be closed: it has neither aclose nor close, and is not "
+        f"a context manager"
     )
 
 
@@ -51,7 +51,7 @@ def _is_browser(thing: Any) -> bool:
 
 
 def _waits_to_be_entered(thing: Any) -> bool:
-    """Of a function under ``contextmanager`` or ``asynccontextmanager``, this can be known."""
+    """Tell whether a context manager made by ``contextlib`` was not entered yet."""
     body = getattr(thing, "gen", None)
     if inspect.isgenerator(body):
         return inspect.getgeneratorstate(body) == inspect.GEN_CREATED

@@ -1,4 +1,4 @@
-"""Find the app of a worker: "package.module:app", or "path/to/file.py:app"."""
+"""Load the app of a worker: "package.module:app", or "path/to/file.py:app"."""
 
 import importlib
 import importlib.util
@@ -15,12 +15,12 @@ from tenure.errors import SettingInvalid
 
 
 class AppNotFound(SettingInvalid):
-    """There is no app where it was looked for; the code of the user has not failed."""
+    """The path names no app; no code of the user has failed."""
 
 
 @runtime_checkable
 class App(Protocol):
-    """What a runner needs of an app."""
+    """The parts of an app that a runner uses."""
 
     tasks: Mapping[str, Task[..., Any]]
     schedules: Mapping[str, Any]
@@ -40,7 +40,7 @@ def load(path: str) -> App:
         sys.path.insert(0, str(Path.cwd()))
     module = _from_file(module_name) if is_file else _by_name(module_name)
     if not name:
-        found = [one for one, value in vars(module).items() if isinstance(value, App)]
+        found = [key for key, value in vars(module).items() if isinstance(value, App)]
         if len(found) != 1:
             raise AppNotFound(
                 f"{module_name} holds {len(found)} apps; say which: {module_name}:name"
@@ -55,26 +55,26 @@ def load(path: str) -> App:
 
 
 def require_module(path: str) -> None:
-    """Refuse an app whose module does not exist; nothing of the user's code is run for that."""
+    """Refuse an app whose module does not exist, without running any code of the user."""
     module_name = path.partition(":")[0]
     if module_name.endswith(".py"):
         _required_file(module_name)
         return
     sys.path.insert(0, str(Path.cwd()))
     try:
-        place: Sequence[str] | None = None
+        paths: Sequence[str] | None = None
         parts = module_name.split(".")
         for end in range(1, len(parts) + 1):
-            spec = _spec(".".join(parts[:end]), place)
-            place = spec.submodule_search_locations if spec is not None else None
-            if spec is None or (end < len(parts) and place is None):
+            spec = _spec(".".join(parts[:end]), paths)
+            paths = spec.submodule_search_locations if spec is not None else None
+            if spec is None or (end < len(parts) and paths is None):
                 raise _no_module(module_name)
     finally:
         sys.path.remove(str(Path.cwd()))
 
 
-def _spec(name: str, place: Sequence[str] | None) -> ModuleSpec | None:
-    found = (finder.find_spec(name, place) for finder in sys.meta_path)
+def _spec(name: str, paths: Sequence[str] | None) -> ModuleSpec | None:
+    found = (finder.find_spec(name, paths) for finder in sys.meta_path)
     return next((spec for spec in found if spec is not None), None)
 
 

@@ -1,10 +1,10 @@
-"""Restore the settings of a process runner, so that each function finds them as the first one did.
+"""Restore the settings of a process runner, so that each function finds them as the first did.
 
-The process is used again, so what one job sets for the whole process would reach the next. What
-cannot be set back costs the process: it takes no further job.
+The process is reused, so a process-wide setting of a job would reach the next. If a setting cannot
+be restored, the process accepts no further job.
 
-Not set back are modules that a job imports or changes, a few descriptors it leaves open, and
-environment variables that it sets past os.environ.
+Not restored are modules that a job imports or changes, a few descriptors that it leaves open, and
+environment variables that it sets without os.environ.
 """
 
 import _locale
@@ -55,11 +55,11 @@ _ATTRIBUTES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
 
 
 class ProcessEnvironment:
-    """Remember how the process is before its first job, and restore that after each.
+    """Remembers the state of the process before its first job, and restores it after each.
 
-    A restore that finds nothing changed takes less than ten microseconds, which is why it compares
-    whole groups, and why signals go by _signal: the names that signal makes of numbers cost more
-    than all the rest.
+    A restore that finds nothing changed takes less than ten microseconds. That is why it compares
+    whole groups, and uses _signal: the enum members that signal returns cost more than all the
+    rest.
     """
 
     def __init__(self) -> None:
@@ -73,15 +73,15 @@ class ProcessEnvironment:
         self._zone = time.tzname
         self._of_kernel = _of_kernel()
         self._modules = dict(sys.modules)
-        self._most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
+        self._max_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
         self._attributes = [
             (vars(module), name, vars(module)[name])
             for module, names in _ATTRIBUTES
             for name in names
         ]
         self._lists: list[tuple[Any, list[Any]]] = [
-            (each, list(each))
-            for each in (
+            (values, list(values))
+            for values in (
                 sys.argv,
                 sys.path,
                 warnings.filters,
@@ -93,12 +93,12 @@ class ProcessEnvironment:
         self._decimal = _decimal_context()
 
     def prepare(self) -> None:
-        """Give the context of an attempt what other attempts cannot reach. Call it in there."""
+        """Set up the context of an attempt that other attempts cannot reach. Call it inside."""
         if self._decimal is not None:
             sys.modules["decimal"].setcontext(self._decimal.copy())
 
     def restore(self) -> str:
-        """Set everything back. Return why this process must not be used again, or nothing."""
+        """Restore everything. Return why this process must not be reused; empty if it may be."""
         try:
             self._restore_signals()
             self._restore_interpreter()
@@ -107,7 +107,7 @@ class ProcessEnvironment:
             self._restore_variables()
             return self._restore_limits()
         except Exception as problem:  # noqa: BLE001 - a job may have broken anything
-            return f"it cannot be made as new: {type(problem).__name__}: {problem}"
+            return f"its state cannot be restored: {type(problem).__name__}: {problem}"
 
     def _restore_signals(self) -> None:
         # Timers first: the default of their signals is death.
@@ -123,9 +123,9 @@ class ProcessEnvironment:
         for space, name, value in self._attributes:
             if space.get(name) is not value:
                 space[name] = value
-        for each, content in self._lists:
-            if each != content:
-                each[:] = content
+        for values, content in self._lists:
+            if values != content:
+                values[:] = content
                 warnings._filters_mutated()  # type: ignore[attr-defined]
         if _of_python() != self._of_python:
             for put, value in zip(_PUT_IN_PYTHON, self._of_python, strict=True):
@@ -133,7 +133,7 @@ class ProcessEnvironment:
 
     def _restore_variables(self) -> None:
         now = self._environ[1]
-        # Its own dictionary: to read all of it the other way takes longer than most jobs.
+        # Its own dictionary: reading all of os.environ takes longer than most jobs.
         if now._data != self._variables:  # type: ignore[attr-defined]
             for name in [name for name in now if name not in self._variables]:
                 del now[name]
@@ -145,17 +145,17 @@ class ProcessEnvironment:
             self._zone = time.tzname
 
     def _restore_limits(self) -> str:
-        """Set back what the kernel may refuse to."""
+        """Restore what the kernel may refuse to. Return a problem, or nothing."""
         if len(sys.modules) < len(self._modules):
             sys.modules.update(self._modules)
-            return "modules were taken away from it"
+            return "modules were removed from it"
         if read("/proc/self/timers"):
             return "a timer of C code was left"
         if any(getattr(stream, "closed", False) for stream in (sys.stdin, sys.stdout, sys.stderr)):
             return "a standard stream was closed"
-        free = os.dup(self._folder)  # the lowest number that is free
+        free = os.dup(self._folder)  # the lowest free descriptor
         os.close(free)
-        if free > self._most_open:
+        if free > self._max_open:
             return "most of the descriptors that it may have are open"
         if _of_kernel() == self._of_kernel:
             return ""
@@ -164,17 +164,17 @@ class ProcessEnvironment:
                 put(value)
         if _of_kernel() == self._of_kernel:
             return ""
-        return "its resource limits, its priority or its user cannot be set back"
+        return "its resource limits, its priority or its user cannot be restored"
 
 
 def _decimal_context() -> Any:
-    """A copy of what decimal has here, if it is imported; else every attempt gets a new one."""
+    """Return a copy of the current decimal context; None if decimal is not imported."""
     decimal = sys.modules.get("decimal")
     return decimal.getcontext().copy() if decimal is not None else None
 
 
 def _of_python() -> tuple[Any, ...]:
-    """The settings of the interpreter that are no attributes of modules."""
+    """Return the settings of the interpreter that are not attributes of modules."""
     return (
         gc.isenabled(),
         gc.get_threshold(),
@@ -220,9 +220,9 @@ def _of_kernel() -> tuple[Any, ...]:
 
 _PUT_IN_KERNEL: tuple[Callable[[Any], Any], ...] = (
     lambda nice: os.setpriority(os.PRIO_PROCESS, 0, nice),
-    # Only the policies that have no priority of their own are where a runner can begin.
+    # A runner can only begin under a policy that has no priority of its own.
     lambda policy: os.sched_setscheduler(0, policy, os.sched_param(0)),
     lambda processors: os.sched_setaffinity(0, processors),
-    lambda who: os.setresuid(*who),
+    lambda users: os.setresuid(*users),
     lambda limits: [*map(resource.setrlimit, _LIMITS, limits)],
 )

@@ -1,6 +1,6 @@
-"""Where the code of a job is right now: the stacks of its coroutines, tasks and threads.
+"""The current stacks of a job's coroutines, tasks and threads.
 
-Files, lines and names, and never a value: a stack is shown to people, and values may be secrets.
+They hold files, lines and names, never values: people see stacks, and values may be secret.
 """
 
 import linecache
@@ -15,41 +15,41 @@ from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.on_cpu import OnCpu
 from tenure.runtime.stacks import is_of_runner, of_job
 
-_MOST = 1000  # frames that are looked at: a recursion may be as deep as it likes
+_MAX_FRAMES = 1000  # read from a stack: a recursion may be deep
 
 
 def stacks_of(attempt: LoopAttempt) -> tuple[Stack, ...]:
-    """Of an attempt in an event loop, asked in the thread of the loop."""
-    threads = stacks_of_threads(attempt.inside)
-    own = _told(_chain(attempt.task.get_coro())) if attempt.task is not None else ()
+    """Return the stacks of an attempt in an event loop. Call it in the thread of the loop."""
+    threads = stacks_of_threads(attempt.thread_names)
+    own = _frames(_chain(attempt.task.get_coro())) if attempt.task is not None else ()
     stacks = [Stack("its coroutine", own)]
     if threads and all(map(is_of_runner, own)):
-        stacks = []  # a function in a thread, of which the loop only waits for the end
+        stacks = []  # the function runs in a thread, and the loop only waits for its end
     for task in list(attempt.tasks)[:MAX_STACKS]:
-        stacks.append(Stack(f"task {task.get_name()}", _told(_chain(task.get_coro()))))
+        stacks.append(Stack(f"task {task.get_name()}", _frames(_chain(task.get_coro()))))
     return (*stacks, *threads)[:MAX_STACKS]
 
 
 def stacks_of_threads(named: Mapping[int, str]) -> tuple[Stack, ...]:
-    """Of threads by their idents; those that have ended are left out."""
+    """Return the stacks of threads by their idents, without threads that have ended."""
     frames = sys._current_frames()
     stacks = [(name, frames[ident]) for ident, name in named.items() if ident in frames]
-    return tuple(Stack(name, _told(_calls(frame))) for name, frame in stacks[:MAX_STACKS])
+    return tuple(Stack(name, _frames(_calls(frame))) for name, frame in stacks[:MAX_STACKS])
 
 
 def names_of(threads: Iterable[threading.Thread]) -> dict[int, str]:
-    return {one.ident: f"thread {one.name}" for one in threads if one.ident is not None}
+    return {thread.ident: f"thread {thread.name}" for thread in threads if thread.ident is not None}
 
 
-def _told(frames: list[FrameType]) -> tuple[Frame, ...]:
-    return of_job([_frame(frame) for frame in frames[-_MOST:]])
+def _frames(frames: list[FrameType]) -> tuple[Frame, ...]:
+    return of_job([_frame(frame) for frame in frames[-_MAX_FRAMES:]])
 
 
 def _frame(frame: FrameType) -> Frame:
     file, line = frame.f_code.co_filename, frame.f_lineno or 0
     try:
         code = linecache.getline(file, line, frame.f_globals)
-    except Exception:  # noqa: BLE001 - loaders of all kinds give source, or do not
+    except Exception:  # noqa: BLE001 - loaders of any kind may fail
         code = ""
     return Frame(file, line, frame.f_code.co_qualname, code.strip())
 
@@ -63,7 +63,7 @@ def _calls(frame: FrameType | None) -> list[FrameType]:
 
 
 def _chain(waiting: Any) -> list[FrameType]:
-    """The frames of a coroutine that is suspended, and of what it waits for."""
+    """Return the frames of a suspended coroutine, and of those that it waits for."""
     found = []
     while waiting is not None:
         match waiting:
