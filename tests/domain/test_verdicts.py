@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.domain.lifecycle import TRANSITIONS, Intent, Rung, State, Verb
-from tenure.domain.outcome import (
+from tenure.domain.retry import Retry
+from tests.model.verdicts import (
     Attempt,
     Completed,
     Crashed,
@@ -20,7 +21,6 @@ from tenure.domain.outcome import (
     Stopped,
     verdict,
 )
-from tenure.domain.retry import Retry
 
 ERROR = JobError("ValueError", "no such page")
 FIRST = Attempt(attempt=1, max_attempts=4, retry=Retry(max=3, base="2s", jitter=0.5))

@@ -11,7 +11,8 @@ from uuid import UUID
 
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, Rung, State, Verb
-from tenure.domain.outcome import (
+from tenure.store.outcomes import Ending
+from tests.model.verdicts import (
     Attempt,
     Completed,
     Crashed,
@@ -23,7 +24,6 @@ from tenure.domain.outcome import (
     Stopped,
     verdict,
 )
-from tenure.store.outcomes import Ending
 
 _ERROR = JobError("ValueError", "no")
 

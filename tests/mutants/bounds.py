@@ -250,7 +250,7 @@ BOUNDS: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a row that cannot be read stays with its worker",
-        "runtime/keeper/exchange.py",
+        "runtime/keeper/database/exchange.py",
         "if claim.unreadable:",
         "if False:",
         f"{_ROWS}::test_a_worker_sets_rows_aside_that_it_cannot_read_and_runs_the_others",

@@ -135,7 +135,7 @@ DEATHS: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "one sweep in twelve looks for jobs without a beat",
-        "runtime/keeper/services.py",
+        "runtime/keeper/services/recovery.py",
         "return min(tenants, _VISITS)",
         "return tenants // 12",
         "tests/runtime/test_chores.py"

@@ -70,7 +70,7 @@ ENTRY: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a worker waits where waiting does not help",
-        "runtime/keeper/life.py",
+        "runtime/keeper/worker_process.py",
         "if not problem.may_pass:",
         "if False:",
         f"{_UNREACHABLE}::{_NOT_STARTED}[worker-wrong password]",

@@ -26,7 +26,7 @@ class Mutant:
     """A guard taken out: in this file, this text, by that; and who must notice."""
 
     name: str
-    file: str  # below src/tenure: "store/verbs/tenant/claim/claim.sql", "runtime/keeper/lease.py"
+    file: str  # below src/tenure: "store/verbs/tenant/claim/claim.sql", "runtime/wire.py"
     changes: tuple[tuple[str, str], ...]
     killed_by: tuple[str, ...]  # one of them must fail; see _place for the short forms
 
@@ -60,7 +60,7 @@ def mutant(name: str, verb: str, find: str, put: str, *killed_by: str) -> Mutant
 
 
 def python_mutant(name: str, file: str, find: str, put: str, *killed_by: str) -> Mutant:
-    """Change a Python file below src/tenure: ``"runtime/keeper/lease.py"``.
+    """Change a Python file below src/tenure: ``"runtime/keeper/database/lease.py"``.
 
     White space in ``find`` matches any white space; ``put`` is inserted as it is, so the second
     and later lines of it need their indentation.

@@ -114,7 +114,7 @@ REACH: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "any job undoes another",
-        "runtime/keeper/questions.py",
+        "runtime/keeper/runs/runner_requests.py",
         "if run.job.task != ROLLBACK:",
         "if False:",
         "tests/runtime/test_attacks_keeper.py::test_only_a_rollback_undoes_other_jobs",

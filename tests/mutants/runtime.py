@@ -21,7 +21,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "jobs of a runner that is ended are cancelled",
-        "runtime/keeper/verdicts.py",
+        "runtime/keeper/runs/endings.py",
         'if run.cause in ("drain", "preemption", "runner") and',
         'if run.cause in ("drain", "preemption") and',
         "tests/system/test_ending_runners.py"
@@ -29,8 +29,8 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "the record of a stop whose end cannot be written stays open",
-        "runtime/keeper/unwritten.py",
-        "self._keeper.insist(call, self._tenant.name)",
+        "runtime/keeper/database/unwritten_endings.py",
+        "self.database.retry_in_background(call, self.tenant.name)",
         "del call",
         "tests/system/test_unwritten_ends.py::test_a_stop_whose_end_cannot_be_written_is_failed_"
         "and_taken_up_by_cancelling_again[when it is written]",
@@ -60,15 +60,15 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "every short job has a line in the log",
-        "runtime/keeper/line_limit.py",
+        "runtime/keeper/runs/attempt_log.py",
         "given = min(wanted, self._left)",
         "given = wanted",
         "tests/runtime/test_line_limit.py::test_what_is_beyond_the_limit_is_counted_and_told_once",
     ),
     python_mutant(
         "a worker talks about dead workers of other projects",
-        "runtime/keeper/life.py",
-        "for found in self._reaped if found.database == keeper.database]",
+        "runtime/keeper/worker_process.py",
+        "for found in self._reaped if found.database == database]",
         "for found in self._reaped]",
         "tests/observe/test_worker_logs.py::test_nothing_is_said_of_dead_workers_of_other_projects",
     ),
@@ -104,14 +104,14 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a worker that was declared dead works on",
-        "runtime/keeper/lease.py",
+        "runtime/keeper/database/lease_renewal.py",
         "if not answer.alive:",
         "if False:",
         "tests/runtime/test_lease.py::test_who_was_declared_dead_hears_so_between_two_beats",
     ),
     python_mutant(
         "signals keep a worker from renewing its lease",
-        "runtime/keeper/lease.py",
+        "runtime/keeper/database/lease_renewal.py",
         "while loop.time() < until:",
         "while True:",
         "tests/runtime/test_lease.py"

@@ -16,7 +16,7 @@ from tests.mutants.trial import run_mutated
 from tests.mutants.verify import problems
 from tests.workers import eventually
 
-LEASE = "runtime/keeper/lease.py"
+LEASE = "runtime/keeper/database/lease_renewal.py"
 TEST = "tests/mutants/test_verify.py::test_a_sound_mutant_is_not_complained_about"
 SOUND = python_mutant("a dead worker works on", LEASE, "if not answer.alive:", "if False:", TEST)
 
@@ -34,8 +34,8 @@ def test_a_sound_mutant_is_not_complained_about() -> None:
             f"a dead worker works on: 'if answer.is_not_there:' is 0 times in {LEASE}, not once",
         ),
         (
-            replace(SOUND, changes=(("self._wake.clear()", ""),)),
-            f"a dead worker works on: 'self._wake.clear()' is 2 times in {LEASE}, not once",
+            replace(SOUND, changes=(("self.lease.wake.clear()", ""),)),
+            f"a dead worker works on: 'self.lease.wake.clear()' is 2 times in {LEASE}, not once",
         ),
         (
             replace(SOUND, file="runtime/no_such_file.py"),

@@ -209,7 +209,7 @@ from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
 from tenure.runtime.messages import Orders
 from tenure.runtime.runner.attempt import Attempt
-import tenure.runtime.keeper.life, tenure.runtime.runner.loop
+import tenure.runtime.keeper.worker_process, tenure.runtime.runner.loop
 
 assert not tracing.is_on()
 span = tracing.enqueueing([NewJob(task="a")])

@@ -105,7 +105,7 @@ def test_an_address_that_is_taken_is_a_sentence(database: str, tmp_path: Path) -
 def test_a_keeper_that_nobody_scrapes_does_not_import_what_counts() -> None:
     code = """
 import sys
-import tenure.runtime.keeper.life
+import tenure.runtime.keeper.worker_process
 from tenure.config import Settings
 from tenure.observe.counting import Counting, counting
 

@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import uuid4
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT
+from tenure.observe.counting import Counting
 from tenure.runtime.guard.guard_state import boottime
-from tenure.runtime.keeper.crew import Crew, Room
 from tenure.runtime.keeper.keeper import Keeper
-from tenure.runtime.keeper.run import Run
-from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.runs.run import Run
+from tenure.runtime.keeper.runs.runner import Runner
+from tenure.runtime.keeper.runs.runner_group import Capacity, RunnerGroup
 from tenure.store.results import Claimed, Reported
 
 NOTHING = Reported(accepted=(), refused=(), busy=(), exhausted=(), granted={})
@@ -39,28 +41,6 @@ class FakeGuard:
         self.killed.append(pid)
 
 
-class FakeStaff:
-    def __init__(self, guard: FakeGuard) -> None:
-        self._guard = guard
-        self.crews: dict[Any, Crew] = {}
-        self.runners: list[Runner] = []
-        self.trouble = None
-        self.worker = uuid4()
-
-    def retire(self, runner: Runner) -> None:
-        runner.retired = True
-
-    def kill(self, runner: Runner) -> Coroutine[Any, Any, None]:
-        runner.killed = runner.retired = True
-        return self._guard.kill(runner.pid)
-
-    def remove_files(self, _runs: object) -> None:
-        return
-
-    def forget(self, _tenant: str) -> None:
-        return
-
-
 class FakeLine:
     """Answers reports, when the test wants it to."""
 
@@ -84,32 +64,42 @@ class FakeLine:
 class Scene:
     def __init__(self) -> None:
         self.guard = FakeGuard()
-        self.staff = FakeStaff(self.guard)
         self.keeper = Keeper(
-            "postgresql://nowhere", Settings(), [DEFAULT], None, cast(Any, self.guard),
-            cast(Any, self.staff),
-        )  # fmt: skip
-        self.keeper.lease.begins(boottime())
-        self.crew = self.staff.crews["default", "process"] = Crew(
-            "process", "default", Room(2, lambda: None), lambda _crew: None
+            uuid4(),
+            "postgresql://nowhere",
+            Settings(),
+            tenants=[DEFAULT],
+            queues=None,
+            guard=cast(Any, self.guard),
+            launcher=cast(Any, SimpleNamespace(runners=[])),
+            first_runner=Runner("runner-0"),
+            folder="/nowhere",
+            counts=Counting(),
+        )
+        self.keeper.lease.trust_from(boottime())
+        self.group = self.keeper.groups["default", "process"] = RunnerGroup(
+            "process", "default", Capacity(2, lambda: None), lambda _group: None
         )
         self.line = FakeLine()
         self.finished: list[Any] = []
         exchange: Any = self.keeper.exchanges["default"]
         exchange.finish = self.finished.extend
         self.reports = self.keeper.reports["default"]
-        self.serving = asyncio.create_task(self.keeper.report_desk.serve(cast(Any, self.line)))
+        self.serving = asyncio.create_task(
+            self.keeper.report_dispatcher.serve(cast(Any, self.line))
+        )
 
     def runner(self, name: str = "runner-1") -> Runner:
-        runner = Runner(name, self.keeper.runs.heard, self.keeper.runs.runner_lost)
+        supervisor = self.keeper.supervisor
+        runner = Runner(name, supervisor.receive, supervisor.runner_lost)
         runner.kind, runner.tenant, runner.pid = "process", "default", 42
         runner.ready.set()
-        runner._channel = cast(Any, Sink())
-        self.crew.runners.append(runner)
+        runner._channel, runner._guard = cast(Any, Sink()), cast(Any, self.guard)
+        self.group.runners.append(runner)
         return runner
 
     def start(self, job: Claimed) -> Run:
-        self.keeper.runs.claimed("default", self.crew, [job])
+        self.keeper.supervisor.start("default", self.group, [job])
         return next(run for run in self.keeper.runs if run.job is job)
 
 

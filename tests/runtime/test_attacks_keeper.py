@@ -12,8 +12,8 @@ from tenure.domain.job import NewJob
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.runtime.context import Context
 from tenure.runtime.guarding import Exit
-from tenure.runtime.keeper.reports import Reports
-from tenure.runtime.keeper.schedules import Schedules
+from tenure.runtime.keeper.database.reports import Reports
+from tenure.runtime.keeper.services.schedules import ScheduleService
 from tenure.runtime.messages import (
     AttemptEnded,
     AttemptReport,
@@ -35,8 +35,10 @@ from tests.runtime.lone_keeper import (
 async def test_an_end_is_not_told_before_its_runner_is_gone(scene: Scene) -> None:
     runner = scene.runner()
     run = scene.start(claimed())
-    scene.keeper.runs.heard(runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),)))
-    scene.keeper.runs.heard(
+    scene.keeper.supervisor.receive(
+        runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),))
+    )
+    scene.keeper.supervisor.receive(
         runner, Endings((AttemptEnded(run.number, "completed", b"1", left="a thread"),))
     )
     scene.line.open.set()
@@ -44,7 +46,7 @@ async def test_an_end_is_not_told_before_its_runner_is_gone(scene: Scene) -> Non
     assert run.unrecorded == 0
     assert scene.guard.killed == [42]
     assert scene.finished == [], "its code may still run"
-    scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
+    scene.keeper.supervisor.runner_lost(runner, Exit(None, signal.SIGKILL))
     assert [told.outcome for told in scene.finished] == ["completed"]
 
 
@@ -53,21 +55,21 @@ async def test_a_late_refusal_is_not_about_the_next_attempt(scene: Scene) -> Non
     """It would be forgotten when it ends, and its job would run for ever."""
     scene.runner()
     run = scene.start(claimed(token=2))
-    scene.keeper.refused("default", 1, "its end")
-    scene.keeper.refused("default", 1, "a report", 1)
+    scene.keeper.runs.refuse_late_write("default", 1, "its end")
+    scene.keeper.runs.refuse_late_write("default", 1, "a report", 1)
     assert not run.lost
-    scene.keeper.refused("default", 1, "a report", 2)
+    scene.keeper.runs.refuse_late_write("default", 1, "a report", 2)
     assert run.lost
 
 
 @in_a_keeper
 async def test_a_job_that_is_anothers_by_now_does_not_start(scene: Scene) -> None:
     run = scene.start(claimed())  # there is no runner yet
-    scene.keeper.drop(run, "it is another worker's by now")
+    scene.keeper.conclusions.drop(run, "it is another worker's by now")
     runner = scene.runner()
-    scene.crew._distribute()
+    scene.group._distribute()
     assert runner.runs == {}
-    assert (scene.crew.free, len(scene.keeper.runs), scene.finished) == (2, 0, [])
+    assert (scene.group.free, len(scene.keeper.runs), scene.finished) == (2, 0, [])
 
 
 @in_a_keeper
@@ -88,35 +90,39 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
             raise answer
         return answer
 
-    store: Any = scene.keeper.store("default")
+    store: Any = scene.keeper.database.store("default")
     store.send = send
-    scene.keeper.runs.heard(runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),)))
-    scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
+    scene.keeper.supervisor.receive(
+        runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),))
+    )
+    scene.keeper.supervisor.runner_lost(runner, Exit(None, signal.SIGKILL))
     await turns()
     assert told == []
     assert scene.keeper.runs.of("default", 1, 1), "it is neither given back nor forgotten"
-    assert not scene.keeper.is_idle
+    assert not scene.keeper.is_idle()
     scene.line.open.set()
     async with asyncio.timeout(10):
         while scene.keeper.runs:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert told == ["crash"] * 3
-    assert scene.crew.free == 2
+    assert scene.group.free == 2
 
 
 @in_a_keeper
 async def test_nobody_waits_for_what_a_dropped_tenant_will_not_record(scene: Scene) -> None:
     runner = scene.runner()
     run = scene.start(claimed())
-    scene.keeper.runs.heard(runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),)))
+    scene.keeper.supervisor.receive(
+        runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),))
+    )
     waits = scene.reports.flushed(run)
-    scene.keeper.runs.heard(runner, Endings((AttemptEnded(run.number, "completed", b"1"),)))
+    scene.keeper.supervisor.receive(runner, Endings((AttemptEnded(run.number, "completed", b"1"),)))
     assert len(scene.keeper.runs) == 1, "its end waits for what it said"
-    scene.keeper.dismiss({"default"})
+    scene.keeper.remove_tenants({"default"})
     with pytest.raises(InputRefused, match="no tenant 'default' any more"):
         await waits
-    assert (len(scene.keeper.runs), scene.keeper.exchanges, scene.crew.free) == (0, {}, 2)
-    assert scene.keeper.is_idle
+    assert (len(scene.keeper.runs), scene.keeper.exchanges, scene.group.free) == (0, {}, 2)
+    assert scene.keeper.is_idle()
 
 
 @in_a_keeper
@@ -124,7 +130,7 @@ async def test_a_runner_that_died_before_it_had_its_jobs_costs_them_nothing(scen
     runner = scene.runner()
     runner.ready.clear()
     scene.start(claimed())
-    scene.keeper.runs.runner_lost(runner, Exit(1, None))
+    scene.keeper.supervisor.runner_lost(runner, Exit(1, None))
     [told] = scene.finished
     assert (told.outcome, told.suspect) == ("released", False)
 
@@ -132,8 +138,8 @@ async def test_a_runner_that_died_before_it_had_its_jobs_costs_them_nothing(scen
 @in_a_keeper
 async def test_an_interrupt_of_a_run_that_is_over_leaves_nothing_behind(scene: Scene) -> None:
     runner = scene.runner()
-    scene.keeper.runs.heard(runner, Interrupting(99))
-    assert runner.passed_on == set()
+    scene.keeper.supervisor.receive(runner, Interrupting(99))
+    assert runner.acknowledged == set()
 
 
 @in_a_keeper
@@ -143,7 +149,7 @@ async def test_a_budget_is_told_once_however_much_is_spent_after_it(scene: Scene
     stops: list[Any] = []
     scene.keeper.stops.by_policy = lambda *told: stops.append(told)  # type: ignore[method-assign]
     for _ in range(3):
-        scene.keeper.over_budget("default", 1, "too much")
+        scene.keeper.stops.over_budget("default", 1, "too much")
     assert len(stops) == 1
 
 
@@ -195,7 +201,7 @@ def refusal_of(about: str, told: Any, asker: int | None = None) -> tuple[str, st
         scene = Scene()
         runner = scene.runner()
         run = scene.start(claimed())
-        scene.keeper.runs.heard(runner, RunnerRequest(5, asker or run.number, about, told))
+        scene.keeper.supervisor.receive(runner, RunnerRequest(5, asker or run.number, about, told))
         sink: Any = runner._channel
         async with asyncio.timeout(10):
             while not any(hasattr(one, "refusal") for one in sink.sent):  # noqa: ASYNC110
@@ -237,7 +243,7 @@ def test_reports_keep_no_trace_of_a_run_that_is_through() -> None:
 @in_a_keeper
 async def test_a_retry_beyond_all_time_ends_its_job_with_a_sentence(scene: Scene) -> None:
     far = {"retry": {"max": 3, "base": "999999999d", "cap": "999999999d", "jitter": 0}}
-    scene.keeper.runs.claimed("default", scene.crew, [claimed(options=far)])
+    scene.keeper.supervisor.start("default", scene.group, [claimed(options=far)])
     assert not list(scene.keeper.runs), "it does not begin"
     [told] = scene.finished
     assert told.outcome == "failed"
@@ -259,9 +265,11 @@ async def test_schedules_wait_a_while_for_a_database_that_is_away(scene: Scene) 
     async def enqueue(*_: Any, **__: Any) -> None:
         raise StoreUnavailable("away")
 
-    store: Any = scene.keeper.store("default")
+    store: Any = scene.keeper.database.store("default")
     store.enqueue_reserved = enqueue
-    schedules = Schedules(scene.keeper, [])
+    schedules = ScheduleService(
+        [], scene.keeper.clock, scene.keeper.exchanges, scene.keeper.database.store
+    )
     schedules._next = [(scene.keeper.clock.now(), cast(Any, Always()))]
     assert await schedules.run_once(), "it is to be tried again, and not at once"
     [(due, _)] = schedules._next
@@ -285,7 +293,9 @@ def test_a_result_that_is_no_json_fails_its_job_alone(value: bytes) -> None:
     async def forged(scene: Scene) -> None:
         runner = scene.runner()
         run = scene.start(claimed())
-        scene.keeper.runs.heard(runner, Endings((AttemptEnded(run.number, "completed", value),)))
+        scene.keeper.supervisor.receive(
+            runner, Endings((AttemptEnded(run.number, "completed", value),))
+        )
         [told] = scene.finished
         assert told.outcome == "failed"
         assert "cannot be recorded" in told.error["message"]

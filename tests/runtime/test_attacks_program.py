@@ -21,13 +21,13 @@ SENTENCE = NotAllowed("the database role may not do this: renew")
 def test_what_ended_a_service_is_a_sentence_and_a_bug_is_a_traceback(
     raised: Exception, comes: type[Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Life:
+    class Process:
         def __init__(self, _plan: Any) -> None:
             pass
 
         async def run(self) -> None:
             raise raised
 
-    monkeypatch.setattr(program, "Life", Life)
+    monkeypatch.setattr(program, "WorkerProcess", Process)
     with pytest.raises(comes):
-        program.run(cast(Any, None), lambda _life: nullcontext())
+        program.run(cast(Any, None), lambda _process: nullcontext())

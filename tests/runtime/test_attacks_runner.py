@@ -13,7 +13,7 @@ import pytest
 
 from tenure.domain.lifecycle import Intent
 from tenure.runtime.guarding import Exit, Guard
-from tenure.runtime.keeper.runners import Runner
+from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.messages import (
     Ask,
     FromRunner,

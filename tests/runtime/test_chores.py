@@ -9,8 +9,8 @@ import pytest
 
 from tenure.config import Settings
 from tenure.errors import NotFound
-from tenure.runtime.keeper.chores import Chore, Round
-from tenure.runtime.keeper.services import Recovery
+from tenure.runtime.keeper.services.chores import Chore, Rounds
+from tenure.runtime.keeper.services.recovery import RecoveryService
 from tenure.store.store import AsyncStore
 
 
@@ -38,29 +38,25 @@ class Diary:
         return found
 
 
-def keeper_of(*tenants: str, **more: Any) -> Any:
-    return SimpleNamespace(
-        exchanges=dict.fromkeys(tenants),
-        store=lambda name: SimpleNamespace(tenant=SimpleNamespace(name=name)),
-        **more,
-    )
+def store_of(name: str) -> Any:
+    return SimpleNamespace(tenant=SimpleNamespace(name=name))
 
 
 def test_a_round_visits_those_who_have_moved_and_one_in_turn() -> None:
     diary = Diary()
 
-    class Walk(Round):
+    class Walk(Rounds):
         async def visit(self, store: AsyncStore) -> bool:
             return diary.note(store.tenant.name)
 
     names = ("a", "b", "broken", "c")
-    stirs = SimpleNamespace(moves=dict.fromkeys(names, 1))
-    walk = Walk(keeper_of(*names, stirs=stirs))
+    activity: Any = SimpleNamespace(moves=dict.fromkeys(names, 1))
+    walk = Walk(Settings(), names, activity, store_of)
     assert diary.rounds(walk.run_once) == [["a", "b", "broken", "c"]]
     # Who could not be visited is tried again, and holds up nobody.
     assert diary.rounds(walk.run_once, 3) == [["b", "broken"], ["broken"], ["broken", "c"]]
-    del stirs.moves["broken"]
-    stirs.moves["b"] += 1
+    del activity.moves["broken"]
+    activity.moves["b"] += 1
     diary.again.add("c")
     assert diary.rounds(walk.run_once, 2) == [["a", "b"], ["b"]]
     assert diary.rounds(walk.run_once, 3) == [["broken"], ["c"], ["a", "c"]]
@@ -75,11 +71,11 @@ def test_a_chore_visits_those_in_which_it_is_open() -> None:
         async def visit(self, store: AsyncStore) -> bool:
             return diary.note(store.tenant.name)
 
-    keeper = keeper_of("a", "b", "broken", chores={"errand": {"a", "b", "broken", "gone"}})
-    errand = Errand(keeper)
+    errands = {"a", "b", "broken", "gone"}
+    errand = Errand(Settings(), ("a", "b", "broken"), {"errand": errands}, store_of)
     diary.again.add("a")
     assert diary.rounds(errand.run_once, 2) == [["a", "b", "broken"], ["a", "broken"]]
-    keeper.chores["errand"].add("b")
+    errands.add("b")
     diary.again.clear()
     assert diary.rounds(errand.run_once, 2) == [["a", "b", "broken"], ["broken"]]
 
@@ -99,12 +95,9 @@ def test_every_sweep_looks_for_jobs_without_a_beat_in_up_to_25_tenants(
     async def recover(tenant: str) -> None:
         diary.note(tenant)
 
-    keeper = keeper_of(
-        *map(str, range(tenants)),
-        settings=Settings(**changes),
-        shared=SimpleNamespace(sweep=sweep),
-        lease=SimpleNamespace(trusted_until=float("inf")),
-    )
-    recovery = Recovery(keeper)
+    lease: Any = SimpleNamespace(is_current=True)
+    database: Any = SimpleNamespace(shared=SimpleNamespace(sweep=sweep))
+    exchanges: Any = dict.fromkeys(map(str, range(tenants)))
+    recovery = RecoveryService(Settings(**changes), lease, database, exchanges)
     recovery._recover = recover  # type: ignore[method-assign]
     assert sum(map(len, diary.rounds(recovery.run_once, 4))) == visits

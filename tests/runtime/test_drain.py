@@ -1,27 +1,35 @@
 """Leaving: who has how much time, and leaving in a hurry."""
 
 import asyncio
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from tenure.config import Settings
-from tenure.runtime.keeper.drain import Drain, Drained
-from tenure.runtime.keeper.run import Run
+from tenure.runtime.keeper.runs.run import Run
+from tenure.runtime.keeper.stops.drain import Drain, Drained, drain_times
 from tests.runtime.lone_keeper import Scene, claimed, in_a_keeper
 
 
 @in_a_keeper
 async def test_who_is_asked_twice_before_the_drain_begins_hurries(scene: Scene) -> None:
     scene.runner("runner-1")
-    scene.keeper.runs.claimed("default", scene.crew, [claimed(1)])
-    drain = Drain(scene.keeper)
+    scene.keeper.supervisor.start("default", scene.group, [claimed(1)])
+    keeper = scene.keeper
+    drain = Drain(
+        keeper.id,
+        keeper.settings,
+        keeper.draining,
+        keeper.runs,
+        keeper.stops,
+        keeper.database.shared,
+        keeper.tasks,
+        keeper.is_idle,
+    )
     stopped: list[Run] = []
 
     def stop(run: Run, _grace: float) -> None:
         stopped.append(run)
-        scene.keeper.runs.abandon(run)
+        scene.keeper.conclusions.abandon(run)
 
     scene.keeper.stops.for_drain = stop  # type: ignore[assignment, method-assign]
     drain.ask("SIGTERM")
@@ -43,5 +51,5 @@ async def test_who_is_asked_twice_before_the_drain_begins_hurries(scene: Scene) 
 def test_the_grace_is_the_jobs_own_unless_a_platform_kills_before_its_end(
     env: dict[str, str], jobs: float, ladder: float
 ) -> None:
-    keeper: Any = SimpleNamespace(settings=Settings.from_environment(env))
-    assert Drain(keeper)._times() == (jobs, ladder, 5)
+    settings = Settings.from_environment(env)
+    assert drain_times(settings, settings.drain_grace.total_seconds()) == (jobs, ladder, 5)

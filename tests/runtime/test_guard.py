@@ -185,23 +185,10 @@ async def test_kill_leaves_the_other_runner_alone(ground: Ground) -> None:
         assert guard.runners == {second}
         assert ground.exits == {first: Exit(None, 9)}
         assert await guard.kill(first) == Killed()
-        assert await guard.kill_all() == Killed()
+        assert await guard.kill(second) == Killed()
         gone = ground.exits[second]
         assert (gone.gone[0], set(gone.gone), gone.count) == (second, set(other.pids), 3)
         assert not other.alive
-        assert await guard.kill_all() == Killed()
-
-
-@in_loop
-async def test_terminate_spares_the_runner(ground: Ground) -> None:
-    tree = ground.tree()
-    async with await ground.guard() as guard:
-        runner = await ground.runner(guard, PARENT, tree)
-        await until_async(lambda: tree.is_ready)
-        assert await guard.terminate(runner) == 2
-        await until_async(lambda: tree.alive == [runner])
-        assert await guard.terminate(runner) == 0
-        assert await guard.terminate(1) == 0
 
 
 @in_loop
@@ -215,7 +202,7 @@ async def test_a_fork_storm_is_killed_while_others_are_heard(ground: Ground) -> 
         waits = []
         while not killing.done():
             asked = time.monotonic()
-            await guard.terminate(neighbour)
+            await guard.kill(1)  # no runner of this guard: answered at once
             waits.append(time.monotonic() - asked)
         assert await killing == Killed()
         assert not tree.alive
@@ -354,7 +341,7 @@ async def test_the_guard_is_deaf_to_the_terminal(walking: Ground) -> None:
         assert os.getsid(guard.pid) == guard.pid
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             os.kill(guard.pid, each)
-        assert await guard.kill_all() == Killed()
+        assert await guard.kill(1) == Killed()
 
 
 FREEZER = Path("/sys/fs/cgroup/freezer")

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tenure.runtime.guard import cgroups, processes
-from tenure.runtime.keeper.measuring import measured
+from tenure.runtime.keeper.runs.process_usage import measure
 from tenure.runtime.leftovers import kill_marked
 from tenure.runtime.resources import ProcessResourceManager
 from tests.runtime.guarded import SIGN, SLEEPER, Ground, Tree, in_loop, until, until_async, ways
@@ -133,16 +133,6 @@ async def test_a_freeze_stops_such_a_process(ground: Ground, code: str) -> None:
         await until_async(lambda: (tree.folder / "ready").stat().st_size > size)
 
 
-@in_loop
-async def test_sigterm_reaches_such_a_process(ground: Ground) -> None:
-    tree = ground.tree()
-    async with await ground.guard() as guard:
-        runner = await ground.runner(guard, DAEMON, tree)
-        await until_async(lambda: is_under_way(tree))
-        assert await guard.terminate(runner) == 2
-        await until_async(lambda: [pid for pid in tree.pids if runs(pid)] == [runner])
-
-
 @pytest.fixture
 def writer(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """A process of ours that writes on after the end of its main thread."""
@@ -164,12 +154,12 @@ def test_it_is_alive_and_can_be_read(writer: "subprocess.Popen[bytes]", tmp_path
     assert processes.carries(writer.pid, processes.WORKER, marker)
     assert processes.environment(writer.pid)[processes.WORKER] == marker
     assert processes.command(writer.pid).startswith(sys.executable)
-    [process] = measured([writer.pid])
+    [process] = measure([writer.pid])
     assert process.memory > 1_000_000
     assert kill_marked(marker).killed == (writer.pid,)
     assert not runs(writer.pid)
     assert not processes.is_alive(writer.pid)
-    assert list(measured([writer.pid])) == []
+    assert list(measure([writer.pid])) == []
 
 
 def test_a_resource_is_not_closed_while_such_a_process_writes(

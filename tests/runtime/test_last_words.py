@@ -27,7 +27,7 @@ async def test_what_ended_before_a_worker_heard_of_its_death_is_said_and_refused
     exchange._outbox.append(Ending(job=7, token=1, outcome="completed"))
     scene.line.open.set()
     scene.line.answers.append(Finished(accepted={}, refused=(7,), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
+    await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert len(scene.line.calls) == 1
     assert said_too_late(scene) == [7]
 
@@ -46,7 +46,7 @@ async def test_what_was_on_its_way_when_a_worker_heard_of_its_death_is_said_agai
         await saying
     scene.line.open.set()
     scene.line.answers.append(Finished(accepted={}, refused=(7, 8), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
+    await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert said_too_late(scene) == [7, 8]
 
 
@@ -73,7 +73,7 @@ async def test_nor_is_one_forgotten_of_those_that_were_being_said_one_by_one(sce
         await saying
     scene.line.open.set()
     scene.line.answers.append(Finished(accepted={}, refused=(7, 8, 9), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
+    await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert said_too_late(scene) == [7, 8, 9]
 
 
@@ -85,7 +85,7 @@ async def test_nor_what_was_busy_and_is_to_be_said_again(scene: Scene) -> None:
     busy = Finished(accepted={}, refused=(), busy=(8,), wakes=False)
     scene.line.answers.append(Exchanged(True, busy, (), None, None, None, idled=False))
     await exchange.run_once(scene.line)
-    assert [end.job for end in exchange.unsaid] == [8]
+    assert [end.job for end in exchange.undelivered] == [8]
     scene.line.answers.append(Finished(accepted={}, refused=(8,), busy=(), wakes=False))
-    await scene.keeper.say_too_late(cast(Any, scene.line))
+    await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert said_too_late(scene) == [8]

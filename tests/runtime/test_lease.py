@@ -1,7 +1,7 @@
 """What a worker is told between two beats, and that no amount of it keeps the beats away."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,10 @@ import pytest
 from tenure.config import Settings
 from tenure.errors import LeaseLost
 from tenure.runtime.guard.guard_state import boottime
-from tenure.runtime.keeper.lease import Lease
+from tenure.runtime.keeper.database.clock import DatabaseClock
+from tenure.runtime.keeper.database.lease import Lease
+from tenure.runtime.keeper.database.lease_renewal import LeaseRenewal
+from tenure.store.results import Holding, SignalsRead
 from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker
@@ -23,31 +26,38 @@ class Keeper:
     """As far as a lease knows it."""
 
     def __init__(self, url: str, worker: UUID, **changes: Any) -> None:
-        self.id = worker
         self.settings = Settings(**changes)
-        self.guard = SimpleNamespace(is_frozen=False, trust_until=lambda _: None)
-        self.clock = SimpleNamespace(learn=lambda *_: None)
-        self.staff = SimpleNamespace(trouble=None, described=dict)
-        self.runs: list[Any] = []
-        self.heard: list[int] = []
+        self.trouble = None
+        self.signals: list[int] = []
         self.drained = asyncio.Event()
         self.line = SerialConnection(url, self.settings)
-        self.lease = Lease(self, self.line)  # type: ignore[arg-type]
-        self.lease.begins(boottime())
+        guard: Any = SimpleNamespace(is_frozen=False, trust_until=lambda _: None)
+        self.lease = Lease(guard, self.settings)
+        self.lease.trust_from(boottime())
+        self.renewal = LeaseRenewal(
+            worker, self, self.lease, self.line, DatabaseClock(), self.settings, lambda _: None
+        )
 
-    def hear(self, signal: Any) -> None:
-        self.heard.append(signal.job_id)
+    def describe_runners(self) -> dict[str, Any]:
+        return {}
 
-    def drain(self, _why: str) -> None:
-        self.drained.set()
+    def holdings(self) -> list[Holding]:
+        return []
 
-    def watch_guard(self) -> None: ...
+    def receive_signals(self, answer: SignalsRead) -> None:
+        self.signals += [signal.job_id for signal in answer.signals]
+        if answer.draining:
+            self.drained.set()
+
+    async def thaw(self, lost: Sequence[Holding]) -> None: ...
+
+    def check_guard(self) -> None: ...
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
-                serving = tasks.create_task(self.lease.serve())
+                serving = tasks.create_task(self.renewal.serve())
                 yield
                 serving.cancel()
         finally:
@@ -79,11 +89,11 @@ def test_what_there_is_to_hear_is_heard_between_two_beats(
             beat = await moved(sql, worker.id, before)
             store.stop(job)
             store.drain(worker.id)
-            keeper.lease.hear_now()
+            keeper.lease.read_signals_now()
             await keeper.drained.wait()
-            assert keeper.heard == [job]
+            assert keeper.signals == [job]
             assert beat_at(sql, worker.id) == beat, "nothing was renewed for it"
-            keeper.lease.look_now()
+            keeper.lease.check_now()
             await moved(sql, worker.id, beat)
 
     asyncio.run(main())
@@ -105,7 +115,7 @@ def test_who_is_told_something_all_the_time_renews_its_lease_nevertheless(
 
     async def tell_all_the_time(lease: Lease) -> None:
         while True:
-            lease.hear_now()
+            lease.read_signals_now()
             await asyncio.sleep(0)
 
     asyncio.run(main())
@@ -122,7 +132,7 @@ def test_who_was_declared_dead_hears_so_between_two_beats(
         async with keeper.at_work():
             await moved(sql, worker.id, before)
             store.leave(worker.id)
-            keeper.lease.hear_now()
+            keeper.lease.read_signals_now()
             await asyncio.sleep(20)
 
     with pytest.raises(ExceptionGroup) as ended:

@@ -12,7 +12,7 @@ import pytest
 
 from tenure.config import Settings
 from tenure.errors import NotFound
-from tenure.runtime.keeper.chores import rounds
+from tenure.runtime.keeper.services.chores import Pruning
 from tenure.store.store import AsyncStore, Store
 from tenure.testing import Clock
 from tests.factories import make_job
@@ -31,16 +31,11 @@ def roles(store: Store, sql: psycopg.Connection, database: str) -> Iterator[Role
 def prune(url: str, settings: Settings, times: int = 1) -> None:
     async def run() -> None:
         async with AsyncStore(url) as store:
-            keeper: Any = SimpleNamespace(
-                exchanges={"default": None},
-                stirs=SimpleNamespace(moves={"default": 1}, moved_at={}),
-                store=lambda _: store,
-                settings=settings,
-            )
-            [run_once] = [run_once for name, _, run_once in rounds(keeper) if name == "pruning"]
+            activity: Any = SimpleNamespace(moves={"default": 1})
+            pruning = Pruning(settings, ("default",), activity, lambda _: store)
             for _ in range(times):
-                keeper.stirs.moves["default"] += 1
-                await run_once()
+                activity.moves["default"] += 1
+                await pruning.run_once()
 
     asyncio.run(run())
 

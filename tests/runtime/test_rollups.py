@@ -8,7 +8,7 @@ from typing import Any
 from tenure.config import Settings
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
-from tenure.runtime.keeper.chores import rounds
+from tenure.runtime.keeper.services.chores import Rollups
 from tenure.store.migrating import Migrator
 from tenure.store.store import AsyncStore, Store
 from tenure.testing import Clock
@@ -24,14 +24,11 @@ def test_a_worker_counts_for_each_tenant_until_nothing_is_left(
 
     async def count() -> None:
         async with AsyncStore(database) as shared:
-            keeper: Any = SimpleNamespace(
-                exchanges={"default": None, "acme": None},
-                stirs=SimpleNamespace(moves={"acme": 1}, moved_at={}),
-                store=lambda name: shared.of(Tenant(name)),
-                settings=Settings(),
+            activity: Any = SimpleNamespace(moves={"acme": 1}, moved_at={})
+            rollups = Rollups(
+                Settings(), ("default", "acme"), activity, lambda name: shared.of(Tenant(name))
             )
-            [run_once] = [run_once for name, _, run_once in rounds(keeper) if name == "rollups"]
-            await run_once()
+            await rollups.run_once()
 
     with Store(database, ACME) as acme:
         for one in (store, acme):

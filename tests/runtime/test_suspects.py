@@ -11,10 +11,9 @@ import pytest
 from tenure.config import Settings
 from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.guarding import Exit
-from tenure.runtime.keeper import life
-from tenure.runtime.keeper.life import GuardLost, Life, Plan
-from tenure.runtime.keeper.run import Run
-from tenure.runtime.keeper.suspects import (
+from tenure.runtime.keeper import worker_process
+from tenure.runtime.keeper.runs.run import Run
+from tenure.runtime.keeper.runs.suspects import (
     AT_ONCE,
     LONGEST_DELAY,
     PROBATION,
@@ -22,6 +21,7 @@ from tenure.runtime.keeper.suspects import (
     Suspects,
     to_blame,
 )
+from tenure.runtime.keeper.worker_process import GuardLost, WorkerPlan, WorkerProcess
 from tenure.store.results import Claimed, Finished
 from tests.runtime.lone_keeper import Scene, claimed, in_a_keeper, turns
 
@@ -33,7 +33,7 @@ def suspect(job: int, crashes: int = 1) -> Claimed:
 def start(scene: Scene, job: Claimed, age: float = 0.0) -> Run | None:
     """Claim a job, in a runner of its own; none if it is put off."""
     scene.runner(f"runner-{job.id}")
-    scene.keeper.runs.claimed("default", scene.crew, [job])
+    scene.keeper.supervisor.start("default", scene.group, [job])
     run = scene.keeper.runs.of("default", job.id)
     if run is not None:
         assert run.started_at is not None
@@ -77,7 +77,7 @@ async def test_a_suspect_that_has_no_runner_yet_counts_as_one_that_has_just_star
     scene: Scene,
 ) -> None:
     jobs = [suspect(1, crashes=2), suspect(2, crashes=2)]
-    scene.keeper.runs.claimed("default", scene.crew, jobs)
+    scene.keeper.supervisor.start("default", scene.group, jobs)
     assert [run.job.id for run in scene.keeper.runs] == [1]
     assert [told.job for told in scene.finished] == [2]
 
@@ -86,7 +86,7 @@ async def test_a_suspect_that_has_no_runner_yet_counts_as_one_that_has_just_star
 async def test_after_three_deaths_a_suspect_runs_with_no_other_of_two(scene: Scene) -> None:
     assert start(scene, suspect(1, crashes=2), age=3600)
     assert start(scene, suspect(2, crashes=3)) is None
-    scene.keeper.runs.abandon(next(iter(scene.keeper.runs)))
+    scene.keeper.conclusions.abandon(next(iter(scene.keeper.runs)))
     assert start(scene, suspect(2, crashes=3), age=3600)
     assert start(scene, suspect(3, crashes=2)) is None
 
@@ -141,7 +141,7 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
         charged.append(call)
         return Finished(accepted={}, refused=(), busy=(), wakes=False)
 
-    store: Any = scene.keeper.store("default")
+    store: Any = scene.keeper.database.store("default")
     store.send = send
     old, ordinary, new = (
         start(scene, suspect(1, crashes=2), age=PROBATION),
@@ -155,7 +155,7 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
     for run in (old, ordinary, new, early):
         assert run is not None
         assert run.runner is not None
-        scene.keeper.runs.runner_lost(run.runner, Exit(None, signal.SIGKILL))
+        scene.keeper.supervisor.runner_lost(run.runner, Exit(None, signal.SIGKILL))
     await turns()
     assert [call.verb for call in charged] == ["crash"]
     said = charged[0].arguments["jobs"]
@@ -169,13 +169,15 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
 def test_a_suspect_that_never_began_stays_one(why: str) -> None:
     @in_a_keeper
     async def never_began(scene: Scene) -> None:
-        scene.keeper.runs.claimed("default", scene.crew, [suspect(1)])  # there is no runner yet
+        scene.keeper.supervisor.start(
+            "default", scene.group, [suspect(1)]
+        )  # there is no runner yet
         [run] = scene.keeper.runs
         if why == "it drains":
             run.cause = "drain"
-            assert scene.keeper.runs.withdraw(run)
+            assert scene.keeper.conclusions.withdraw(run)
         else:
-            scene.keeper.runs.give_back_waiting()
+            scene.keeper.conclusions.give_back_waiting()
         [told] = scene.finished
         assert (told.outcome, told.suspect, told.unstarted) == ("released", False, True)
 
@@ -186,14 +188,14 @@ class Deaths:
     """A worker whose guard dies again and again, each time after a life of so many seconds."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, lasting: float) -> None:
-        self.life = Life(Plan("app", Settings()))
-        self.life._live = self._live  # type: ignore[method-assign]
+        self.process = WorkerProcess(WorkerPlan("app", Settings()))
+        self.process._run_worker = self._run_worker  # type: ignore[method-assign]
         self.pauses = [0.1, 0.2, 3600.0]
         self.resets = 0
         self.moments: list[float] = []
         self._now, self._lasting = 0.0, lasting
-        monkeypatch.setattr(life, "Backoff", self._backoff)
-        monkeypatch.setattr(life, "boottime", lambda: self._now)
+        monkeypatch.setattr(worker_process, "Backoff", self._backoff)
+        monkeypatch.setattr(worker_process, "boottime", lambda: self._now)
 
     def _backoff(self, first: float, longest: float) -> Any:
         assert 0 < first < longest
@@ -205,12 +207,12 @@ class Deaths:
     def reset(self) -> None:
         self.resets += 1
 
-    async def _live(self) -> ExitCode:
+    async def _run_worker(self) -> ExitCode:
         loop = asyncio.get_running_loop()
         self.moments.append(loop.time())
         self._now += self._lasting
         if len(self.moments) == len(self.pauses):
-            loop.call_later(0.05, self.life.ask_to_drain, "enough")
+            loop.call_later(0.05, self.process.ask_to_drain, "enough")
         raise GuardLost("the guard died")
 
 
@@ -221,7 +223,7 @@ def test_a_worker_pauses_before_it_starts_again_until_it_is_asked_to_leave(
 
     async def main() -> ExitCode:
         async with asyncio.timeout(60):
-            return await deaths.life._live_on()
+            return await deaths.process._run_until_drained()
 
     assert asyncio.run(main()) is ExitCode.HANDED_OVER
     first, second, third = deaths.moments
@@ -234,7 +236,7 @@ def test_a_worker_that_lasted_for_a_while_pauses_as_if_for_the_first_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     deaths = Deaths(monkeypatch, lasting=61.0)
-    asyncio.run(deaths.life._live_on())
+    asyncio.run(deaths.process._run_until_drained())
     assert deaths.resets == 3
 
 

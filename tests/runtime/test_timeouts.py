@@ -22,6 +22,6 @@ async def test_an_attempt_has_all_its_time_however_long_it_waited_for_a_runner(
     scene.start(claimed(options={"timeout": f"{LIMIT}s"}))
     await asyncio.sleep(MOST_OF_IT)
     started = loop.time()
-    runner._heard(Ready())
+    runner._receive(Ready())
     async with asyncio.timeout(10):
         assert await over - started >= LIMIT

@@ -70,7 +70,7 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
             waiting.difference_update(found)
         assert is_declared_dead(scene, dead)
         go_on(*stopped)
-        first.says(f"worker {dead} was declared dead: what it ran is killed; it starts anew")
+        first.says(f"worker {dead} was declared dead: what it ran is killed; it starts again")
         eventually(lambda: all(map(is_gone, old)), "what it ran is killed")
         if not whole_tree:  # else the end of the late one may never have come out of its runner
             first.says(f"late write refused: its end of job {late} ")
@@ -95,7 +95,7 @@ def test_a_worker_that_nobody_missed_goes_on_where_it_was(
     eventually(lambda: {state_of(runner) for runner in runners} == {"T"}, "they are frozen")
     eventually(lambda: scene.living() == set(), "its lease is over")
     go_on(keeper)
-    first.says("jobs go on")
+    first.says("jobs continue")
     scene.let_go(*jobs)
     assert [(job.result, job.crashes) for job in scene.completes(*jobs)] == [(1, 0)] * 2
     assert [len(scene.runs(job)) for job in jobs] == [1, 1]

@@ -66,9 +66,9 @@ def test_jobs_outlive_an_outage_longer_than_their_lease(own_server: Path, tmp_pa
             eventually((scene.folder / f"lasted-{ends}").exists, "a job ends meanwhile")
             eventually(lambda: {state_of(one) for one in runners} == {"T"}, "trust ends")
             eventually(lambda: time.monotonic() > stopped_at + 4, "its lease is over too")
-            assert "; jobs go on until " in worker.log, "the beat that failed is logged"
+            assert "; jobs continue for " in worker.log, "the beat that failed is logged"
             with Embedded.open(own_server, chosen_binaries()):
-                worker.says("the database is back; jobs go on", within=30)
+                worker.says("the database is back; jobs continue", within=30)
                 assert scene.completes(ends)[0].result == 1
                 scene.let_go(*jobs)
                 done = scene.completes(*jobs)

@@ -90,7 +90,7 @@ def run(
     from tenure.runtime.exit_code import ExitCode
     from tenure.runtime.keeper.program import make_plan, on_signals
     from tenure.runtime.keeper.program import run as live
-    from tenure.runtime.keeper.staff import ImportFailed
+    from tenure.runtime.keeper.runs.runner_launcher import ImportFailed
 
     if metrics is not None:
         _check_metrics(metrics)

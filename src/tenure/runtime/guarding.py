@@ -24,14 +24,14 @@ PROGRAM = Path(__file__).with_name("guard")
 START_PATIENCE = 20.0
 CLOSE_PATIENCE = 10.0
 STALE = 3.0  # the guard leaves a new stamp at least once a second
-SECOND_LOOK = 1.0
+SECOND_CHECK = 1.0
 
-Ask = dict[str, Any]
+Reply = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """A tree was killed; what is named here could not be, and the guard goes on trying."""
+    """The result of a kill; the guard keeps trying to kill what is left."""
 
     left: tuple[Survivor, ...] = ()
 
@@ -60,9 +60,9 @@ class Exit:
 class Guard:
     """The guard of this keeper.
 
-    `on_exit(pid, ended)` is called once for every runner that `spawn` gave, also when the guard
-    itself dies. `on_frozen()` is called when all runners have been stopped. `died` is done when
-    the guard ended without being asked to, and all its runners were killed.
+    `on_exit(pid, exit)` is called once for every runner that `spawn` started, also when the guard
+    itself dies. `on_frozen()` is called when all runners are frozen. `died` is done when the guard
+    ended without being asked to, and all its runners were killed.
     """
 
     def __init__(self, marker: str, process: subprocess.Popen[bytes], page: GuardState) -> None:
@@ -77,7 +77,7 @@ class Guard:
         self._page = page
         self._runners: set[int] = set()
         self._numbers = count(1)
-        self._requests: dict[int, asyncio.Future[Ask]] = {}
+        self._requests: dict[int, asyncio.Future[Reply]] = {}
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._is_closing = False
@@ -115,33 +115,33 @@ class Guard:
 
     @property
     def runners(self) -> frozenset[int]:
-        """The runners whose end has not been told yet."""
+        """The runners whose exit was not reported yet."""
         return frozenset(self._runners)
 
     @property
     def is_gone(self) -> bool:
-        """The guard has ended, and all runners with it."""
+        """Whether the guard has ended, and all runners with it."""
         return self._ended.done()
 
     @property
     def has_failed(self) -> bool:
-        """The guard has ended without being asked to."""
+        """Whether the guard has ended without being asked to."""
         return self.is_gone and not self._is_closing
 
     @property
     def is_frozen(self) -> bool:
-        """All runners stand still, and stay so until `thaw` or their death."""
+        """Whether all runners are frozen; they stay so until `thaw` or their death."""
         return self._page.frozen
 
     def trust_until(self, deadline: float) -> None:
-        """Let the runners run until this moment of `boottime()`; they are frozen after it."""
+        """Let the runners run until this `boottime()`; the guard freezes them after it."""
         self._page.deadline = deadline
 
     def seems_stuck(self, now: float) -> bool:
-        """Whether the guard has stopped coming round; ask about once a second.
+        """Return whether the guard has stopped working; to be called about once a second.
 
-        It takes two looks: a keeper that was itself frozen finds an old stamp and must give the
-        guard, frozen with it perhaps, the time to leave a new one.
+        It takes two checks: a keeper that was itself frozen finds an old stamp and must give the
+        guard, which may have been frozen too, the time to write a new one.
         """
         stamp = self._page.stamp
         if now - stamp < STALE or self.is_gone:
@@ -149,7 +149,7 @@ class Guard:
         elif self._suspicion is None or self._suspicion[0] != stamp:
             self._suspicion = (stamp, now)
         else:
-            return now - self._suspicion[1] >= SECOND_LOOK
+            return now - self._suspicion[1] >= SECOND_CHECK
         return False
 
     async def spawn(
@@ -161,7 +161,7 @@ class Guard:
         stdout: int | None = None,
         stderr: int | None = None,
     ) -> int:
-        """Start a runner and give its pid; `fds` become its descriptors 3, 4, and so on.
+        """Start a runner and return its pid; `fds` become its descriptors 3, 4, and so on.
 
         It gets exactly this environment and the markers, a session of its own, nothing to read
         on stdin, and /dev/null for an output that is not given. OSError if it cannot be started.
@@ -179,22 +179,15 @@ class Guard:
         return int(answer["pid"])
 
     async def kill(self, pid: int) -> Killed:
-        """Kill a runner and all that came from it; back when it is gone, or after 2 seconds."""
+        """Kill a runner and all below it; return when they are gone, or after 2 seconds."""
         return _killed(await self._ask("kill", pid=pid))
 
-    async def kill_all(self) -> Killed:
-        return _killed(await self._ask("kill_all"))
-
-    async def terminate(self, pid: int) -> int:
-        """Send SIGTERM to all that came from a runner, not to itself; say to how many."""
-        return int((await self._ask("terminate", pid=pid))["count"])
-
     async def freeze(self) -> None:
-        """Stop all runners now; back when they stand still."""
+        """Freeze all runners now, and return when they are."""
         await self._ask("freeze")
 
     async def thaw(self) -> bool:
-        """Let them go on; false if the deadline is past, and they are as they were."""
+        """Let them continue; return False if the deadline is past, so that they stay frozen."""
         return bool((await self._ask("thaw"))["thawed"])
 
     async def end_it(self) -> None:
@@ -215,7 +208,7 @@ class Guard:
                 await self.end_it()
         if self._sweep is not None:
             await self._sweep
-        self._let_go()
+        self._release()
 
     async def __aenter__(self) -> "Guard":
         return self
@@ -223,15 +216,15 @@ class Guard:
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
-    async def _ask(self, what: str, fds: Sequence[int] = (), **content: object) -> Ask:
+    async def _ask(self, what: str, fds: Sequence[int] = (), **content: object) -> Reply:
         number = next(self._numbers)
         answer = self._requests[number] = self._loop.create_future()
         try:
             self._send({"id": number, "do": what, **content}, fds)
-            reply: Ask = await answer
+            reply: Reply = await answer
         except asyncio.CancelledError:
             if what == "spawn":
-                self._forsake(number, answer)
+                self._abandon_spawn(number, answer)
             raise
         finally:
             if self._requests.get(number) is answer:
@@ -240,10 +233,10 @@ class Guard:
             raise GuardUnavailable(reply["refused"])
         return reply
 
-    def _forsake(self, number: int, answer: asyncio.Future[Ask]) -> None:
-        """Kill a runner that nobody waits for any more, now or when it is born."""
+    def _abandon_spawn(self, number: int, answer: asyncio.Future[Reply]) -> None:
+        """Kill a runner whose request was cancelled, now or when it has started."""
 
-        def kill(answer: asyncio.Future[Ask]) -> None:
+        def kill(answer: asyncio.Future[Reply]) -> None:
             if not answer.cancelled() and answer.exception() is None:
                 pid = answer.result().get("pid", 0)
                 self._runners.discard(pid)
@@ -257,8 +250,8 @@ class Guard:
     def _listen(self, end: socket.socket) -> None:
         self._end = end
         self._outbox: deque[tuple[wire.Message, list[int]]] = deque()
-        self._loop.add_reader(end.fileno(), self._hear)
-        self._loop.add_reader(self._process_fd, self._see_end)
+        self._loop.add_reader(end.fileno(), self._receive)
+        self._loop.add_reader(self._process_fd, self._on_end)
 
     def _send(self, message: wire.Message, fds: Sequence[int] = ()) -> None:
         if self._ended.done():
@@ -283,7 +276,7 @@ class Guard:
             for fd in fds:
                 os.close(fd)
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         while True:
             try:
                 message, _ = wire.receive(self._end)
@@ -294,9 +287,9 @@ class Guard:
             if message is None:
                 self._loop.remove_reader(self._end.fileno())
                 return
-            self._take(message)
+            self._handle(message)
 
-    def _take(self, message: wire.Message) -> None:
+    def _handle(self, message: wire.Message) -> None:
         match message:
             case {"tell": "ready", "kills_by": kills_by}:
                 self.kills_by = kills_by
@@ -315,9 +308,9 @@ class Guard:
                         self._runners.add(message["pid"])
                     answer.set_result(message)
 
-    def _see_end(self) -> None:
-        """The guard's process is gone."""
-        self._hear()
+    def _on_end(self) -> None:
+        """Handle that the guard's process is gone."""
+        self._receive()
         self._loop.remove_reader(self._process_fd)
         self._loop.remove_reader(self._end.fileno())
         self._loop.remove_writer(self._end.fileno())
@@ -330,7 +323,7 @@ class Guard:
         self._sweep = self._loop.create_task(self._clear_up())
 
     async def _clear_up(self) -> None:
-        """Kill what a dead guard could not, and tell everybody."""
+        """Kill what a dead guard could not, and fail all that wait for it."""
         swept = await asyncio.to_thread(kill_marked, self.marker, self._runners.copy())
         await asyncio.to_thread(cgroups.clear, self.marker)
         gone = GuardUnavailable("the guard is gone, and all runners with it")
@@ -345,7 +338,7 @@ class Guard:
         if not self._is_closing and not self.died.done():
             self.died.set_result(swept)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._end.close()
         os.close(self._process_fd)
         self._page.close()
@@ -375,10 +368,10 @@ def _left(message: wire.Message) -> tuple[Survivor, ...]:
     return tuple(Survivor(**each) for each in message["left"])
 
 
-def _exit(told: wire.Message) -> Exit:
-    gone = tuple(told["gone"])
-    return Exit(told["code"], told["signal"], _left(told), gone, told["count"])
+def _exit(message: wire.Message) -> Exit:
+    gone = tuple(message["gone"])
+    return Exit(message["code"], message["signal"], _left(message), gone, message["count"])
 
 
-def _killed(answer: Ask) -> Killed:
+def _killed(answer: Reply) -> Killed:
     return Killed(_left(answer))

@@ -1,7 +1,7 @@
-"""The second line of defence on the wire: one message that cannot be sent or read costs its own
-job a sentence, never its runner and with it the neighbours.
+"""The second line of defence on the wire: a message that cannot be sent or read is replaced by an
+error of its own job. It never ends the runner, and with it other jobs.
 
-The first line is the context, which refuses such values where the job hands them over.
+The first line is the context, which refuses such values when the job passes them.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,13 +26,12 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def sendable(message: Message) -> Any:
-    """Return something that can be sent in place of a message that cannot; refuse if there is
-    nothing."""
+    """Return what can be sent in place of a message that cannot; raise InputRefused if nothing."""
     match message:
-        case AttemptReports(said):
-            return AttemptReports(tuple(_sendable(one, unsent) for one in said))
+        case AttemptReports(reports):
+            return AttemptReports(tuple(_sendable(report, unsent) for report in reports))
         case Endings(ended):
-            return Endings(tuple(_sendable(one, unsent_ending) for one in ended))
+            return Endings(tuple(_sendable(end, unsent_ending) for end in ended))
         case _:
             return _nearest(message)
 
@@ -40,7 +39,7 @@ def sendable(message: Message) -> Any:
 def _sendable(item: T, replacement: Callable[[T, str], T]) -> Any:
     try:
         _encode(item)
-    except Exception:  # noqa: BLE001 - whatever it is, the neighbours are not to pay for it
+    except Exception:  # noqa: BLE001 - whatever it is, other jobs must not suffer from it
         try:
             return _nearest(item)
         except InputRefused as refusal:
@@ -48,23 +47,23 @@ def _sendable(item: T, replacement: Callable[[T, str], T]) -> Any:
     return item
 
 
-def unsent(said: AttemptReport, why: str) -> AttemptReport:
-    """Return the message that replaces one of a job that cannot be sent."""
-    return _lost_words(said.run, why)
+def unsent(report: AttemptReport, why: str) -> AttemptReport:
+    """Return the report that replaces one that cannot be sent."""
+    return _lost_report(report.run, why)
 
 
 def unsent_ending(ended: AttemptEnded, why: str) -> AttemptEnded:
-    """Return the message that replaces an ending that cannot be sent."""
+    """Return the ending that replaces one that cannot be sent."""
     left = ended.left if isinstance(ended.left, str) else ""
     return _lost_ending(ended.run, why, left)
 
 
 def readable(body: bytes | memoryview, problem: msgspec.ValidationError) -> FromRunner:
-    """Return the message in this frame, with a sentence in place of each part that does not have
-    the form it should have; raise the problem if that leaves nothing."""
+    """Return the message in this frame, with an error in place of each malformed part; raise the
+    problem if that leaves nothing."""
     match msgspec.msgpack.decode(body):
-        case ["AttemptReports", [*said]]:
-            return AttemptReports(tuple(_read(said, AttemptReport, _lost_words, problem)))
+        case ["AttemptReports", [*reports]]:
+            return AttemptReports(tuple(_read(reports, AttemptReport, _lost_report, problem)))
         case ["Endings", [*ended]]:
             return Endings(tuple(_read(ended, AttemptEnded, _lost_ending, problem)))
         case _:
@@ -90,7 +89,7 @@ def _read(
     return found
 
 
-def _lost_words(run: int, why: str) -> AttemptReport:
+def _lost_report(run: int, why: str) -> AttemptReport:
     return AttemptReport(
         run, logs=(("error", f"something that this job said cannot be sent: {why}"),)
     )
@@ -102,11 +101,11 @@ def _lost_ending(run: int, why: str, left: str = "") -> AttemptEnded:
 
 
 def _nearest(item: Any) -> Any:
-    """The item as near as msgpack comes to it."""
+    """Return the closest value to the item that msgpack can encode."""
     try:
         nearest = _writable(msgspec.to_builtins(item, builtin_types=(bytes,), enc_hook=repr))
         _encode(nearest)
-    except Exception as error:  # noqa: BLE001 - it may hold the code of somebody else
+    except Exception as error:  # noqa: BLE001 - it may run code of a user
         raise InputRefused(f"a value cannot be sent to the worker: {shown(error)}") from None
     return nearest
 
@@ -118,8 +117,8 @@ def _writable(value: Any) -> Any:
         case int() if not -(1 << 63) <= value < 1 << 64:
             return str(value)
         case dict():
-            return {_writable(name): _writable(one) for name, one in value.items()}
+            return {_writable(name): _writable(member) for name, member in value.items()}
         case list() | tuple():
-            return [_writable(one) for one in value]
+            return [_writable(member) for member in value]
         case _:
             return value

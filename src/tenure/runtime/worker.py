@@ -1,7 +1,7 @@
-"""A worker beside your program: ``async with app.worker():`` in a web service, a script, a test.
+"""A worker inside your program: ``async with app.worker():`` in a web service, a script, a test.
 
-The keeper is a process of its own, so whatever the program does, the lease is kept. Signal handlers
-of the program stay as they are; while it drains, a signal that they hear also hurries the worker.
+The keeper is a separate process, so the lease is renewed whatever the program does. The signal
+handlers of the program stay as they are; while the worker drains, a signal also hurries it.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _RELOADED = 2.0  # seconds for jobs to finish when a server reloads its program;
 
 
 class Worker:
-    """Started by ``async with``; leaving the block drains it."""
+    """A worker that ``async with`` starts; leaving the block drains it."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Worker:
         processes: int | None = None,
     ) -> None:
         self._app = app
-        self._told: dict[str, Any] = {
+        self._options: dict[str, Any] = {
             "queues": queues,
             "tenants": tenants,
             "all_tenants": all_tenants,
@@ -49,7 +49,7 @@ class Worker:
         }
         self._process: asyncio.subprocess.Process | None = None
         self._is_reloaded = False
-        self.id: str | None = None  # of the worker, once it is at work
+        self.id: str | None = None  # of the worker, once it is ready
         self.exit: ExitCode | None = None  # how it ended
 
     async def __aenter__(self) -> Self:
@@ -65,14 +65,14 @@ class Worker:
         await self.drain()
 
     async def start(self) -> None:
-        """Returns when it is registered and ready for jobs."""
+        """Start the worker, and return when it is registered and ready for jobs."""
         if "TENURE_RUNNER" in os.environ:
             raise SettingInvalid(
                 "a worker was started while a worker imported this module; put it under "
                 "`if __name__ == '__main__':` or into a function"
             )
         self._is_reloaded = is_reloaded()
-        told = {**self._told, "app": where_is(self._app), "url": self._app.known_url}
+        arguments = {**self._options, "app": where_is(self._app), "url": self._app.known_url}
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -83,7 +83,7 @@ class Worker:
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(told).encode() + b"\n")
+        self._process.stdin.write(json.dumps(arguments).encode() + b"\n")
         line = await self._process.stdout.readline()
         answer = json.loads(line) if line else {"problem": "the worker ended before it began"}
         if "problem" in answer:
@@ -93,11 +93,11 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process of the keeper, once it is started."""
+        """The process id of the keeper, once it is started."""
         return self._process.pid if self._process is not None else None
 
     async def drain(self, grace: timedelta | str | float | None = None) -> ExitCode | None:
-        """Finish what runs, hand over the rest, and end; in this time, else in ``drain_grace``.
+        """Finish running jobs within ``grace`` (default: ``drain_grace``), hand over the rest.
 
         SIGINT or SIGTERM to this program hurries it. Under a server that reloads the program it
         hurries by itself after 2 s, unless a grace is given.
@@ -118,7 +118,7 @@ class Worker:
         return self.exit
 
     def _ask(self, seconds: float | None = None) -> None:
-        """Ask the keeper to leave; asked again, it hurries."""
+        """Ask the keeper to drain; asked again, it hurries."""
         process = self._process
         if process is None or process.stdin is None:
             return
@@ -127,7 +127,7 @@ class Worker:
 
 
 def where_is(app: "Client") -> str:
-    """The place from which a runner can import this app: "package.module:name"."""
+    """Return the path from which a runner can import this app: "package.module:name"."""
     for name, module in list(sys.modules.items()):
         for attribute, value in list(getattr(module, "__dict__", {}).items()):
             if value is app and name != "__main__":

@@ -44,7 +44,6 @@ class GuardProgram:
         self._trees = RunnerTrees(self._answer_left, self._report_exit)
         self._freezer = Freezer(self._trees, state, freeze_max)
         self._freeze_waiting: list[int] = []
-        self._awaited: dict[int, tuple[int, Left]] = {}
         self._starting: dict[int, tuple[int, Tree]] = {}
         self._spawned = 0
         self._outbox: deque[wire.Message] = deque()
@@ -132,10 +131,6 @@ class GuardProgram:
                 tree.doom(time.monotonic())
             case "kill":
                 self._answer(number, left=[])
-            case "kill_all":
-                self._kill_all(number)
-            case "terminate":
-                self._answer(number, count=tree.terminate() if tree is not None else 0)
             case "freeze":
                 self._freezer.freeze()
                 self._freeze_waiting.append(number)
@@ -145,16 +140,6 @@ class GuardProgram:
                 self._end()
             case unknown:
                 self._answer(number, refused=f"the guard does not know how to {unknown}")
-
-    def _kill_all(self, number: int) -> None:
-        trees = self._trees.trees.values()
-        if not trees:
-            self._answer(number, left=[])
-            return
-        self._awaited[number] = (len(trees), [])
-        for tree in trees:
-            tree.waiting.append(number)
-        self._trees.doom_all()
 
     def _spawn(self, number: int, request: wire.Message, fds: list[int]) -> None:
         if request["incomplete"]:
@@ -205,12 +190,7 @@ class GuardProgram:
         self._send({**message, "gone": gone[:MAX_NAMED], "count": len(gone)})
 
     def _answer_left(self, number: int, left: Left) -> None:
-        """Answer a request if this tree was the last that it waits for; it is gone or given up."""
-        trees, so_far = self._awaited.pop(number, (1, []))
-        if trees == 1:
-            self._answer(number, left=[*so_far, *left][:MAX_NAMED])
-        else:
-            self._awaited[number] = (trees - 1, [*so_far, *left])
+        self._answer(number, left=left[:MAX_NAMED])
 
     def _answer(self, number: int, **content: object) -> None:
         self._send({"id": number, **content})

@@ -71,11 +71,6 @@ class Tree:
                 send(pid, signal.SIGKILL)
             yield
 
-    def terminate(self) -> int:
-        """Send SIGTERM to all but the runner itself; return how many were reached."""
-        below = [pid for pid in family(self.pid) if pid != self.pid]
-        return sum(is_alive(pid) and send(pid, signal.SIGTERM) for pid in below)
-
     def stop_pass(self) -> bool:
         """Stop every member that still runs; return whether all had stopped before."""
         all_stopped = True

@@ -1,1 +1,1 @@
-"""The keeper: claims, renews, hears stops and records; it never imports user code."""
+"""The keeper: claims jobs, renews the lease, stops and records. It never imports user code."""

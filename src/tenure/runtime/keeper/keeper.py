@@ -1,307 +1,319 @@
-"""One life of a worker, from registering to leaving: what it holds, and what happens to it.
+"""One registered worker, from registering to unregistering: its parts, and how they are connected.
 
-A worker that is declared dead never comes back as the same: it ends here, and another begins.
+A worker that was declared dead never comes back under the same id: its keeper ends, and the
+process makes another.
 """
 
-import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
-from hashlib import sha256
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from tenure.config import Settings
-from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
-from tenure.errors import StoreUnavailable, TenureError
+from tenure.errors import TenureError
 from tenure.observe.counting import Counting
 from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Guard
-from tenure.runtime.keeper.asking import asked
-from tenure.runtime.keeper.backoff import Backoff
-from tenure.runtime.keeper.clock import DatabaseClock
-from tenure.runtime.keeper.desks import Desks, ExchangeDesks
-from tenure.runtime.keeper.exchange import Exchange
-from tenure.runtime.keeper.ladder import Ladder
-from tenure.runtime.keeper.lease import Lease
-from tenure.runtime.keeper.looks import Looks
-from tenure.runtime.keeper.questions import Questions
-from tenure.runtime.keeper.reports import Reports
-from tenure.runtime.keeper.run import Run
-from tenure.runtime.keeper.runs import Runs
-from tenure.runtime.keeper.staff import Staff
-from tenure.runtime.keeper.stirs import Stirs
-from tenure.runtime.keeper.stops import Stops
+from tenure.runtime.keeper.background_tasks import BackgroundTasks
+from tenure.runtime.keeper.database.access import DatabaseAccess, ask_within
+from tenure.runtime.keeper.database.activity import ActivityCounter, TenantActivityWatch
+from tenure.runtime.keeper.database.clock import DatabaseClock
+from tenure.runtime.keeper.database.dispatcher import Dispatcher, ExchangeDispatcher
+from tenure.runtime.keeper.database.exchange import Exchange, ExchangeDeps
+from tenure.runtime.keeper.database.lease import Lease
+from tenure.runtime.keeper.database.lease_renewal import LeaseRenewal
+from tenure.runtime.keeper.database.reports import Reports
+from tenure.runtime.keeper.runs.conclusions import Conclusions
+from tenure.runtime.keeper.runs.inspections import Inspections
+from tenure.runtime.keeper.runs.run_table import RunTable
+from tenure.runtime.keeper.runs.runner import Runner
+from tenure.runtime.keeper.runs.runner_group import RunnerGroups
+from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
+from tenure.runtime.keeper.runs.runner_pool import RunnerPool
+from tenure.runtime.keeper.runs.runner_requests import RunnerRequests
+from tenure.runtime.keeper.runs.supervisor import RunSupervisor
+from tenure.runtime.keeper.stops.drain import DrainRequest
+from tenure.runtime.keeper.stops.ladder import Ladder
+from tenure.runtime.keeper.stops.progress import StopProgress
+from tenure.runtime.keeper.stops.stops import Stops
 from tenure.runtime.messages import Kind
-from tenure.store.call import Call
 from tenure.store.calls import worker_calls
-from tenure.store.results import Holding, Signal
+from tenure.store.results import Holding, SignalsRead
 from tenure.store.serial_connection import SerialConnection
-from tenure.store.store import AsyncStore
 
 _log = logging.getLogger("tenure.worker")
 
-T = TypeVar("T")
-
-_LAST_WORDS = 5.0  # seconds, at most
+_LAST_CALL = 5.0  # seconds, at most
 
 
 class Keeper:
     def __init__(
         self,
+        worker: UUID,
         url: str,
         settings: Settings,
+        *,
         tenants: Sequence[Tenant] | None,
         queues: Sequence[str] | None,
         guard: Guard,
-        staff: Staff,
+        launcher: RunnerLauncher,
+        first_runner: Runner,
+        folder: str,
+        counts: Counting,
     ) -> None:
-        self.id: UUID = staff.worker
-        self.database = sha256(url.encode()).hexdigest()  # to know it from others, and no more
+        self.id = worker
         self.settings = settings
         self.queues = queues
         self.guard = guard
+        self.launcher = launcher
+        self.counts = counts
+        self.tenants = None if tenants is None else [tenant.name for tenant in tenants]  # None: all
+
+        self.tasks = BackgroundTasks()
         self.clock = DatabaseClock()
-        self.counts = Counting()  # as long as nobody wants more
-        self.draining: str | None = None  # why
-        self.asked_to_drain = asyncio.Event()
-        self.ladder = Ladder(self)
-        self.stops = Stops(self)
-        self.looks = Looks(self)
-        self.questions = Questions(self)
-        self.lease = Lease(self, SerialConnection(url, settings))
-        self.shared = AsyncStore(url, settings=settings)  # for what all tenants share
-        self._stores: dict[str, AsyncStore] = {}
-        self.tenants = None if tenants is None else [tenant.name for tenant in tenants]  # none: all
+        self.lease = Lease(guard, settings)
+        self.database = DatabaseAccess(url, settings, self.lease, self.tasks)
+        self.runs = RunTable(self.lease)
+        self.draining = DrainRequest(self.runs)
+
+        # By tenant; filled below and when tenants come, emptied when they go.
         self.exchanges: dict[str, Exchange] = {}
         self.reports: dict[str, Reports] = {}
-        self.exchange_desks = ExchangeDesks()
-        self.report_desk: Desks[Reports] = Desks()
-        self.stirs = Stirs(self)
-        self.chores: defaultdict[str, set[str]] = defaultdict(set)  # by name: where they are open
-        self.report_numbers = count(1)
-        self._tasks_of: Mapping[Kind, Sequence[str]] = {}
-        self.staff = staff
-        staff.keeper = self
-        for name in self.tenants or ():
-            self._admit(name)
-        self.runs = Runs(self)
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._away = False
-        self.runner_settings: Mapping[str, Any] = {
-            "threads": settings.threads,
-            "stop_grace": settings.stop_grace.total_seconds(),
-            "artifacts": settings.artifacts or str(settings.folder.absolute() / "artifacts"),
-            "max_artifact_bytes": settings.max_artifact_bytes,
-            "max_result_bytes": settings.max_result_bytes,
-            "max_log_lines": settings.max_log_lines,
-            "lease": settings.lease.total_seconds(),
-            "url": url,
-        }
+        self.groups: RunnerGroups = {}
+        self._tasks_by_kind: Mapping[Kind, Sequence[str]] = {}
+        self._report_numbers = count(1)
+        self.exchange_dispatcher = ExchangeDispatcher()
+        self.report_dispatcher: Dispatcher[Reports] = Dispatcher()
+        self.open_chores: defaultdict[str, set[str]] = defaultdict(set)  # by name: the tenants
+        self.activity = ActivityCounter(self.clock)
+        self.activity_watch = TenantActivityWatch(
+            self.tenants,
+            self.database.shared,
+            self.exchanges,
+            self.activity,
+            settings.poll,
+            on_found=self.add_tenants,
+            on_gone=self.remove_tenants,
+        )
 
-    # Who it is.
+        self.conclusions = Conclusions(
+            worker=worker,
+            settings=settings,
+            runs=self.runs,
+            groups=self.groups,
+            exchanges=self.exchanges,
+            reports=self.reports,
+            database=self.database,
+            clock=self.clock,
+            counts=counts,
+            tasks=self.tasks,
+        )
+        progress = StopProgress(worker, self.database, self.clock, counts, self.tasks)
+        ladder = Ladder(worker, progress, self.database, self.tasks, self.conclusions.withdraw)
+        self.stops = Stops(self.runs, launcher, ladder, progress, self.database, self.clock)
+        self.inspections = Inspections(worker, self.database, self.tasks)
+        self.supervisor = RunSupervisor(
+            worker=worker,
+            settings=settings,
+            folder=folder,
+            guard=guard,
+            lease=self.lease,
+            clock=self.clock,
+            runs=self.runs,
+            exchanges=self.exchanges,
+            reports=self.reports,
+            conclusions=self.conclusions,
+            stops=self.stops,
+            inspections=self.inspections,
+            requests=RunnerRequests(
+                worker, self.database, self.lease, self.exchanges, self.reports, self.tasks
+            ),
+            counts=counts,
+            tasks=self.tasks,
+        )
+        self.pool = RunnerPool(
+            first_runner,
+            launcher,
+            worker=worker,
+            settings=settings,
+            runner_settings=_runner_settings(settings, url),
+            folder=folder,
+            groups=self.groups,
+            exchanges=self.exchanges,
+            supervisor=self.supervisor,
+            give_back=self.conclusions.give_back_waiting,
+            may_claim=self.may_claim,
+            on_capacity=self.exchange_dispatcher.capacity_freed,
+        )
+        self.renewal = LeaseRenewal(
+            worker,
+            self,
+            self.lease,
+            SerialConnection(url, settings),
+            self.clock,
+            settings,
+            self.database.report_outage,
+        )
+        self._exchange_deps = ExchangeDeps(
+            worker=worker,
+            settings=settings,
+            queues=queues,
+            dispatcher=self.exchange_dispatcher,
+            database=self.database,
+            lease=self.lease,
+            runs=self.runs,
+            counts=counts,
+            exchanges=self.exchanges,
+            open_chores=self.open_chores,
+            may_claim=self.may_claim,
+            on_moved=self.activity.moved,
+            on_claimed=self.supervisor.start,
+        )
+        self.add_tenants(self.tenants or ())
 
-    def store(self, tenant: str) -> AsyncStore:
-        if tenant not in self._stores:
-            self._stores[tenant] = self.shared.of(Tenant(tenant))
-        return self._stores[tenant]
+    def may_claim(self) -> bool:
+        """Return whether new jobs may start; a guard that is gone starts nothing."""
+        return self.draining.reason is None and self.lease.is_trusted and not self.guard.is_gone
 
-    # Whom it serves.
+    def is_idle(self) -> bool:
+        """Return whether nothing runs and every ending is recorded."""
+        return not self.runs and all(exchange.is_settled for exchange in self.exchanges.values())
+
+    # The tenants.
 
     def serve(self, tasks: Mapping[Kind, Sequence[str]]) -> None:
-        """From now on, with what its app can run."""
-        self._tasks_of = tasks
+        """Claim jobs of these tasks from now on."""
+        self._tasks_by_kind = tasks
         for name in self.exchanges:
-            self._employ(name)
+            self._add_groups(name)
 
-    def admit(self, tenants: Collection[str]) -> None:
-        """Those that came meanwhile."""
-        for name in tenants:
-            if name not in self.exchanges:
-                self._admit(name)
+    def add_tenants(self, names: Collection[str]) -> None:
+        for name in names:
+            if name in self.exchanges:
+                continue
+            self.exchanges[name] = Exchange(Tenant(name), self._exchange_deps)
+            self.reports[name] = Reports(
+                Tenant(name),
+                worker=self.id,
+                dispatcher=self.report_dispatcher,
+                database=self.database,
+                runs=self.runs,
+                stops=self.stops,
+                tasks=self.tasks,
+                patience=self.settings.lease.total_seconds(),
+                numbers=self._report_numbers,
+                on_recorded=self.conclusions.reports_recorded,
+            )
+            self._add_groups(name)
 
-    def dismiss(self, gone: Set[str]) -> None:
-        """Tenants that were dropped, with all that was theirs."""
+    def _add_groups(self, name: str) -> None:
+        for kind, tasks in self._tasks_by_kind.items():
+            self.exchanges[name].serve(self.pool.add_group(kind, name), tasks)
+
+    def remove_tenants(self, gone: Set[str]) -> None:
+        """Remove tenants that were dropped, as soon as nothing of them runs."""
         for run in self.runs:
             if run.tenant in gone and run.has_ended:
-                self.runs.abandon(run)
+                self.conclusions.abandon(run)
             elif run.tenant in gone and not run.lost:
-                self.drop(run, "its tenant was dropped")
+                self.conclusions.drop(run, "its tenant was dropped")
         for name in gone - {run.tenant for run in self.runs}:
             self.exchanges.pop(name).close()
             self.reports.pop(name).close()
-            self.staff.forget(name)
+            self.pool.remove_tenant(name)
 
-    def _admit(self, name: str) -> None:
-        self.exchanges[name] = Exchange(self, Tenant(name))
-        self.reports[name] = Reports(self, Tenant(name))
-        self._employ(name)
+    # What the database announces.
 
-    def _employ(self, name: str) -> None:
-        for kind, tasks in self._tasks_of.items():
-            self.exchanges[name].serve(self.staff.crew(kind, name), tasks)
+    def receive_notice(self, notice: str) -> None:
+        """Handle a notice; an empty payload means that anything may have changed."""
+        about, _, tenant = notice.partition(" ")
+        if about != "jobs":
+            self.lease.read_signals_now()
+        if about == "jobs" and tenant in self.exchanges:
+            self.exchanges[tenant].expect_job()
+        elif about != "orders":
+            self.activity_watch.poll_now()
 
-    @property
-    def may_claim(self) -> bool:
-        return (
-            self.draining is None
-            and not self.guard.is_frozen
-            and boottime() < self.lease.trusted_until
-        )
+    # The holder of the lease, as LeaseRenewal knows it.
 
     @property
-    def is_idle(self) -> bool:
-        """Nothing runs, and all that ended is recorded."""
-        return not self.runs and all(exchange.is_quiet for exchange in self.exchanges.values())
+    def trouble(self) -> str | None:
+        return self.pool.trouble
 
-    # What the database says.
+    def describe_runners(self) -> Mapping[str, Mapping[str, Any]]:
+        return self.pool.describe()
 
-    def hear(self, signal: Signal) -> None:
-        run = self.runs.of(signal.tenant, signal.job_id, signal.token)
-        if run is None:
-            return
-        if (look := signal.orders.get("inspection")) is not None:
-            self.looks.hear(int(look), run)
-        else:
-            self.stops.hear(signal, run)
+    def holdings(self) -> list[Holding]:
+        return self.runs.holdings()
 
-    def over_budget(self, tenant: str, job: int, message: str) -> None:
-        run = self.runs.of(tenant, job)
-        if run is not None and not run.overspent:
-            run.overspent = True
-            intent = Intent.PAUSE if run.limits.on_budget == "pause" else Intent.CANCEL
-            self.stops.by_policy(run, "budget", intent, message)
-
-    def refused(self, tenant: str, job: int, what: str, token: int | None = None) -> None:
-        """Without a token it is about a run that is over; the job may have another by now."""
-        _log.warning(
-            "late write refused: %s of job %d is not this worker's any more",
-            what,
-            job,
-            extra={"tenant": tenant, "job": job},
-        )
-        run = self.runs.of(tenant, job)
-        if run is not None and run.job.token == token and run.runner is not None and not run.lost:
-            run.lost = True
-            self.lease.look_now()
-
-    def unreportable(self, run: Run, problem: TenureError) -> None:
-        _log.error("what %s said cannot be recorded: %s", run, problem, extra=run.about)
+    def receive_signals(self, answer: SignalsRead) -> None:
+        for signal in answer.signals:
+            run = self.runs.of(signal.tenant, signal.job_id, signal.token)
+            if run is None:
+                continue
+            if (inspection := signal.orders.get("inspection")) is not None:
+                self.inspections.receive_signal(int(inspection), run)
+            else:
+                self.stops.receive_signal(signal, run)
+        for name, order in answer.ending.items():
+            self.stops.end_runner(name, order)
+        if answer.draining:
+            self.draining.make("somebody asked this worker to drain")
 
     async def thaw(self, lost: Sequence[Holding]) -> None:
-        """The fence held: let the jobs go on, except those that are another's by now."""
         gone = {(holding.tenant, holding.job, holding.token) for holding in lost}
         for run in self.runs:
             if (run.tenant, run.job.id, run.job.token) in gone:
-                self.drop(run, "it is another worker's by now")
+                self.conclusions.drop(run, "it is another worker's by now")
         if self.guard.is_frozen:
             thawed = await self.guard.thaw()
-            _log.warning("the database is back; jobs %s", "go on" if thawed else "stay frozen")
+            _log.warning("the database is back; jobs %s", "continue" if thawed else "stay frozen")
         for exchange in self.exchanges.values():
             exchange.wake()
 
-    def drop(self, run: Run, why: str) -> None:
-        """It is not ours any more: kill it, and say nothing about it."""
-        _log.warning("%s is killed: %s", run, why, extra=run.about)
-        run.lost = True
-        if run.runner is None:
-            self.runs.withdraw(run)
-        elif not run.has_ended:
-            self.start(self.staff.kill(run.runner))
+    def check_guard(self) -> None:
+        if self.guard.seems_stuck(boottime()):
+            _log.error("the guard does not move: ending it")
+            self.tasks.start(self.guard.end_it())
 
-    # What it asks of the database.
+    # The end.
 
-    async def database_is_away(self, problem: TenureError, backoff: Backoff) -> None:
-        self.note_outage(problem)
-        await asyncio.sleep(backoff.next())
+    async def flush_after_lease_lost(self, line: SerialConnection) -> None:
+        """Send the endings of jobs that ended before this worker knew that it was declared dead.
 
-    def note_outage(self, problem: TenureError) -> None:
-        if not self._away:
-            self._away = True
-            _log.warning(
-                "%s; jobs go on until %.1f s from now",
-                problem,
-                self.lease.trusted_until - boottime(),
-            )
-
-    def back(self) -> None:
-        if self._away:
-            self._away = False
-            _log.info("the database answers again")
-
-    def insist(self, call: Call[Any], tenant: str) -> None:
-        """Say this to the database, however long it takes."""
-        self.start(self.insisted(call, tenant))
-
-    async def end_session(self, run: Run) -> None:
-        call = worker_calls.end_session(self.id, run.job.id, run.job.token)
-        await self.insisted(call, run.tenant)
-
-    async def insisted(self, call: Call[T], tenant: str) -> T | None:
-        """The answer; none where it refuses."""
-        backoff = Backoff()
-        while True:
-            try:
-                return await self.store(tenant).send(call)
-            except StoreUnavailable as problem:
-                await self.database_is_away(problem, backoff)
-            except TenureError as problem:
-                _log.info("%s: %s", call.verb, problem, extra={"tenant": tenant})
-                return None
-
-    def start(self, work: Any) -> None:
-        """Something that goes on beside the rest."""
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def noticed(self, notice: str) -> None:
-        """There are jobs of a tenant, or orders; without a word it may be both, and of anybody."""
-        about, _, tenant = notice.partition(" ")
-        if about != "jobs":
-            self.lease.hear_now()
-        if about == "jobs" and tenant in self.exchanges:
-            self.exchanges[tenant].expect()
-        elif about != "orders":
-            self.stirs.look_now()
-
-    async def say_too_late(self, line: SerialConnection) -> None:
-        """What ended before this worker heard that it is dead. It is refused, and on record."""
+        They are refused, and the refusals are on record.
+        """
         for name, exchange in self.exchanges.items():
-            if endings := exchange.unsaid:
+            if endings := exchange.undelivered:
                 try:
                     call = worker_calls.finish(self.id, endings)
-                    refused = await asked(line, call, _LAST_WORDS, Tenant(name))
+                    refused = await ask_within(line, call, _LAST_CALL, Tenant(name))
                 except TenureError as problem:
                     _log.warning("what ended too late is not on record: %s", problem)
                 else:
                     for job in refused.late:
-                        self.refused(name, job, "its end")
+                        self.runs.refuse_late_write(name, job, "its end")
         await line.close()
 
-    async def leave(self) -> None:
-        """Say goodbye; what is still held is recovered at once by others."""
+    async def unregister(self) -> None:
+        """Leave the fleet; others recover at once what is still held."""
         try:
-            await self.shared.leave(self.id)
+            await self.database.shared.leave(self.id)
         except TenureError as problem:
-            _log.warning("could not say goodbye: %s", problem)
+            _log.warning("could not unregister: %s", problem)
 
-    async def close(self) -> None:
-        """Whatever it still wanted to do is for another to do."""
-        left = [*self._tasks, *self.questions.tasks, *(run.climbing for run in self.runs)]
-        for task in filter(None, left):
-            task.cancel()
-        await asyncio.gather(*filter(None, left), return_exceptions=True)
 
-    def drain(self, reason: str) -> None:
-        if self.draining is None:
-            self.draining = reason
-            _log.info("draining: %s; %d jobs run", reason, len(self.runs))
-            self.asked_to_drain.set()
-
-    def watch_guard(self) -> None:
-        if self.guard.seems_stuck(boottime()):
-            _log.error("the guard does not move: ending it")
-            self.start(self.guard.end_it())
+def _runner_settings(settings: Settings, url: str) -> Mapping[str, Any]:
+    return {
+        "threads": settings.threads,
+        "stop_grace": settings.stop_grace.total_seconds(),
+        "artifacts": settings.artifacts or str(settings.folder.absolute() / "artifacts"),
+        "max_artifact_bytes": settings.max_artifact_bytes,
+        "max_result_bytes": settings.max_result_bytes,
+        "max_log_lines": settings.max_log_lines,
+        "lease": settings.lease.total_seconds(),
+        "url": url,
+    }

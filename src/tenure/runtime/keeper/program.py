@@ -1,9 +1,9 @@
-"""The program of a keeper: a life, and who may ask it to leave.
+"""The program of a keeper: a worker process, and what may ask it to drain.
 
-``tenure worker`` is this program in a terminal. A worker inside another program is this program
-beside it, at the other end of two pipes: it says on its output when it is at work, and leaves when
-its input says so or ends, because the program is gone. The first line of its input says what to do:
-its arguments are for everybody on this host to see, and a database URL is not.
+``tenure worker`` is this program in a terminal. A worker inside another program is this program as
+a child process with two pipes: it reports on its output that it is ready, and drains when its input
+asks for it or ends, because the program is gone. The first line of its input has the arguments: a
+command line is visible to everybody on the host, and a database URL must not be.
 """
 
 import asyncio
@@ -21,28 +21,30 @@ from tenure.errors import TenureError
 from tenure.observe import logs
 from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.garbage import collect_rarely
-from tenure.runtime.keeper.life import Life, Plan
-from tenure.runtime.keeper.staff import ImportFailed
+from tenure.runtime.keeper.runs.runner_launcher import ImportFailed
+from tenure.runtime.keeper.worker_process import WorkerPlan, WorkerProcess
 from tenure.runtime.leave_signals import leave_signals
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
 
-_AS_DEEP_AS_THE_DATABASE = 20_000  # lists in lists; PostgreSQL itself stops before that
+_MAX_NESTING = 20_000  # lists in lists; PostgreSQL itself allows fewer
 
 
-def run(plan: Plan, watch: Callable[[Life], AbstractContextManager[None]]) -> ExitCode:
-    """Live until the end; `watch` is entered in the event loop, to see who asks to leave."""
+def run(
+    plan: WorkerPlan, watch: Callable[[WorkerProcess], AbstractContextManager[None]]
+) -> ExitCode:
+    """Run a worker until it ends; `watch` receives drain requests, in the event loop."""
     import uvloop
 
-    # Jobs that were claimed come in one answer: one that cannot be read would end every worker.
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _AS_DEEP_AS_THE_DATABASE))
+    # Claimed jobs come in one answer: a job too deep to be read would end every worker.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _MAX_NESTING))
 
     collect_rarely()
 
     async def main() -> ExitCode:
-        life = Life(plan)
-        with watch(life):
-            return await life.run()
+        process = WorkerProcess(plan)
+        with watch(process):
+            return await process.run()
 
     try:
         return uvloop.run(main())
@@ -53,54 +55,54 @@ def run(plan: Plan, watch: Callable[[Life], AbstractContextManager[None]]) -> Ex
 
 
 def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The services of a worker end together; the first to fail says why."""
+    """Return the error of the first service that failed; the others ended because of it."""
     first = several.exceptions[0]
     return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
-def make_plan(stack: ExitStack, app: str, **told: Any) -> Plan:
-    """A plan in which the embedded PostgreSQL, if it is needed, lives as long as the stack."""
+def make_plan(stack: ExitStack, app: str, **options: Any) -> WorkerPlan:
+    """Make a plan. The embedded PostgreSQL, if it is needed, runs as long as the stack is open."""
 
     def embedded(settings: Settings) -> str:
         server = stack.enter_context(Embedded.open(settings.folder))
         Migrator(server.url).migrate(DEFAULT)
         return server.url
 
-    queues, tenants = told.pop("queues", None), told.pop("tenants", None)
-    everybody = told.pop("all_tenants", False)
-    return Plan(
+    queues, tenants = options.pop("queues", None), options.pop("tenants", None)
+    all_tenants = options.pop("all_tenants", False)
+    return WorkerPlan(
         app=app,
         settings=Settings.from_environment(os.environ),
-        url=told.pop("url", None),
-        tenants=None if everybody else tuple(map(Tenant, tenants or [DEFAULT.name])),
+        url=options.pop("url", None),
+        tenants=None if all_tenants else tuple(map(Tenant, tenants or [DEFAULT.name])),
         queues=None if queues is None else tuple(queues),
-        changes=tuple((name, value) for name, value in told.items() if value is not None),
+        changes=tuple((name, value) for name, value in options.items() if value is not None),
         embedded=embedded,
     )
 
 
-def on_signals(life: Life) -> AbstractContextManager[None]:
-    return leave_signals(lambda number: life.ask_to_drain(number.name))
+def on_signals(process: WorkerProcess) -> AbstractContextManager[None]:
+    return leave_signals(lambda number: process.ask_to_drain(number.name))
 
 
 @contextmanager
-def beside(life: Life) -> Iterator[None]:
-    """For a program that this worker stands beside."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the program's own affair
-    life.on_ready = lambda worker: print(json.dumps({"ready": worker}), flush=True)  # noqa: T201
-    listening = asyncio.create_task(_listen(life))
-    with leave_signals(lambda number: life.ask_to_drain(number.name), [signal.SIGTERM]):
+def as_child(process: WorkerProcess) -> Iterator[None]:
+    """Receive drain requests of the program that started this worker."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program to handle
+    process.on_ready = lambda worker: print(json.dumps({"ready": worker}), flush=True)  # noqa: T201
+    listening = asyncio.create_task(_listen(process))
+    with leave_signals(lambda number: process.ask_to_drain(number.name), [signal.SIGTERM]):
         yield
     listening.cancel()
 
 
-async def _listen(life: Life) -> None:
+async def _listen(process: WorkerProcess) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():
-        life.ask_to_drain("its program asked", json.loads(line)["drain"])
-    life.ask_to_drain("its program is gone")
+        process.ask_to_drain("its program asked", json.loads(line)["drain"])
+    process.ask_to_drain("its program is gone")
 
 
 def _first_line(descriptor: int) -> bytes:
@@ -112,11 +114,11 @@ def _first_line(descriptor: int) -> bytes:
 
 
 def main() -> int:
-    told = json.loads(_first_line(sys.stdin.fileno()))
+    arguments = json.loads(_first_line(sys.stdin.fileno()))
     logs.configure("text")
     with ExitStack() as stack:
         try:
-            return run(make_plan(stack, **told), beside)
+            return run(make_plan(stack, **arguments), as_child)
         except ImportFailed as problem:
             print(json.dumps({"problem": f"{problem.traceback}{problem}"}), flush=True)  # noqa: T201
             return ExitCode.NOT_IMPORTED

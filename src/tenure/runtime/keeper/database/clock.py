@@ -1,0 +1,20 @@
+"""The clock of the database, as far as it is known here."""
+
+from datetime import UTC, datetime, timedelta
+
+from tenure.runtime.guard.guard_state import boottime
+
+
+class DatabaseClock:
+    """Leases, retries and schedules use the database's clock; this machine's may be wrong."""
+
+    def __init__(self) -> None:
+        self._then = datetime.now(UTC)
+        self._at = boottime()
+
+    def learn(self, then: datetime, asked_at: float) -> None:
+        """Remember that the database's time was `then` at this boottime."""
+        self._then, self._at = then, asked_at
+
+    def now(self) -> datetime:
+        return self._then + timedelta(seconds=boottime() - self._at)

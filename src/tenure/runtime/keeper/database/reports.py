@@ -1,0 +1,249 @@
+"""The reports of a tenant's running jobs, on their way into the database: one call at a time.
+
+What is reported during a call goes into the next one, so a hundred jobs that report progress cost
+one call. An ending waits until the reports of its job are recorded.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from tenure.domain.bounds import LOG_LEVEL, LOG_LINE
+from tenure.domain.tenant import Tenant
+from tenure.errors import InputRefused, TenureError
+from tenure.runtime.keeper.background_tasks import BackgroundTasks
+from tenure.runtime.keeper.database.access import DatabaseAccess, ask_within
+from tenure.runtime.keeper.database.backoff import Backoff
+from tenure.runtime.keeper.database.dispatcher import Dispatcher, TenantQueue
+from tenure.runtime.keeper.database.storable import storable
+from tenure.runtime.keeper.runs.run import Run
+from tenure.runtime.keeper.runs.run_table import RunTable
+from tenure.runtime.keeper.stops.stops import Stops
+from tenure.runtime.messages import AttemptReport
+from tenure.store.calls import worker_calls
+from tenure.store.outcomes import Artifact, LogLine, Report
+from tenure.store.results import Reported
+from tenure.store.serial_connection import SerialConnection
+
+_log = logging.getLogger("tenure.worker")
+
+_BATCH = 200
+_MAX_BYTES = 4 << 20  # in one call, roughly; the database refuses what is far larger
+_BUSY_PAUSE = 0.02
+
+
+class Pending:
+    """What a run has reported since the last call."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.progress: Any = None
+        self.checkpoint: bytes = b""
+        self.partials: list[bytes] = []
+        self.spent: dict[str, int | float] = {}
+        self.logs: list[LogLine] = []
+        self.artifacts: list[Artifact] = []
+        self.take: dict[str, asyncio.Future[str | None]] = {}  # by pool: waits for a slot
+        self.give: list[str] = []
+        self.forget_artifacts = False
+        self.flushes: list[asyncio.Future[None]] = []
+        self.size = 0  # bytes, roughly
+
+    def add(self, report: AttemptReport) -> None:
+        self.progress = storable(report.progress) or self.progress
+        self.checkpoint = report.checkpoint or self.checkpoint
+        self.partials += report.partials
+        for unit, amount in (report.spent or {}).items():
+            self.spent[unit] = self.spent.get(unit, 0) + amount
+        self.logs += [
+            LogLine(storable(line)[: LOG_LINE.most], storable(level)[: LOG_LEVEL.most])
+            for level, line in report.logs
+        ]
+        self.artifacts += [Artifact(*artifact) for artifact in report.artifacts]
+        self.give += report.give
+        self.forget_artifacts = self.forget_artifacts or report.forget_artifacts
+        self.size += sum(map(len, report.partials)) + len(report.checkpoint)
+        self.size += sum(len(line) for _, line in report.logs)
+
+    @property
+    def report(self) -> Report:
+        return Report(
+            job=self.run.job.id,
+            token=self.run.job.token,
+            progress=self.progress,
+            checkpoint=msgspec.Raw(self.checkpoint) if self.checkpoint else None,
+            partials=[msgspec.Raw(partial) for partial in self.partials],
+            spent=self.spent or None,
+            logs=self.logs,
+            artifacts=self.artifacts,
+            take=list(self.take),
+            give=self.give,
+            forget_artifacts=self.forget_artifacts,
+        )
+
+
+class Batch(NamedTuple):
+    """The reports in one call; sent again, they keep their number."""
+
+    pendings: list[Pending]
+    number: int
+
+
+@dataclass(eq=False)
+class Reports(TenantQueue):
+    tenant: Tenant
+    worker: UUID
+    dispatcher: "Dispatcher[Reports]"
+    database: DatabaseAccess
+    runs: RunTable
+    stops: Stops
+    tasks: BackgroundTasks
+    patience: float
+    numbers: Iterator[int]
+    on_recorded: Callable[[Run], None]
+
+    def __post_init__(self) -> None:
+        self._queue: deque[Pending] = deque()
+        self._open: dict[int, Pending] = {}  # by run: what may still be added to
+        self._again: deque[Batch] = deque()  # was sent once, and has to go before the rest
+        self._backoff = Backoff()
+
+    def add(self, run: Run, report: AttemptReport) -> None:
+        self._of(run).add(report)
+
+    def flushed(self, run: Run) -> "asyncio.Future[None]":
+        """Return a future that is done when all reports of this run so far are recorded."""
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._of(run).flushes.append(waiting)
+        return waiting
+
+    def take_slot(self, run: Run, pool: str) -> "asyncio.Future[str | None]":
+        """Return a future of the slot's name, or of None if no slot is free."""
+        take = self._of(run).take
+        if pool not in take:
+            take[pool] = asyncio.get_running_loop().create_future()
+        return take[pool]
+
+    def _of(self, run: Run) -> Pending:
+        pending = self._open.get(run.number)
+        if pending is None or pending.size > _MAX_BYTES:
+            pending = self._open[run.number] = Pending(run)
+            self._queue.append(pending)
+            run.unrecorded += 1
+            self.schedule()
+        return pending
+
+    def schedule(self) -> None:
+        self.dispatcher.schedule(self)
+
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._again or self._queue)
+
+    def close(self) -> None:
+        """Fail everybody who waits for something to be recorded."""
+        super().close()
+        problem = InputRefused(f"there is no tenant {self.tenant.name!r} any more")
+        again = [pending for batch in self._again for pending in batch.pendings]
+        for pending in [*again, *self._queue]:
+            self._refuse(pending, problem)
+
+    async def run_once(self, line: SerialConnection) -> None:
+        batch = self._again.popleft() if self._again else self._next()
+        reports = [pending.report for pending in batch.pendings]
+        try:
+            answer = await ask_within(
+                line,
+                worker_calls.report(self.worker, reports, number=batch.number),
+                self.patience,
+                self.tenant,
+            )
+        except InputRefused as problem:
+            # One of them cannot be recorded. Sent alone it is dropped, and the others are kept.
+            if len(batch.pendings) > 1:
+                self._again.extendleft(map(self._batch, reversed(batch.pendings)))
+            else:
+                self._refuse(batch.pendings[0], problem)
+        except TenureError as problem:
+            self._again.appendleft(batch)
+            self.database.report_outage(problem)
+            self.pause(self._backoff.next())
+        else:
+            self._backoff.reset()
+            if busy := self._handle(batch.pendings, answer):
+                self._again.appendleft(self._batch(*busy))
+                self.pause(_BUSY_PAUSE)
+
+    def _batch(self, *pendings: Pending) -> Batch:
+        return Batch(list(pendings), next(self.numbers))
+
+    def _next(self) -> Batch:
+        batch: list[Pending] = []
+        size = 0
+        while self._queue and len(batch) < _BATCH and size < _MAX_BYTES:
+            pending = self._queue.popleft()
+            if self._open.get(pending.run.number) is pending:
+                del self._open[pending.run.number]
+            size += pending.size
+            batch.append(pending)
+        return self._batch(*batch)
+
+    def _handle(self, batch: list[Pending], answer: Reported) -> list[Pending]:
+        """Handle the answer, and return what has to be sent again because its job was busy."""
+        busy = [pending for pending in batch if pending.run.job.id in answer.busy]
+        for exhausted in answer.exhausted:
+            self.stops.over_budget(self.tenant.name, exhausted.job_id, exhausted.message)
+        for pending in batch:
+            if pending not in busy:
+                self._record(pending, answer)
+        for job in answer.late:
+            tokens = {sent.run.job.token for sent in batch if sent.run.job.id == job}
+            for token in tokens:
+                self.runs.refuse_late_write(self.tenant.name, job, "a report", token)
+        return busy
+
+    def _record(self, pending: Pending, answer: Reported) -> None:
+        granted = answer.granted.get(str(pending.run.job.id), {})
+        if pending.run.overspent and pending.flushes:
+            self.tasks.start(self._flush_when_stopped(pending))
+        else:
+            _set_done(pending.flushes)
+        for pool, slot in pending.take.items():
+            if not slot.done():
+                slot.set_result(granted.get(pool))
+        self._settle(pending)
+
+    async def _flush_when_stopped(self, pending: Pending) -> None:
+        """Hold up a job that flushes what it spent until its stop for overspending reaches it."""
+        run, loop = pending.run, asyncio.get_running_loop()
+        until = loop.time() + self.patience
+        while not run.is_interrupted and loop.time() < until:
+            if await run.ends_within(_BUSY_PAUSE):
+                break
+        _set_done(pending.flushes)
+
+    def _refuse(self, pending: Pending, problem: InputRefused) -> None:
+        """Drop a report, and tell everybody who waits for it."""
+        run = pending.run
+        _log.error("what %s reported cannot be recorded: %s", run, problem, extra=run.about)
+        waiting: list[asyncio.Future[Any]] = [*pending.flushes, *pending.take.values()]
+        for future in waiting:
+            if not future.done():
+                future.set_exception(InputRefused(f"a report was not recorded: {problem}"))
+        self._settle(pending)
+
+    def _settle(self, pending: Pending) -> None:
+        pending.run.unrecorded -= 1
+        self.on_recorded(pending.run)
+
+
+def _set_done(flushes: list["asyncio.Future[None]"]) -> None:
+    for waiting in flushes:
+        if not waiting.done():
+            waiting.set_result(None)

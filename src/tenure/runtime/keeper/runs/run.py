@@ -1,0 +1,164 @@
+"""An attempt as its keeper sees it."""
+
+import asyncio
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal
+
+from tenure.config import Settings
+from tenure.domain.lifecycle import Rung
+from tenure.domain.options import restored
+from tenure.observe.tracing import TRACE, Span
+from tenure.runtime.messages import Orders, Work
+from tenure.store.outcomes import Ending
+from tenure.store.results import Claimed
+
+if TYPE_CHECKING:
+    from tenure.runtime.keeper.runs.runner import Runner
+
+Cause = Literal["stop", "timeout", "memory", "drain", "preemption", "runner"]
+
+_GONE = asyncio.Event()  # shared by runs for whose end nobody waits; set once, for good
+
+
+class RunLimits(SimpleNamespace):
+    """The options of a job as attributes, with the settings of its worker for those left out."""
+
+    def __init__(self, options: Mapping[str, Any], settings: Settings) -> None:
+        read = restored(options, settings)
+        super().__init__(**{**read, "ask_for": min(read["ask_for"], read["grace"])})
+
+
+class Run:
+    __slots__ = (
+        "alone",
+        "cause",
+        "climbing",
+        "end_waits",
+        "ending",
+        "gone",
+        "has_session",
+        "inspection",
+        "job",
+        "killed",
+        "limits",
+        "lines",
+        "lost",
+        "number",
+        "orders",
+        "overspent",
+        "reached",
+        "rung",
+        "runner",
+        "span",
+        "started_at",
+        "stop_signal",
+        "tenant",
+        "timers",
+        "unrecorded",
+    )
+
+    def __init__(self, number: int, tenant: str, job: Claimed, limits: RunLimits) -> None:
+        self.number = number
+        self.tenant = tenant
+        self.job = job
+        self.limits = limits
+        self.alone = False  # has a runner to itself
+        self.runner: Runner | None = None
+        self.started_at: float | None = None  # loop time at which a ready runner got it
+        self.cause: Cause | None = None  # why it is being stopped
+        self.orders: Orders | None = None
+        self.climbing: asyncio.Task[None] | None = None
+        self.stop_signal: Mapping[str, Any] | None = None  # the latest that the database sent
+        self.inspection: int | None = None  # the latest that was asked for
+        self.rung: Rung | None = None  # how far the ladder was climbed
+        self.gone: asyncio.Event | None = None  # set when it has ended; made on demand
+        self.ending: Ending | None = None  # waits for the reports to be recorded
+        self.unrecorded = 0  # reports on their way into the database
+        self.timers: list[asyncio.TimerHandle] | None = None
+        self.reached: dict[str, str] = {}  # timestamps of its stop: delivered, a rung, cleaning
+        self.killed = False  # by its own ladder
+        self.lost = False  # another worker has it by now
+        self.end_waits = False  # it ended, but its runner must end too
+        self.lines = 0  # printed
+        self.overspent = False  # its budget; its stop is requested
+        self.has_session = False  # in the database, for a transaction of its own
+        self.span: Span | None = None  # of its ladder, if tracing is on
+
+    def __str__(self) -> str:
+        return f"job {self.job.id}"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The fields of log lines about this run."""
+        fields = {"tenant": self.tenant, "job": self.job.id, "attempt": self.job.attempt}
+        record = self.orders.cancellation_id if self.orders else None
+        return fields if record is None else {**fields, "cancellation": record}
+
+    @property
+    def has_ended(self) -> bool:
+        return self.gone is not None and self.gone.is_set()
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a stop has reached it: interrupted it, or asked, if it may not be interrupted."""
+        return self.rung is not None and self.rung >= min(Rung.INTERRUPTED, self.limits.last_rung)
+
+    @property
+    def trace(self) -> str | None:
+        """The span that enqueued its job, if tracing is on."""
+        trace = self.job.options.get(TRACE) if self.job.options else None
+        return trace if isinstance(trace, str) else None
+
+    @property
+    def work(self) -> Work:
+        """The message that starts it in a runner."""
+        job = self.job
+        return Work(
+            self.number,
+            job.id,
+            job.token,
+            job.task,
+            job.queue,
+            job.raw_args,
+            job.attempt,
+            job.max_attempts,
+            job.crashes,
+            job.priority,
+            job.owner,
+            job.root_id,
+            job.parent_id,
+            job.key,
+            job.target,
+            job.slots,
+            job.raw_checkpoint,
+            self.limits.close_timeout.total_seconds(),
+            self.limits.preserve_artifacts,
+            self.trace if job.options else None,
+        )
+
+    def end(self) -> None:
+        """Note that its code is gone, which also ends its ladder."""
+        if self.gone is None:
+            self.gone = _GONE
+        self.gone.set()
+        for timer in self.timers or ():
+            timer.cancel()
+        if self.span is not None:
+            self.span.end()
+
+    def may_print(self, limit: int) -> bool:
+        self.lines += 1
+        return self.lines <= limit
+
+    async def ends_within(self, seconds: float) -> bool:
+        if seconds <= 0:
+            return self.has_ended
+        if self.gone is None:
+            self.gone = asyncio.Event()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.gone.wait()
+        except TimeoutError:
+            return False
+        return True

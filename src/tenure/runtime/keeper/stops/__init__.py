@@ -1,0 +1,1 @@
+"""Stopping runs: the causes, the ladder, and draining the worker."""
