@@ -93,7 +93,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_stop(database: str, store: Store) -
     with terminal(database, "job", "cancel", "chat-app-implementation") as shown:
         shown.shows("Terminating 3 runners")
         shown.types("\x03")
-        shown.shows("The stop goes on: cancel-000001. See tenure job cancel-status 1")
+        shown.shows("The stop continues: cancel-000001. See tenure job cancel-status 1")
         assert shown.ends() == 130
     assert "Traceback" not in shown.text
     workshop.stop()
