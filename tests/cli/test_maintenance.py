@@ -1,4 +1,4 @@
-"""Looking after it: workers, ``recover``, ``audit``, ``stats``, strategies and policies."""
+"""Maintenance: workers, ``recover``, ``audit``, ``stats``, strategies and policies."""
 
 from pathlib import Path
 from uuid import uuid4

@@ -106,7 +106,7 @@ def test_who_can_be_asked_is_asked(database: str, store: Store, answer: str, cod
         make_job(store, queue="crawl")
     with terminal(database, "job", "cancel", "--where", "queue=crawl") as shown:
         shown.shows("This cancels 3 jobs and all jobs below for good")
-        shown.shows("Go on? [y/N]")
+        shown.shows("Continue? [y/N]")
         shown.types(f"{answer}\n")
         shown.shows("Status: COMPLETED" if code == 0 else "Nothing was done.")
         assert shown.ends() == code
