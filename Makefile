@@ -67,7 +67,7 @@ test-system-quick:  ## Run only those that may differ between PostgreSQL version
 LOWEST := .venv-lowest
 LOWEST_INSTALL := $(LOWEST)/bin/uv pip install --quiet --compile-bytecode --python $(LOWEST)/bin/python
 # At least one test file per dependency, preferring fast ones.
-LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_printing.py tests/cli/test_migrate.py \
+LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_output.py tests/cli/test_migrate.py \
 	tests/cli/test_job_enqueue.py tests/cli/test_job_list.py tests/cli/test_job_cancel.py \
 	tests/cli/test_top.py tests/cli/test_serve.py tests/cli/test_worker.py \
 	tests/control/test_tasks.py tests/control/test_tasks_arguments.py tests/control/test_tasks_schedules.py \

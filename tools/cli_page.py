@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from tenure.cli.helping import panels, usage
+from tenure.cli.help import panels, usage
 from tenure.cli.main import app
 
 SHARED = "On every command"

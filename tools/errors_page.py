@@ -4,7 +4,7 @@ import inspect
 from typing import TypeGuard
 
 from tenure import errors
-from tenure.cli.stops import NOT_CONFIRMED
+from tenure.cli.job.stop_progress import NOT_CONFIRMED
 from tenure.errors import TenureError
 from tenure.runtime.exit_code import ExitCode
 from tools.blocks import filled, table

@@ -38,7 +38,7 @@ def test_many_jobs_are_stopped_in_one_operation(cli: Cli, crowd: Store) -> None:
     assert crowd.statistics().by_status == {"cancelled": 120, "completed": 1, "queued": 1}
     assert crowd.cancellations(1)[0].reason == "moved away"
     [row] = cli("job", "bulks").rows
-    assert row[:5] == ["1", "cancel", 'queue="crawl"', "completed", "120 of 120"]
+    assert row[:5] == ["1", "cancel", "queue=crawl", "completed", "120 of 120"]
     assert cli.json("job", "bulks")[0]["done"] == 120
 
 
@@ -63,7 +63,7 @@ def test_what_matches_nothing_needs_no_yes(cli: Cli, crowd: Store) -> None:
     assert cli("job", "cancel", "--where", "queue=none").out == "No job matches.\n"
     only_over = cli("job", "cancel", "--where", "status=completed")
     assert only_over.code == 0
-    assert "1 of them are left as they are" in only_over.out
+    assert "1 of them stay unchanged" in only_over.out
     [preview] = cli("job", "cancel", "--where", "queue=none", "--json").documents
     assert preview["reaches"] == 0
     assert cli("job", "bulks").out == "no bulk operations\n"
@@ -89,7 +89,7 @@ def test_many_jobs_are_paused_resumed_and_run_again(cli: Cli, crowd: Store) -> N
 
 @pytest.mark.parametrize("verb", ["pause", "resume", "rerun"])
 def test_a_job_or_jobs_are_named_and_not_both(cli: Cli, verb: str) -> None:
-    assert "say which job" in cli("job", verb).sentence(2)
+    assert "name a job" in cli("job", verb).sentence(2)
     assert "leave out the job" in cli("job", verb, "1", "--where", "queue=a").sentence(2)
 
 

@@ -124,7 +124,7 @@ def test_no_wait_prints_what_is_known(cli: Cli, workshop: Workshop) -> None:
     assert done.code == 0
     golden("cancel-no-wait", told(done.out))
     again = cli("job", "cancel", "chat-app-implementation", "--no-wait")
-    assert "Asked before: by db:" in again.out
+    assert "Already requested: by db:" in again.out
     assert "Cancellation ID: cancel-000001" in again.out
     [record] = cli("job", "cancel", "chat-app-implementation", "--no-wait", "--json").documents
     assert record["status"] == "stopping_runners"
@@ -183,7 +183,7 @@ def test_waiting_ends_at_the_timeout_and_the_stop_goes_on(cli: Cli, workshop: Wo
     done = cli("job", "cancel", "chat-app-implementation", "--timeout", "100ms")
     assert done.code == 14
     assert done.err == (
-        "tenure: cancel-000001 is stopping_runners after 100ms of waiting; it goes on\n"
+        "tenure: cancel-000001 is stopping_runners after 100ms of waiting; it continues\n"
     )
     workshop.stop()
     assert cli("job", "cancel-status", "chat-app-implementation").lines[-1] == "Status: COMPLETED"
@@ -241,8 +241,8 @@ def test_cancelling_again_answers_with_the_same_record(cli: Cli, store: Store) -
     job = make_job(store)
     first, again = cli("job", "cancel", job), cli("job", "cancel", job)
     assert (first.code, again.code) == (0, 0)
-    assert "Asked before" not in first.out
-    assert "Asked before" in again.out
+    assert "Already requested" not in first.out
+    assert "Already requested" in again.out
     assert "Cancellation ID: cancel-000001" in again.out
     assert len(store.cancellations()) == 1
 
@@ -252,10 +252,10 @@ def test_cancelling_again_answers_with_the_same_record(cli: Cli, store: Store) -
     [
         (["77"], "there is no job 77", 10),
         (["nobody"], "there is no job with the key 'nobody'", 10),
-        ([], "say which job, by its id or its key, or which ones with --where", 2),
+        ([], "name a job by its id or key, or choose jobs with --where", 2),
         (["1", "--grace", "soon"], "--grace: 'soon' is not a duration", 2),
         (["1", "--timeout", "5"], "--timeout: '5' has no unit", 2),
-        (["1", "--where", "queue=a"], "--where chooses jobs, now; leave out the job", 2),
+        (["1", "--where", "queue=a"], "--where chooses the jobs; leave out the job", 2),
         (["1", "--reason", ""], "the reason of a stop is empty", 2),
         (["1", "--at", "noon"], "--at: 'noon' is not a point in time", 2),
         (["1", "--at", "2090-01-01T12:00Z", "--force"], "takes --reason and --strategy", 2),
@@ -273,8 +273,8 @@ def test_a_cancel_at_a_time_is_a_policy(cli: Cli, store: Store) -> None:
     job = make_job(store)
     done = cli("job", "cancel", job, "--at", "2090-01-01T12:00Z", "--reason", "year's end")
     assert done.code == 0
-    assert done.lines[0].startswith(f"Job {job} is cancelled in ")
-    assert done.lines[1] == f"To call it off: tenure policy drop cancel-at:{job}"
+    assert done.lines[0].startswith(f"Job {job} will be cancelled in ")
+    assert done.lines[1] == f"To undo this: tenure policy drop cancel-at:{job}"
     assert cli("policy", "drop", f"cancel-at:{job}").code == 0
 
 
@@ -315,7 +315,7 @@ def test_a_rollback_undoes_what_was_completed(
     done = cli("job", "rollback", record["cancellation_id"])
     assert done.code == 0, done.err
     [undoing] = [job for job in store.list_jobs() if job.task == "tenure.rollback"]
-    assert done.out == f"Job {undoing.id} rolls it back.\n"
+    assert done.out == f"Job {undoing.id} performs the rollback.\n"
     assert "cancel-000099" in cli("job", "rollback", "cancel-000099").sentence(10)
     assert "not the id of a task" in cli("job", "rollback", "cancel-000001", "--task", "x").err
 

@@ -74,7 +74,7 @@ def test_parents_and_predecessors_may_be_named_by_their_key(cli: Cli, store: Sto
 def test_a_key_that_is_taken_names_the_job_that_has_it(cli: Cli) -> None:
     cli("job", "enqueue", "work", "--unique", "one")
     again = cli("job", "enqueue", "work", "--unique", "one")
-    assert (again.code, again.out) == (0, "Job 1 is there already: its unique key is taken.\n")
+    assert (again.code, again.out) == (0, "Job 1 already has this unique key.\n")
     assert cli.json("job", "enqueue", "work", "--unique", "one")["created"] is False
 
 
@@ -113,11 +113,11 @@ def test_what_an_app_prints_does_not_mix_with_json(cli: Cli, app: str) -> None:
     [
         (["site"], "'site' is not an argument; write site=example.org"),
         (["a=1", "a=2"], "'a' is given twice"),
-        (["--args", "[1]"], "--args: it takes a JSON object"),
+        (["--args", "[1]"], "--args takes a JSON object"),
         (["--args", "{"], "--args: '{' is not JSON"),
         (["--at", "noon"], "--at: 'noon' is not a point in time"),
         (["--at", "2030-01-01T12:00"], "has no time zone"),
-        (["--at", "2030-01-01T12:00Z", "--delay", "1h"], "--at and --delay both say when"),
+        (["--at", "2030-01-01T12:00Z", "--delay", "1h"], "--at and --delay exclude each other"),
         (["--delay", "soon"], "delay: 'soon' is not a duration"),
         (["--queue", ""], "queue: it takes a text"),
         (["--priority", "99999"], "priority: it takes a whole number from"),

@@ -34,7 +34,7 @@ def test_a_table_says_nothing_about_what_no_job_has(cli: Cli, store: Store) -> N
 def test_nothing_to_list_is_a_sentence_and_an_empty_list(cli: Cli, store: Store) -> None:
     assert cli("job", "list").out == "no jobs\n"
     make_job(store)
-    assert cli("job", "list", "--queue", "none").out == "no such jobs\n"
+    assert cli("job", "list", "--queue", "none").out == "no matching jobs\n"
     assert cli.json("job", "list", "--queue", "none") == []
 
 
@@ -85,7 +85,7 @@ def test_a_page_says_how_to_go_on(cli: Cli, store: Store) -> None:
     for _ in range(3):
         make_job(store)
     page = cli("job", "list", "--limit", "2")
-    assert page.lines[-1] == "older ones: --below 2"
+    assert page.lines[-1] == "next page: --below 2"
     assert [job["id"] for job in cli.json("job", "list", "--below", "2")] == [1]
 
 
@@ -101,7 +101,7 @@ def test_progress_is_shown_in_percent(cli: Cli, store: Store) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--limit", "0"], "--limit takes from 1 to 1000, not 0"),
+        (["--limit", "0"], "--limit takes a number from 1 to 1000, not 0"),
         (["--where", "status"], "'status' is not a filter; write status=queued"),
         (["--where", "colour=red"], "jobs cannot be filtered by 'colour'"),
         (["--where", "parent=x"], "'x' is not the id of a job"),

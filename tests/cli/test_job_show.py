@@ -102,14 +102,14 @@ def test_the_tasks_of_a_job_are_a_tree(cli: Cli, store: Store) -> None:
         ],
     )
     page = cli("job", "show", "whole").out
-    tree = page.partition("Tasks\n")[2].splitlines()
+    tree = page.partition("Children\n")[2].splitlines()
     assert [line.split()[-2:] for line in tree] == [
         ["left", "queued"],
         ["leaf", "queued"],
         ["right", "queued"],
     ]
     assert tree[1].index("leaf") > tree[0].index("left")
-    below = cli("job", "show", jobs["left"]).out.partition("Tasks\n")[2]
+    below = cli("job", "show", jobs["left"]).out.partition("Children\n")[2]
     assert "leaf" in below
     assert "right" not in below
 
@@ -117,9 +117,9 @@ def test_the_tasks_of_a_job_are_a_tree(cli: Cli, store: Store) -> None:
 def test_a_tree_too_large_to_show_says_so(cli: Cli, store: Store) -> None:
     whole = make_job(store, None)
     store.enqueue_many(NewJob(task="work", parent=whole), [{"n": n} for n in range(230)])
-    tree = cli("job", "show", whole).out.partition("Tasks\n")[2].splitlines()
+    tree = cli("job", "show", whole).out.partition("Children\n")[2].splitlines()
     assert len(tree) == 201
-    assert "30 more" in tree[-1]
+    assert "30 or more" in tree[-1]
 
 
 def test_why_a_job_is_not_running_is_told_in_sentences(cli: Cli, store: Store) -> None:
@@ -155,7 +155,7 @@ def test_a_job_that_does_not_exist_is_told_in_a_sentence(
 
 
 def test_a_job_without_a_name_is_refused(cli: Cli) -> None:
-    assert "an empty text" in cli("job", "show", "").sentence(2)
+    assert "this is empty" in cli("job", "show", "").sentence(2)
     missing = cli("job", "show")
     assert missing.sentence(2).endswith("see tenure job show --help")
 

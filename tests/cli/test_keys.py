@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenure.cli.keys import RESIZED, keys
+from tenure.cli.top import RESIZED, keys
 
 
 @pytest.fixture

@@ -146,9 +146,9 @@ def test_a_name_no_tenant_can_have_is_told_in_a_sentence(server: str, name: str)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--all", "--tenant", "acme"], "--all goes with neither --tenant nor --sql"),
-        (["--all", "--sql"], "--all goes with neither --tenant nor --sql"),
-        (["--check", "--sql"], "--check looks at a database and --sql needs none"),
+        (["--all", "--tenant", "acme"], "--all excludes --tenant and --sql"),
+        (["--all", "--sql"], "--all excludes --tenant and --sql"),
+        (["--check", "--sql"], "--check and --sql exclude each other"),
     ],
 )
 def test_options_that_contradict_one_another_are_told_in_a_sentence(

@@ -40,7 +40,7 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     for name in list(sys.modules):
         if name.partition(".")[0] in ("fastapi", "uvicorn", "starlette") or name.startswith(
-            ("tenure.web", "tenure.cli.serving")
+            ("tenure.web", "tenure.cli.server")
         ):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
@@ -60,8 +60,8 @@ def test_a_port_that_is_in_use_is_a_sentence(
         port = str(taken.getsockname()[1])
         words = [command, "--port", port, "--url", "postgresql:///none"]
         assert refusal(capsys, 1, *words) == (
-            f"tenure: port {port} of 127.0.0.1 is in use; stop what listens there, or give another "
-            f"--port\n"
+            f"tenure: port {port} of 127.0.0.1 is in use; stop the program that listens there, "
+            f"or pass another --port\n"
         )
 
 
@@ -69,15 +69,13 @@ def test_a_host_that_is_not_known_is_a_sentence(capsys: pytest.CaptureFixture[st
     said = refusal(
         capsys, 2, "serve", "--host", "no.such.host.invalid", "--url", "postgresql:///none"
     )
-    assert said.startswith(
-        "tenure: --host: 'no.such.host.invalid' is not a host that is known here"
-    )
+    assert said.startswith("tenure: --host: 'no.such.host.invalid' is not a known host")
 
 
 def test_open_to_the_network_must_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
     said = refusal(capsys, 2, "serve", "--host", "0.0.0.0", "--open", "admin")
-    assert "lets everybody on the network do what an admin may, without a token" in said
-    assert "say --yes if that is meant" in said
+    assert "gives everybody on the network the rights of an admin without a token" in said
+    assert "pass --yes to allow this" in said
 
 
 @pytest.mark.parametrize(

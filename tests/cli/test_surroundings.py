@@ -10,7 +10,7 @@ from tests.factories import make_job, make_job_in, make_worker, promote
 
 
 def test_queues_are_listed_with_what_is_in_them(cli: Cli, store: Store) -> None:
-    assert cli("queue", "list").out == "no queues: nothing was ever enqueued\n"
+    assert cli("queue", "list").out == "no queues: no job has been enqueued yet\n"
     make_job_in(store, State.COMPLETED)
     make_job(store, queue="crawl")
     promote(store)
@@ -26,9 +26,9 @@ def test_a_queue_or_target_is_paused_and_goes_on(cli: Cli, store: Store, subject
     named = subject.capitalize()
     make_job(store, **{subject: "a"})
     assert cli(subject, "pause", "a", "--reason", "down").out == f"{named} a is paused.\n"
-    assert cli(subject, "pause", "a").out == f"{named} a is paused already.\n"
+    assert cli(subject, "pause", "a").out == f"{named} a is already paused.\n"
     assert store.audit_log(subject, "a")[0].reason == "down"
-    assert cli(subject, "resume", "a").out == f"{named} a goes on.\n"
+    assert cli(subject, "resume", "a").out == f"{named} a is resumed.\n"
     assert cli(subject, "resume", "a").out == f"{named} a was not paused.\n"
     assert cli.json(subject, "pause", "a") == {"paused": True}
     assert cli.json(subject, "resume", "a") == {"unpaused": True}
@@ -53,13 +53,13 @@ def test_all_failed_jobs_of_a_target_are_given_up_if_somebody_says_so(
 ) -> None:
     job = make_job_in(store, State.FAILED, target="site:a")
     assert cli("target", "clear", "site:a").sentence(2) == (
-        "This cancels all failed jobs of site:a for good, which frees it. "
+        "This would cancel all failed jobs of site:a, which unblocks it. "
         "Not a terminal, so there is no prompt: pass --yes to confirm"
     )
     assert store.show(job).state is State.FAILED
     assert cli("target", "clear", "site:a", "--yes").out == f"Cleared {job}.\n"
     assert store.show(job).state is State.CANCELLED
-    assert cli("target", "clear", "site:a", "-y").out == "Nothing had failed.\n"
+    assert cli("target", "clear", "site:a", "-y").out == "No job had failed.\n"
     assert cli.json("target", "clear", "site:a", "--yes") == {"cleared": []}
 
 
@@ -93,7 +93,7 @@ def test_a_slot_is_taken_from_who_holds_it_and_does_not_run(cli: Cli, store: Sto
 
 @pytest.mark.fresh_database
 def test_a_tenant_is_made_paused_and_dropped(cli: Cli, database: str) -> None:
-    assert cli("tenant", "create", "acme").out == "Tenant acme is there.\n"
+    assert cli("tenant", "create", "acme").out == "Tenant acme is created.\n"
     assert cli.json("tenant", "create", "acme") == {"name": "acme", "created": False}
     assert [row[0] for row in cli("tenant", "list").rows] == ["acme", "default"]
     with Store(database, Tenant("acme")) as store:
@@ -102,9 +102,9 @@ def test_a_tenant_is_made_paused_and_dropped(cli: Cli, database: str) -> None:
     assert cli.json("job", "list") == []
     assert cli("tenant", "pause", "acme", "--reason", "unpaid").out == "Tenant acme is paused.\n"
     assert cli.json("tenant", "list")[0]["paused"] is True
-    assert cli("tenant", "resume", "acme").out == "Tenant acme goes on.\n"
+    assert cli("tenant", "resume", "acme").out == "Tenant acme is resumed.\n"
     assert "pass --yes to confirm" in cli("tenant", "drop", "acme").sentence(2)
-    assert cli("tenant", "drop", "acme", "--yes").out == "Tenant acme is gone.\n"
+    assert cli("tenant", "drop", "acme", "--yes").out == "Tenant acme is dropped.\n"
     assert "there is no tenant 'acme'" in cli("tenant", "drop", "acme", "--yes").sentence(10)
     assert [it["name"] for it in cli.json("tenant", "list")] == ["default"]
     rows = cli.json("audit", "--subject", "tenant", "--name", "acme")

@@ -93,7 +93,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_stop(database: str, store: Store) -
     with terminal(database, "job", "cancel", "chat-app-implementation") as shown:
         shown.shows("Terminating 3 runners")
         shown.types("\x03")
-        shown.shows("The stop goes on: cancel-000001. See tenure job cancel-status 1")
+        shown.shows("The stop continues: cancel-000001. See tenure job cancel-status 1")
         assert shown.ends() == 130
     assert "Traceback" not in shown.text
     workshop.stop()
@@ -106,7 +106,7 @@ def test_who_can_be_asked_is_asked(database: str, store: Store, answer: str, cod
         make_job(store, queue="crawl")
     with terminal(database, "job", "cancel", "--where", "queue=crawl") as shown:
         shown.shows("This cancels 3 jobs and all jobs below for good")
-        shown.shows("Go on? [y/N]")
+        shown.shows("Continue? [y/N]")
         shown.types(f"{answer}\n")
         shown.shows("Status: COMPLETED" if code == 0 else "Nothing was done.")
         assert shown.ends() == code

@@ -1,4 +1,4 @@
-"""The command ``tenure top``: one look, and how it fits a terminal."""
+"""The command ``tenure top``: one snapshot, and how it fits a terminal."""
 
 import io
 import json
@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from tenure.cli.looking_on import Look, Looker
 from tenure.cli.main import app
+from tenure.cli.snapshot import Sampler, Snapshot
 from tenure.cli.top_view import share, view
 from tenure.config import Settings
 from tenure.control.authorized_client import AuthorizedClient
@@ -27,18 +27,18 @@ _ALTERNATE, _ORDINARY, _CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 
 
 @pytest.fixture
-def looker(database: str) -> Looker:
-    return Looker(AuthorizedClient(Client(database), Principal("ada", Role.VIEWER)))
+def sampler(database: str) -> Sampler:
+    return Sampler(AuthorizedClient(Client(database), Principal("ada", Role.VIEWER)))
 
 
-def drawn(look: Look, width: int = 80, height: int | None = 24, trouble: str = "") -> str:
+def drawn(snapshot: Snapshot, width: int = 80, height: int | None = 24, trouble: str = "") -> str:
     console = Console(width=width, height=height or 50, file=io.StringIO())
     with console.capture() as drawing:
-        console.print(view(look, Settings(), height, trouble))
+        console.print(view(snapshot, Settings(), height, trouble))
     return drawing.get()
 
 
-def test_a_look_shows_queues_jobs_stops_and_workers(looker: Looker, store: Store) -> None:
+def test_a_snapshot_shows_queues_jobs_stops_and_workers(sampler: Sampler, store: Store) -> None:
     worker = make_worker(store)
     jobs = [make_job(store, task="shop.crawl", key="nightly"), make_job(store, task="shop.mail")]
     make_job(store, queue="slow", task="shop.report")
@@ -50,7 +50,7 @@ def test_a_look_shows_queues_jobs_stops_and_workers(looker: Looker, store: Store
         [Report(job=first.id, token=first.token, progress={"done": 3, "total": 4})],
     )
     asked = store.stop(second.id, reason="changed my mind", by="ada")
-    shown = drawn(looker.look())
+    shown = drawn(sampler.take())
     assert re.search(r"1 cancelling +1 queued +1 running", shown)
     assert re.search(r"^default +· +2 +·", shown, re.MULTILINE)
     assert re.search(r"^slow +1 +· .* paused", shown, re.MULTILINE)
@@ -61,19 +61,19 @@ def test_a_look_shows_queues_jobs_stops_and_workers(looker: Looker, store: Store
 
 
 def test_what_is_overdue_and_who_is_late_stand_out(
-    looker: Looker, store: Store, clock: Clock
+    sampler: Sampler, store: Store, clock: Clock
 ) -> None:
     worker = make_worker(store)
     make_job(store)
     promote(store)
     store.stop(worker.claim_one().id)
     clock.advance(timedelta(seconds=50))
-    shown = drawn(looker.look())
+    shown = drawn(sampler.take())
     assert "overdue by 20s" in shown
-    assert re.search(r"late +test-host .* over for \d+s", shown)
+    assert re.search(r"late +test-host .* expired \d+s ago", shown)
 
 
-def test_much_fits_into_a_small_terminal(looker: Looker, store: Store) -> None:
+def test_much_fits_into_a_small_terminal(sampler: Sampler, store: Store) -> None:
     worker = make_worker(store, HOUR)
     for number in range(40):
         make_worker(store, HOUR)
@@ -81,13 +81,13 @@ def test_much_fits_into_a_small_terminal(looker: Looker, store: Store) -> None:
     promote(store)
     for job in worker.claim(30)[:20]:
         store.stop(job.id, reason="because " * 40)
-    look = looker.look()
+    snapshot = sampler.take()
     for width, height in ((80, 24), (40, 12), (200, 60), (20, 5)):
-        lines = drawn(look, width, height, trouble="the database is away, " * 20).splitlines()
+        lines = drawn(snapshot, width, height, trouble="the database is away, " * 20).splitlines()
         assert len(lines) <= height, f"{width} x {height}"
         assert all(len(line) <= width for line in lines)
-    assert "and 39 more" in drawn(look)
-    assert drawn(look, height=None).count("queue-") == 40
+    assert "and 39 more" in drawn(snapshot)
+    assert drawn(snapshot, height=None).count("queue-") == 40
 
 
 def test_rooms_are_shared_in_turn() -> None:
@@ -97,37 +97,37 @@ def test_rooms_are_shared_in_turn() -> None:
     assert share(-3, [5]) == [0]
 
 
-def test_control_characters_are_shown_and_not_obeyed(looker: Looker, store: Store) -> None:
+def test_control_characters_are_shown_and_not_obeyed(sampler: Sampler, store: Store) -> None:
     make_worker(store).claim(1)
     make_job(store, task="\x1b[2Jgone", queue="\x1b[31mred")
     promote(store)
     make_worker(store).claim_one()
-    assert "\x1b" not in drawn(looker.look())
+    assert "\x1b" not in drawn(sampler.take())
 
 
-def test_the_speed_is_told_from_two_looks(
-    looker: Looker, store: Store, monkeypatch: pytest.MonkeyPatch
+def test_the_rate_is_computed_from_two_snapshots(
+    sampler: Sampler, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = make_worker(store)
-    first = looker.look()
+    first = sampler.take()
     assert first.ended_per_second is None
     for _ in range(6):
         make_job(store)
     promote(store)
     for job in worker.claim(6):
         worker.finish(job)
-    second = looker.look()
+    second = sampler.take()
     seconds = (second.at - first.at).total_seconds()
     assert second.ended_per_second == pytest.approx(6 / seconds)
     # What was pruned is no work undone.
-    looker._before = msgspec.structs.replace(
+    sampler._before = msgspec.structs.replace(
         second, statistics=first.statistics, server=first.server
     )
     store.prune({}, n=1000)
-    assert (looker.look().ended_per_second or 0) >= 0
+    assert (sampler.take().ended_per_second or 0) >= 0
 
 
-def test_where_nobody_can_press_a_key_it_is_one_look(
+def test_outside_a_terminal_it_is_one_snapshot(
     database: str, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_worker(store)
@@ -141,16 +141,18 @@ def test_where_nobody_can_press_a_key_it_is_one_look(
         assert "q quits" not in said
 
 
-def test_one_look_as_json(database: str, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_snapshot_as_json(
+    database: str, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_worker(store)
     make_job(store)
     with pytest.raises(SystemExit) as ended:
         app(["top", "--url", database, "--json"])
     assert ended.value.code == 0
-    look = json.loads(capsys.readouterr().out)
-    assert look["statistics"]["total"] == 1
-    assert [worker["host"] for worker in look["workers"]] == ["test-host"]
-    assert (look["running"], look["stops"]) == ([], [])
+    snapshot = json.loads(capsys.readouterr().out)
+    assert snapshot["statistics"]["total"] == 1
+    assert [worker["host"] for worker in snapshot["workers"]] == ["test-host"]
+    assert (snapshot["running"], snapshot["stops"]) == ([], [])
 
 
 def test_it_is_live_in_a_terminal_and_leaves_it_as_it_was(database: str, store: Store) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tenure.cli.lines import Lines
 from tenure.cli.local_token import local_token
-from tenure.cli.printing import Printer
+from tenure.cli.log_lines import LogLines
+from tenure.cli.output import Printer
 from tenure.control.client import Client
 from tenure.control.tokens import recognize
 from tenure.domain.principal import Role
@@ -91,21 +91,23 @@ def test_a_port_that_is_taken_is_told_in_one_sentence(database: str, tmp_path: P
         folder = ("--folder", str(tmp_path / "new"))
         for words in (["up", *folder], ["serve"]):
             done = process(database, *words, "--port", port)
-            assert done.sentence(1).startswith(f"port {port} of 127.0.0.1 is in use; stop what")
+            assert done.sentence(1).startswith(
+                f"port {port} of 127.0.0.1 is in use; stop the program"
+            )
             assert done.out == ""
 
 
 def test_lines_stand_behind_the_name_of_who_says_them(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = Lines(Printer(), {"worker": "cyan", "api": "magenta", "up": "dim"})
-    lines.say("worker", "one \x1b[2J")
-    lines.say("api", "two " * 100)
+    lines = LogLines(Printer(), {"worker": "cyan", "api": "magenta", "up": "dim"})
+    lines.add("worker", "one \x1b[2J")
+    lines.add("api", "two " * 100)
     lines.close()
     assert capsys.readouterr().out == f"worker │ one \\x1b[2J\napi    │ {'two ' * 100}\n"
 
 
 def test_lines_for_programs_are_json(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = Lines(Printer(json=True), {"worker": "", "up": ""})
-    lines.say("worker", 'a "b"')
+    lines = LogLines(Printer(json=True), {"worker": "", "up": ""})
+    lines.add("worker", 'a "b"')
     lines.close()
     assert capsys.readouterr().out == '{"from":"worker","line":"a \\"b\\""}\n'
 
@@ -113,38 +115,38 @@ def test_lines_for_programs_are_json(capsys: pytest.CaptureFixture[str]) -> None
 def test_who_does_not_read_holds_up_nobody(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenure.cli.lines._MOST", 10)
-    lines = Lines(Printer(), {"worker": "", "up": ""})
+    monkeypatch.setattr("tenure.cli.log_lines._MAX_LINES", 10)
+    lines = LogLines(Printer(), {"worker": "", "up": ""})
     reads = threading.Event()
     writing = threading.Event()
-    write_one = lines._write_one
+    write_one = lines._write_line
 
     def slow(who: str, line: str) -> None:
         writing.set()
         reads.wait()
         write_one(who, line)
 
-    monkeypatch.setattr(lines, "_write_one", slow)
-    lines.say("worker", "first")
+    monkeypatch.setattr(lines, "_write_line", slow)
+    lines.add("worker", "first")
     assert writing.wait(5)
     for number in range(15):
-        lines.say("worker", str(number))
+        lines.add("worker", str(number))
     reads.set()
     lines.close()
     said = capsys.readouterr().out.splitlines()
-    assert "up     │ 5 lines were dropped: nobody read them" in said
+    assert "up     │ 5 lines were dropped: output was blocked" in said
     assert said[-1] == "worker │ 9"
 
 
 def test_it_leaves_when_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = Lines(Printer(), {"worker": "", "up": ""})
+    lines = LogLines(Printer(), {"worker": "", "up": ""})
     left: list[bool] = []
     lines.on_broken = lambda: left.append(True)
 
     def broken(*_: str) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(lines, "_write_one", broken)
-    lines.say("worker", "one")
+    monkeypatch.setattr(lines, "_write_line", broken)
+    lines.add("worker", "one")
     eventually(lambda: left)
     lines.close()

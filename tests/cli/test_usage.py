@@ -26,7 +26,7 @@ def app(tmp_path: Path) -> str:
         ("job nonsense", "no such command 'nonsense'"),
         ("job list --nonsense", "no such option: --nonsense"),
         ("job list --limit x", "invalid value for '--limit'"),
-        ("job list --limit 0", "--limit takes from 1 to 1000, not 0"),
+        ("job list --limit 0", "--limit takes a number from 1 to 1000, not 0"),
         (f"job list --limit {DIGITS}", "invalid value for '--limit'"),
         (f"job list --below {DIGITS}", "invalid value for '--below'"),
         ("job list --since soon", "--since: 'soon' is not a duration"),
@@ -39,13 +39,13 @@ def app(tmp_path: Path) -> str:
         ("job list --queue a --queue b", "--queue is given 2 times"),
         ("job show", "missing argument"),
         ("job show 1 2", "unexpected extra argument"),
-        ("job cancel", "say which job"),
+        ("job cancel", "name a job"),
         ("job cancel 1 --grace soon", "--grace: 'soon' is not a duration"),
         ("job cancel 1 --reason a --reason b", "--reason is given 2 times"),
         ("job cancellations --offset -1", "--offset takes 0 or more"),
         ("job enqueue work x", "'x' is not an argument"),
         ("job enqueue work x=1 x=2", "'x' is given twice"),
-        ("job enqueue work x=1e400", "'1e400' cannot be taken"),
+        ("job enqueue work x=1e400", "'1e400' is refused"),
         (f"job enqueue work x={DIGITS}", "it has 5,000 digits"),
         (f"job enqueue work x={'[' * 3000}{']' * 3000}", "is nested more than 64 levels deep"),
         (
@@ -54,14 +54,14 @@ def app(tmp_path: Path) -> str:
         ),
         ("job enqueue work --args {", "--args: '{' is not JSON"),
         ("job enqueue work --at noon", "--at: 'noon' is not a point in time"),
-        ("job enqueue work --at 2030-01-01T12:00Z --delay 1h", "both say when"),
+        ("job enqueue work --at 2030-01-01T12:00Z --delay 1h", "exclude each other"),
         ("job enqueue work --key a --key b", "--key is given 2 times"),
         ("job enqueue work \udc80", "argument 4 holds bytes that are not UTF-8"),
         ("job enqueue work --key=\udc80", "argument 4 holds bytes that are not UTF-8"),
-        ("stats --queue a", "say how far back with --last"),
+        ("stats --queue a", "--queue needs --last"),
         ("stats --last 99d", "15 minutes to 24 hours"),
         ("audit --job 1 --name x", "leave out --subject and --name"),
-        ("migrate --all --sql", "--all goes with neither"),
+        ("migrate --all --sql", "--all excludes"),
         ("migrate --check --sql", "give one of them"),
         ("tenant create Acme", "cannot be the name of a tenant"),
         ("tenant drop default --yes", "the default tenant cannot be dropped"),
@@ -80,8 +80,8 @@ def app(tmp_path: Path) -> str:
         ("worker run app --log-format x", "'x'"),
         ("serve --port 70000", "invalid value for '--port'"),
         ("serve --open king", "'king'"),
-        ("serve --host no-such-host.invalid", "--host: 'no-such-host.invalid' is not a host"),
-        ("serve --host 0.0.0.0 --open viewer", "say --yes"),
+        ("serve --host no-such-host.invalid", "--host: 'no-such-host.invalid' is not a known host"),
+        ("serve --host 0.0.0.0 --open viewer", "pass --yes"),
         ("up --port x", "invalid value for '--port'"),
     ],
 )
@@ -122,7 +122,7 @@ def test_what_is_typed_wrongly_ends_with_2(cli: Cli, words: str, said: str) -> N
         ("policy set p --when age=1h --strategy gracefull", "there is no strategy 'gracefull'"),
         ("job rollback cancel-000007", "there is no cancellation cancel-000007"),
         ("job cancel-status 1", "job 1 was never stopped"),
-        ("worker drain 12345678", "there is no living worker '12345678'"),
+        ("worker drain 12345678", "there is no live worker '12345678'"),
     ],
 )
 def test_what_does_not_exist_ends_with_10(cli: Cli, store: Store, words: str, said: str) -> None:
@@ -137,7 +137,7 @@ def test_a_queue_or_target_without_jobs_is_paused_if_it_is_said_to_be_new(
     cli: Cli, store: Store, subject: str
 ) -> None:
     assert cli(subject, "pause", "mail", "--new").out == f"{subject.capitalize()} mail is paused.\n"
-    assert cli(subject, "resume", "mail").out == f"{subject.capitalize()} mail goes on.\n"
+    assert cli(subject, "resume", "mail").out == f"{subject.capitalize()} mail is resumed.\n"
     assert "there is no" in cli(subject, "resume", "mail").sentence(10)
 
 

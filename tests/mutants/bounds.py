@@ -278,14 +278,14 @@ BOUNDS: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "an id of any number of digits",
-        "cli/reading.py",
+        "cli/parsing.py",
         "and len(text) <= len(str(LARGEST_ID))",
         "",
         f"{_VALUES}::test_the_command_line_says_what_is_wrong",
     ),
     python_mutant(
         "the command line takes any number",
-        "cli/reading.py",
+        "cli/parsing.py",
         "if (wrong := bounds.json_error(read)) is not None:",
         "wrong = None\n    if wrong is not None:",
         f"{_VALUES}::test_a_number_that_is_typed_is_read_as_it_is_or_refused",

@@ -17,10 +17,10 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "an empty token has the rights of the database user",
-        "cli/connecting.py",
+        "cli/options.py",
         'if value == "":',
         "if False:",
-        "tests/cli/test_connecting.py"
+        "tests/cli/test_connection.py"
         "::test_an_option_that_is_given_and_empty_does_not_count_as_left_out",
     ),
     python_mutant(
@@ -88,28 +88,28 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a request may take for ever to arrive",
-        "cli/http_protocol.py",
+        "cli/server.py",
         "elif self._arrival is None and not self.transport.is_closing():",
         "elif False:",
         f"{_SLOW}test_a_request_that_does_not_arrive_is_cut",
     ),
     python_mutant(
         "a request behind another may take for ever to arrive",
-        "cli/http_protocol.py",
+        "cli/server.py",
         "super().on_response_complete() self._watch_arrival()",
         "super().on_response_complete()",
         f"{_SLOW}test_a_request_that_does_not_arrive_is_cut",
     ),
     python_mutant(
         "a drip keeps a request alive",
-        "cli/http_protocol.py",
+        "cli/server.py",
         "super().data_received(data) self._watch_arrival()",
         "super().data_received(data)\n        self._stop_arrival()\n        self._watch_arrival()",
         f"{_SLOW}test_a_request_that_drips_is_cut_all_the_same",
     ),
     python_mutant(
         "an answer waits for its reader for ever",
-        "cli/http_protocol.py",
+        "cli/server.py",
         "self._stop_unread() self._unread = self.loop.call_later("
         "self.config.request_timeout, self.transport.abort)",
         "pass",
@@ -117,14 +117,14 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "any number of connections",
-        "cli/http_protocol.py",
+        "cli/server.py",
         "if len(self.connections) > self.config.max_connections:",
         "if False:",
         f"{_SLOW}test_half_open_requests_keep_nobody_out",
     ),
     python_mutant(
         "whoever is served makes room",
-        "cli/http_protocol.py",
+        "cli/server.py",
         "and other is not self and other.is_waiting",
         "and other is not self",
         f"{_SLOW}test_answers_under_way_are_not_cut_for_new_connections",
@@ -243,7 +243,7 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "anybody says that TLS is spoken",
-        "cli/serving.py",
+        "cli/server.py",
         "proxy_headers=settings.proxies is not None,",
         "proxy_headers=True,",
         "tests/cli/test_serve.py::test_only_a_proxy_that_was_named_says_what_is_spoken",

@@ -139,10 +139,10 @@ def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
         there.types("clear; tenure job enqueue tests.apps.jobs.counts_runs seconds=4")
         has_run(folder, "ran-2")
         here.presses("C-c")
-        here.shows(r"^up     │ leaving: what runs may finish, for 5m; Ctrl-C again hurries")
+        here.shows(r"^up     │ exiting: jobs may finish within 5m; Ctrl-C again stops them")
         here.shows(r"^worker │ .*draining")
         screen = here.shows(r"^code \d+$")
-        assert "up     │ everything has ended; nothing was left undone\ncode 0\n" in screen
+        assert "up     │ all processes have exited; all running jobs finished\ncode 0\n" in screen
 
 
 def test_what_dies_is_started_again_and_nothing_outlives_the_supervisor(own_folder: Path) -> None:
@@ -150,8 +150,8 @@ def test_what_dies_is_started_again_and_nothing_outlives_the_supervisor(own_fold
         running.is_up()
         for name in ("serve", "worker"):
             running.child(name).kill()
-        running.says("api was killed by SIGKILL; again in 0.5 s")
-        running.says("worker was killed by SIGKILL; again in 0.5 s")
+        running.says("api was killed by SIGKILL; restarting in 0.5 s")
+        running.says("worker was killed by SIGKILL; restarting in 0.5 s")
         running.says_again(SERVING, 2)
         running.says_again(" runs ", 2)
 
@@ -179,8 +179,8 @@ def test_a_database_that_is_killed_is_started_again_and_everything_goes_on(
         doomed = [postmaster, *(postmaster.children(recursive=True) if victims == "all" else [])]
         for process in doomed:
             process.kill()
-        running.says("up     │ the database has died; again in 0.5 s")
-        running.says("up     │ the database runs again")
+        running.says("up     │ the database has died; restarting in 0.5 s")
+        running.says("up     │ the database is running again")
         assert postmaster_of(folder) != postmaster
         with Store(url_of(folder)) as store:
             watch = Watcher(store)
@@ -200,8 +200,8 @@ def test_a_database_that_keeps_dying_is_started_after_ever_longer_pauses(folder:
         running.says(SERVING)
         for times, pause in enumerate(("0.5", "1", "2"), start=1):
             postmaster_of(folder).kill()
-            running.says(f"the database has died; again in {pause} s")
-            running.says_again("the database runs again", times)
+            running.says(f"the database has died; restarting in {pause} s")
+            running.says_again("the database is running again", times)
         running.signal(signal.SIGTERM)
         assert running.ends() == 0
 
@@ -227,7 +227,7 @@ def test_the_second_signal_hurries_and_says_so(folder: Path, database: str, stor
         running.says("draining")
         running.signal(signal.SIGTERM)
         assert running.ends() == 5
-        assert "up     │ hurrying: what runs is stopped and handed over\n" in running.log
+        assert "up     │ hurrying: running jobs are stopped and handed over\n" in running.log
         assert "what was not finished was handed over" in running.log
         assert store.show(job).status == "queued"
         assert database not in running.log
@@ -240,7 +240,7 @@ def test_a_worker_that_was_asked_to_leave_is_not_started_again(
         running.is_up()
         [worker] = store.workers()
         store.drain(worker.id)
-        running.says("worker has left, because somebody asked it to")
+        running.says("worker has exited as requested")
         assert running.child("serve").is_running()
         running.signal(signal.SIGTERM)
         assert running.ends() == 0
@@ -254,14 +254,14 @@ def test_an_app_that_cannot_be_imported_is_shown_and_not_tried_again(
     with up(folder, f"{broken}:app", TENURE_DATABASE_URL=database) as running:
         assert running.ends() == 3
         assert "ModuleNotFoundError: No module named 'no_such_thing'" in running.log
-        assert "again in" not in running.log
+        assert "restarting in" not in running.log
         assert running.log.endswith("up     │ the app cannot be imported\n")
 
 
 def test_without_an_app_it_says_that_no_worker_runs(folder: Path, database: str) -> None:
     with up(folder, TENURE_DATABASE_URL=database) as running:
         running.says(SERVING)
-        assert "  worker     none runs; to have one, name your app: tenure up shop.jobs:app\n" in (
+        assert "  worker     none; to run one, name your app: tenure up shop.jobs:app\n" in (
             running.log
         )
         running.signal(signal.SIGINT)
@@ -273,5 +273,5 @@ def test_signals_until_the_very_end_leave_the_exit_code_alone(folder: Path) -> N
     with up(folder, APP) as running:
         running.is_up()
         running.signal(signal.SIGTERM)
-        running.says("nothing was left undone")
+        running.says("all running jobs finished")
         assert running.ends_under_signals(signal.SIGTERM) == 0, running.log

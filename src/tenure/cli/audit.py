@@ -1,12 +1,12 @@
-"""``tenure audit``: who did what, to what, through what, and why."""
+"""``tenure audit``: the audit log."""
 
 from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
-from tenure.cli.listing import refuse_limit
-from tenure.cli.printing import ago
+from tenure.cli.connection import Connection, connected
+from tenure.cli.options import Below, Limit
+from tenure.cli.output import ago
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
 
@@ -21,47 +21,39 @@ EXAMPLES = (
 def audit(
     to: Connection,
     job: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Only what was done to this job.")
+        str | None, typer.Option(metavar="JOB", help="Only entries about this job.")
     ] = None,
     subject: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="Only what was done to a job, queue, target, pool, worker, ..."
+            metavar="KIND", help="Only entries about a job, queue, target, pool, worker, ..."
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only what was done to this one of them.")
+        str | None,
+        typer.Option(metavar="NAME", help="Only entries about the subject of this name."),
     ] = None,
-    below: Annotated[
-        int | None, typer.Option(metavar="ID", help="Only rows with a lower id: the next page.")
-    ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="The most to show; 20 else.")] = 20,
+    below: Below = None,
+    limit: Limit = 20,
 ) -> None:
-    """Show what was done from outside, newest first; refusals too."""
-    refuse_limit(limit)
+    """Show who changed what and why, including refused requests, newest first."""
     if job is not None:
         if subject is not None or name is not None:
-            raise InputRefused("--job says what it is about; leave out --subject and --name")
+            raise InputRefused("--job names the subject; leave out --subject and --name")
         subject, name = "job", str(to.job(job))
-    rows = to.send(queries.audit_log(subject, name, below=below, n=limit))
-    if to.show.json:
-        to.show.document(rows)
-        return
-    to.show.table(
+    entries = to.send(queries.audit_log(subject, name, below=below, n=limit))
+    to.out.answer_table(
+        entries,
         ("id", "when", "who", "through", "did", "to", "reason"),
-        (
-            (
-                it.id,
-                ago(it.at),
-                it.actor,
-                it.via,
-                it.verb,
-                f"{it.subject} {it.name}".strip(),
-                it.reason,
-            )
-            for it in rows
+        lambda entry: (
+            entry.id,
+            ago(entry.at),
+            entry.actor,
+            entry.via,
+            entry.verb,
+            f"{entry.subject} {entry.name}".strip(),
+            entry.reason,
         ),
-        "nothing on record",
+        "no entries",
     )
-    if len(rows) == limit:
-        to.show.say(f"older ones: --below {rows[-1].id}", style="dim")
+    to.out.next_page(entries, limit)

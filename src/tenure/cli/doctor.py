@@ -1,13 +1,13 @@
-"""``tenure doctor``: look at everything, and say what is not as it should be."""
+"""``tenure doctor``: check everything, and report what is wrong."""
 
+import os
 import sys
 from collections.abc import AsyncIterator
 
 from rich.text import Text
 
-from tenure.cli.connecting import Connection, connected
-from tenure.cli.host import means_of_stopping
-from tenure.control.checks import Finding, Level
+from tenure.cli.connection import Connection, connected
+from tenure.control.checks import Finding, Level, fine
 from tenure.control.health import examine, unreachable
 from tenure.errors import EmbeddedUnavailable, SchemaMismatch, StoreUnavailable
 
@@ -18,22 +18,22 @@ EXAMPLES = ("tenure doctor", "tenure doctor --json")
 
 @connected
 def doctor(to: Connection) -> None:
-    """Look at the database, the workers and the jobs, and say what to do about what is wrong.
+    """Check the database, the workers and the jobs, and suggest what to do about problems.
 
-    Exit codes: 0 nothing is wrong; 1 something is; 13 the database cannot be asked.
+    Exit codes: 0 nothing is wrong; 1 something is wrong; 13 the database cannot be reached.
     """
-    findings = to.run(_examined(to))
-    if to.show.json:
-        to.show.document({"findings": findings})
-    sys.exit(_code(findings))
+    findings = to.run(_collect(to))
+    if to.out.json:
+        to.out.document({"findings": findings})
+    sys.exit(_exit_code(findings))
 
 
-async def _examined(to: Connection) -> list[Finding]:
+async def _collect(to: Connection) -> list[Finding]:
     findings = []
     async for finding in _findings(to):
         findings.append(finding)
-        if not to.show.json:
-            _show(to, finding)
+        if not to.out.json:
+            _print(to, finding)
     return findings
 
 
@@ -45,17 +45,34 @@ async def _findings(to: Connection) -> AsyncIterator[Finding]:
         return
     async for finding in examine(caller):
         yield finding
-    yield means_of_stopping()
+    yield _means_of_stopping()
 
 
-def _show(to: Connection, finding: Finding) -> None:
-    sign = "!" if finding.level is Level.WARNING else to.show.tick(finding.level is Level.FINE)
-    to.show.say(Text(f"{sign} {finding.check:<12}", _STYLES[finding.level]), finding.sentence)
+def _means_of_stopping() -> Finding:
+    """Report how a worker on this host would end processes, found by trying."""
+    if sys.platform != "linux":
+        return fine("stopping", "workers need Linux; jobs on other hosts can be stopped from here")
+    from tenure.runtime.guard import cgroups, processes
+
+    group = cgroups.open_for(f"doctor-{os.getpid()}")
+    if group is not None:
+        group.remove()
+    trees = "by control groups" if group else "by walking /proc, as there are no control groups"
+    shows = "shows" if processes.read("/proc/self/syscall") else "does not show"
+    return fine(
+        "stopping",
+        f"a worker on this host ends process trees {trees}; the kernel {shows} which threads wait",
+    )
+
+
+def _print(to: Connection, finding: Finding) -> None:
+    sign = "!" if finding.level is Level.WARNING else to.out.tick(finding.level is Level.FINE)
+    to.out.print(Text(f"{sign} {finding.check:<12}", _STYLES[finding.level]), finding.sentence)
     if finding.remedy is not None:
-        to.show.say(f"{'':15}{finding.remedy}", style="dim")
+        to.out.print(f"{'':15}{finding.remedy}", style="dim")
 
 
-def _code(findings: list[Finding]) -> int:
+def _exit_code(findings: list[Finding]) -> int:
     wrong = [finding for finding in findings if finding.level is Level.WRONG]
     if any(finding.check in ("postgresql", "schema") for finding in wrong):
         return StoreUnavailable.exit_code

@@ -1,10 +1,10 @@
-"""The token that ``tenure up`` leaves in its folder, for whoever may read it."""
+"""The token that ``tenure up`` stores in its folder, for users who may read that."""
 
 import os
 import tempfile
 from pathlib import Path
 
-from tenure.cli.connecting import TOKEN_FILE
+from tenure.cli.connection import TOKEN_FILE
 from tenure.control.client import Client
 from tenure.control.tokens import make_token, recognize
 from tenure.domain.principal import TOKEN_LIFETIME, Role
@@ -15,7 +15,7 @@ NAME = "local"
 
 
 def local_token(client: Client, folder: Path) -> Path:
-    """Where the token is: the one from before, or a new one if that is not valid any more."""
+    """Return the path of the stored token; replace it if it is no longer valid."""
     path = folder / TOKEN_FILE
     if not _is_valid(client, path):
         secret, _ = make_token(client, NAME, Role.ADMIN, lifetime=TOKEN_LIFETIME)
@@ -33,7 +33,7 @@ def _is_valid(client: Client, path: Path) -> bool:
 
 
 def _write(path: Path, secret: str) -> None:
-    """Whole or not at all, and never readable by others, not even for a moment."""
+    """Write the file atomically, and never readable by others."""
     make_private_folder(path.parent)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     with os.fdopen(descriptor, "w") as file:

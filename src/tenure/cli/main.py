@@ -25,7 +25,7 @@ from tenure.cli import (
     up,
     worker,
 )
-from tenure.cli.grouping import Program, command, group
+from tenure.cli.program import Program, command, group
 
 app = group(
     "tenure",
@@ -39,8 +39,8 @@ app = group(
 PANELS = {
     "Running": (up, worker, serve, migrate),
     "Jobs": (job, task, queue, target, pool),
-    "Who and how": (tenant, token, policy, strategy, audit),
-    "Looking after it": (stats, top, doctor, recover),
+    "Control": (tenant, token, policy, strategy, audit),
+    "Maintenance": (stats, top, doctor, recover),
 }
 for title, modules in PANELS.items():
     for module in modules:
@@ -51,8 +51,8 @@ for title, modules in PANELS.items():
             command(app, name, *module.EXAMPLES, rich_help_panel=title)(getattr(module, name))
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(version("tenure"))
@@ -64,16 +64,16 @@ def main(
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Show the version and leave.", callback=_show_version, is_eager=True
+            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
         ),
     ] = False,
 ) -> None:
-    """Nothing of its own: every command says what it does."""
+    """Parse the options of the program itself; its commands do the work."""
 
 
 def run() -> None:
-    """Run the command as it was typed."""
-    # Where a character cannot be written, its number is: better than a command that breaks off.
+    """Run the command line."""
+    # A character that the encoding lacks is printed as its number; an error would end the command.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

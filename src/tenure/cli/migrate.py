@@ -1,4 +1,4 @@
-"""``tenure migrate``: bring the database to what this version needs."""
+"""``tenure migrate``: bring the database schema up to date."""
 
 import os
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Json, TenantName, Url
-from tenure.cli.printing import Printer
+from tenure.cli.options import Json, TenantOption, Url
+from tenure.cli.output import Printer
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused
@@ -21,27 +21,27 @@ EXAMPLES = ("tenure migrate", "tenure migrate --tenant acme", "tenure migrate --
 
 def migrate(
     everybody: Annotated[
-        bool, typer.Option("--all", help="Every tenant there is, one transaction each.")
+        bool, typer.Option("--all", help="Migrate every tenant, in one transaction each.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit with 1 if there is work to do.")
+        bool, typer.Option("--check", help="Change nothing; exit with 1 if migrations are pending.")
     ] = False,
     sql: Annotated[
         bool, typer.Option("--sql", help="Print the SQL, for psql or Alembic, and change nothing.")
     ] = False,
     url: Url = None,
-    tenant: TenantName = None,
+    tenant: TenantOption = None,
     json: Json = False,
 ) -> None:
-    """Bring the database to what this version needs; safe to run from many places at once."""
+    """Bring the database schema up to date; safe to run concurrently."""
     if everybody and (tenant is not None or sql):
-        raise InputRefused("--all goes with neither --tenant nor --sql")
+        raise InputRefused("--all excludes --tenant and --sql")
     if check and sql:
-        raise InputRefused("--check looks at a database and --sql needs none; give one of them")
-    chosen, show = Tenant(DEFAULT.name if tenant is None else tenant), Printer(json=json)
+        raise InputRefused("--check and --sql exclude each other; give one of them")
+    chosen, out = Tenant(DEFAULT.name if tenant is None else tenant), Printer(json=json)
     if sql:
         script = schema.script(chosen)
-        show.document({"sql": script}) if json else typer.echo(script)
+        out.document({"sql": script}) if json else typer.echo(script)
         return
     if url:
         plans = _migrate(Migrator(url), chosen, everybody=everybody, check=check)
@@ -51,12 +51,10 @@ def migrate(
             require_database(folder)
         with Embedded.open(folder) as embedded:
             plans = _migrate(Migrator(embedded.url), chosen, everybody=everybody, check=check)
-    if json:
-        show.document([{"scope": _scope(plan), "work": _work(plan)} for plan in plans])
-    else:
-        for plan in plans:
-            done = f"{'needs' if check else 'applied'} {', '.join(_work(plan))}"
-            show.say(f"{_scope(plan)}: {'up to date' if plan.is_empty else done}")
+    out.answer(
+        [{"scope": _scope(plan), "work": _work(plan)} for plan in plans],
+        "\n".join(_line(plan, check=check) for plan in plans),
+    )
     if check and not all(plan.is_empty for plan in plans):
         raise typer.Exit(1)
 
@@ -68,10 +66,15 @@ def _migrate(migrator: Migrator, tenant: Tenant, *, everybody: bool, check: bool
     return plans
 
 
+def _line(plan: Plan, *, check: bool) -> str:
+    done = f"{'needs' if check else 'applied'} {', '.join(_work(plan))}"
+    return f"{_scope(plan)}: {'up to date' if plan.is_empty else done}"
+
+
 def _scope(plan: Plan) -> str:
     return plan.scope or "control"
 
 
 def _work(plan: Plan) -> list[str]:
-    names = [f"{it.number:04}_{it.name}" for it in plan.migrations]
+    names = [f"{each.number:04}_{each.name}" for each in plan.migrations]
     return [*names, "verbs"] if plan.verbs else names

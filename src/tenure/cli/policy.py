@@ -1,48 +1,42 @@
-"""``tenure policy``: rules by which jobs are stopped."""
+"""``tenure policy``: rules that stop jobs."""
 
 from typing import Annotated, Any
 
 import typer
 
-from tenure.cli.connecting import Connection, connected, connected_or_new
-from tenure.cli.grouping import command, group
-from tenure.cli.listing import Where
-from tenure.cli.printing import ago, compact
-from tenure.cli.reading import filters, given, named_values
+from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.options import StrategyOption, Where
+from tenure.cli.output import ago, pairs
+from tenure.cli.parsing import filters, given, named_values
+from tenure.cli.program import command, group
 from tenure.domain.lifecycle import Intent
 from tenure.store.calls import policy_calls, queries
 
 commands = group(
     "policy",
-    "Make rules by which jobs are stopped: too old, too dear, superseded.",
+    "Set rules that stop jobs: too old, too expensive, superseded.",
     "tenure policy list",
     "tenure policy set stale-crawls --where queue=crawl --when waiting=2h",
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a policy.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a policy.")]
 
 
 @command(commands, "list", "tenure policy list", "tenure policy list --json")
 @connected
 def list_policies(to: Connection) -> None:
     """List policies, and how many jobs each has stopped."""
-    policies = to.send(queries.policies())
-    if to.show.json:
-        to.show.document(policies)
-        return
-    to.show.table(
-        ("policy", "does", "where", "when", "stopped", "looked", ""),
-        (
-            (
-                it.name,
-                it.spec.get("intent", "cancel"),
-                _pairs(it.spec.get("filter")),
-                _pairs(it.spec.get("when")),
-                it.stopped,
-                ago(it.checked_at),
-                it.last_error or (None if it.enabled else "off"),
-            )
-            for it in policies
+    to.out.answer_table(
+        to.send(queries.policies()),
+        ("policy", "does", "where", "when", "stopped", "checked", ""),
+        lambda policy: (
+            policy.name,
+            policy.spec.get("intent", "cancel"),
+            pairs(policy.spec.get("filter")),
+            pairs(policy.spec.get("when")),
+            policy.stopped,
+            ago(policy.checked_at),
+            policy.last_error or (None if policy.enabled else "off"),
         ),
         "no policies",
     )
@@ -53,7 +47,7 @@ def list_policies(to: Connection) -> None:
     "set",
     "tenure policy set stale-crawls --where queue=crawl --when waiting=2h",
     "tenure policy set newest-only --where task=index --when superseded=true",
-    "tenure policy set dear --when 'budget={\"tokens\": 0.9}' --intent pause",
+    "tenure policy set expensive --when 'budget={\"tokens\": 0.9}' --intent pause",
 )
 @connected_or_new
 def set_policy(
@@ -63,24 +57,21 @@ def set_policy(
         list[str],
         typer.Option(
             metavar="NAME=VALUE",
-            help="All of these: at=, age=, running=, waiting=, budget=, parent_failed=, "
-            "superseded=, error_rate=; may be said again.",
+            help="Conditions, all of which must hold: at=, age=, running=, waiting=, budget=, "
+            "parent_failed=, superseded=, error_rate=. Repeatable.",
         ),
     ],
     where: Where = None,
     intent: Annotated[
-        Intent, typer.Option(metavar="INTENT", help="cancel or pause; cancel else.")
+        Intent, typer.Option(metavar="INTENT", help="cancel or pause.")
     ] = Intent.CANCEL,
-    strategy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A named way to stop; see tenure strategy list."),
-    ] = None,
+    strategy: StrategyOption = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The reason on the record of each stop.")
+        str | None, typer.Option(metavar="TEXT", help="Reason on the record of each stop.")
     ] = None,
-    off: Annotated[bool, typer.Option("--off", help="Keep it, but stop nothing by it.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Keep it, but do not apply it.")] = False,
 ) -> None:
-    """Make a policy, or change one: every job it fits is stopped, on record."""
+    """Create a policy, which stops all matching jobs; using an existing name overwrites it."""
     spec: dict[str, Any] = {
         "filter": filters(where or ()),
         "when": named_values(when),
@@ -88,25 +79,11 @@ def set_policy(
         **given({"strategy": strategy, "reason": reason}),
     }
     policy = to.send(policy_calls.set_policy(name, spec, enabled=not off))
-    if to.show.json:
-        to.show.document(policy)
-        return
-    to.show.say(f"Policy {name} is {'kept, and off' if off else 'set'}.")
+    to.out.answer(policy, f"Policy {name} is {'off' if off else 'set'}.")
 
 
 @command(commands, "drop", "tenure policy drop stale-crawls")
 @connected
 def drop(to: Connection, name: Name) -> None:
-    """Forget a policy; what it has stopped stays stopped."""
-    answer = to.send(policy_calls.drop_policy(name))
-    if to.show.json:
-        to.show.document(answer)
-        return
-    to.show.say(f"Policy {name} is gone.")
-
-
-def _pairs(values: Any) -> str:
-    return " ".join(
-        f"{name}={value if isinstance(value, str) else compact(value)}"
-        for name, value in (values or {}).items()
-    )
+    """Delete a policy; the jobs it has stopped stay stopped."""
+    to.out.answer(to.send(policy_calls.drop_policy(name)), f"Policy {name} is dropped.")

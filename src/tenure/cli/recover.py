@@ -1,12 +1,12 @@
-"""``tenure recover``: take the jobs of dead workers back."""
+"""``tenure recover``: take back the jobs of dead workers."""
 
 from typing import Annotated, Any
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
-from tenure.cli.enqueueing import load
-from tenure.cli.printing import ago
+from tenure.cli.connection import Connection, connected, load_app
+from tenure.cli.options import AppOption
+from tenure.cli.output import ago
 from tenure.store.calls import queries, upkeep
 from tenure.store.results import RecoveryResult
 
@@ -18,29 +18,21 @@ def recover(
     to: Connection,
     jobs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="JOB", help="Only these jobs, by id or key; else all."),
+        typer.Argument(metavar="JOB", help="Only these jobs, by id or key."),
     ] = None,
-    app: Annotated[
-        str | None,
-        typer.Option(
-            metavar="APP",
-            envvar="TENURE_APP",
-            show_envvar=False,
-            help="Use the settings of this app: module:app (TENURE_APP).",
-        ),
-    ] = None,
+    app: AppOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")
     ] = False,
 ) -> None:
-    """Declare workers dead whose lease is over, and take their jobs back.
+    """Declare workers with an expired lease dead, and take back their jobs.
 
-    Every worker does this every few seconds; by hand it is for when none is left. How long
-    a job may be without a worker, and the message of an orphan, are settings: of --app, or else
-    from the environment.
+    Every worker does this every few seconds; run it by hand when no worker is left. How long
+    a job may be without a worker, and the message of an orphan, are settings: those of --app, or
+    of the environment.
     """
     if app:
-        to.use(load(app))
+        to.use(load_app(app))
     settings = to.client.settings
     answer = to.send(
         upkeep.recover(
@@ -52,24 +44,26 @@ def recover(
             message=settings.orphan_message,
         )
     )
-    if to.show.json:
-        to.show.document(answer)
-        return
+    to.out.answer(answer, lambda answer: _print_recovery(to, answer, dry_run))
+
+
+def _print_recovery(to: Connection, answer: RecoveryResult, dry_run: bool) -> None:
     if answer.blind_until is not None:
         again = ago(answer.blind_until)
-        to.show.say(f"Nobody looked for a while; workers are declared dead {again}.")
-    for it in answer.dead:
-        to.show.say(
-            f"Worker {it.worker_id} on {it.host} is dead; its last beat was {ago(it.beat_at)}."
+        to.out.print(f"No recovery ran for a while; workers will be declared dead {again}.")
+    for dead in answer.dead:
+        to.out.print(
+            f"Worker {dead.worker_id} on {dead.host} is dead; "
+            f"its last heartbeat was {ago(dead.beat_at)}."
         )
-    to.show.table(("job", "became", "worker"), _rows(answer, dry_run), "nothing to recover")
+    to.out.table(("job", "became", "worker"), _rows(answer, dry_run), "nothing to recover")
 
 
 def _rows(answer: RecoveryResult, dry_run: bool) -> list[tuple[Any, ...]]:
     became = "would be taken back" if dry_run else ""
     return [
         *((it.job, it.state or became, it.worker) for it in answer.recovered),
-        *((job, "failed: nobody started it", None) for job in answer.stale),
-        *((job, "busy; look again", None) for job in answer.busy),
+        *((job, "failed: no worker started it", None) for job in answer.stale),
+        *((job, "locked; try again", None) for job in answer.busy),
         *((job, "could not be taken back", None) for job in answer.failed),
     ]

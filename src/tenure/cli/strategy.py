@@ -1,43 +1,33 @@
-"""``tenure strategy``: named ways to stop."""
+"""``tenure strategy``: named sets of stop options."""
 
 from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected, connected_or_new
-from tenure.cli.grouping import command, group
-from tenure.cli.printing import compact
-from tenure.cli.reading import named_values
+from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.output import pairs
+from tenure.cli.parsing import named_values
+from tenure.cli.program import command, group
 from tenure.store.calls import control_calls, queries
 
 commands = group(
     "strategy",
-    "Name ways to stop, for tenure job cancel --strategy.",
+    "Name sets of stop options, for tenure job cancel --strategy.",
     "tenure strategy list",
     "tenure strategy set gentle grace=120 last_rung=interrupted",
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a strategy.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a strategy.")]
 
 
 @command(commands, "list", "tenure strategy list", "tenure strategy list --json")
 @connected
 def list_strategies(to: Connection) -> None:
     """List strategies."""
-    strategies = to.send(queries.strategies())
-    if to.show.json:
-        to.show.document(strategies)
-        return
-    to.show.table(
+    to.out.answer_table(
+        to.send(queries.strategies()),
         ("strategy", "options", "by"),
-        (
-            (
-                it.name,
-                " ".join(f"{name}={compact(value)}" for name, value in it.options.items()),
-                it.created_by,
-            )
-            for it in strategies
-        ),
+        lambda strategy: (strategy.name, pairs(strategy.options), strategy.created_by),
         "no strategies",
     )
 
@@ -60,20 +50,13 @@ def set_strategy(
         ),
     ] = None,
 ) -> None:
-    """Make a strategy, or change one."""
+    """Create a strategy; using an existing name overwrites it."""
     strategy = to.send(control_calls.set_strategy(name, named_values(options or ())))
-    if to.show.json:
-        to.show.document(strategy)
-        return
-    to.show.say(f"Strategy {name} is set.")
+    to.out.answer(strategy, f"Strategy {name} is set.")
 
 
 @command(commands, "drop", "tenure strategy drop gentle")
 @connected
 def drop(to: Connection, name: Name) -> None:
-    """Forget a strategy; stops that go on are not changed."""
-    answer = to.send(control_calls.drop_strategy(name))
-    if to.show.json:
-        to.show.document(answer)
-        return
-    to.show.say(f"Strategy {name} is gone.")
+    """Delete a strategy; stops in progress keep their options."""
+    to.out.answer(to.send(control_calls.drop_strategy(name)), f"Strategy {name} is dropped.")

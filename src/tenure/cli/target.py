@@ -1,54 +1,49 @@
-"""``tenure target``: who has what, and who waits for it."""
+"""``tenure target``: what jobs work on, one job at a time."""
 
 from typing import Annotated
 
 import typer
 
-from tenure.cli.connecting import Connection, connected
-from tenure.cli.grouping import command, group
-from tenure.cli.listing import refuse_limit
-from tenure.cli.naming import New, Why, Yes
-from tenure.cli.pausing import pause_it, refuse_unknown, unpause_it
+from tenure.cli.connection import Connection, connected
+from tenure.cli.options import Limit, New, Reason, Yes
+from tenure.cli.pause import pause_subject, refuse_unknown, resume_subject
+from tenure.cli.program import command, group
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
 
 commands = group(
     "target",
-    "Look at targets, unblock them, hold them up, let them go on.",
+    "List, unblock, pause and resume targets.",
     "tenure target list",
     "tenure target clear site:example.org",
 )
 
-Name = Annotated[str, typer.Argument(metavar="TARGET", help="What jobs work on, one at a time.")]
+Name = Annotated[str, typer.Argument(metavar="TARGET", help="Name of a target.")]
 
 
 @command(commands, "list", "tenure target list", "tenure target list site:example.org --json")
 @connected
 def list_targets(
     to: Connection,
-    target: Annotated[str | None, typer.Argument(metavar="TARGET", help="Only this one.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="The most to show; 50 else.")] = 50,
+    target: Annotated[
+        str | None, typer.Argument(metavar="TARGET", help="Only this target.")
+    ] = None,
+    limit: Limit = 50,
 ) -> None:
-    """List targets: who holds each, what blocks it, who waits."""
-    refuse_limit(limit)
+    """List targets with the jobs that hold them, block them, or wait for them."""
     targets = to.send(queries.targets(target, limit))
-    if target is not None and not any(_is_used(it) for it in targets):
+    if target is not None and not any(map(_is_used, targets)):
         refuse_unknown(to, "target", target)
-    if to.show.json:
-        to.show.document(targets)
-        return
-    to.show.table(
+    to.out.answer_table(
+        targets,
         ("target", "holder", "blocked by", "in line", "next", ""),
-        (
-            (
-                it.name,
-                it.holder,
-                ", ".join(map(str, it.blocked_by)) or None,
-                it.line,
-                it.next,
-                to.show.status("paused") if it.paused else None,
-            )
-            for it in targets
+        lambda target: (
+            target.name,
+            target.holder,
+            ", ".join(map(str, target.blocked_by)) or None,
+            target.line,
+            target.next,
+            to.out.status("paused") if target.paused else None,
         ),
         "no targets",
     )
@@ -60,29 +55,25 @@ def _is_used(target: Target) -> bool:
 
 @command(commands, "clear", "tenure target clear site:example.org --yes")
 @connected
-def clear(to: Connection, target: Name, reason: Why = None, yes: Yes = False) -> None:
-    """Give up on all failed jobs of a target: they are cancelled, and block it no longer."""
-    to.show.confirm(f"This cancels all failed jobs of {target} for good, which frees it", yes=yes)
+def clear(to: Connection, target: Name, reason: Reason = None, yes: Yes = False) -> None:
+    """Cancel all failed jobs of a target, so that they block it no longer."""
+    to.out.confirm(f"This would cancel all failed jobs of {target}, which unblocks it", yes=yes)
     answer = to.send(control_calls.clear(target=target, reason=reason))
     if not answer["cleared"]:
         refuse_unknown(to, "target", target)
-    if to.show.json:
-        to.show.document(answer)
-        return
-    jobs = answer["cleared"]
-    told = "Nothing had failed." if not jobs else f"Cleared {', '.join(map(str, jobs))}."
-    to.show.say(told)
+    cleared = ", ".join(map(str, answer["cleared"]))
+    to.out.answer(answer, f"Cleared {cleared}." if cleared else "No job had failed.")
 
 
 @command(commands, "pause", "tenure target pause site:example.org")
 @connected
-def pause(to: Connection, target: Name, reason: Why = None, new: New = False) -> None:
-    """Start nothing of a target until it is resumed; what runs goes on."""
-    pause_it(to, to.caller, "target", target, reason, is_new=new)
+def pause(to: Connection, target: Name, reason: Reason = None, new: New = False) -> None:
+    """Start no more jobs of a target until it is resumed; running jobs continue."""
+    pause_subject(to, to.caller, "target", target, reason, is_new=new)
 
 
 @command(commands, "resume", "tenure target resume site:example.org")
 @connected
-def resume(to: Connection, target: Name, reason: Why = None) -> None:
-    """Let a paused target go on."""
-    unpause_it(to, to.caller, "target", target, reason)
+def resume(to: Connection, target: Name, reason: Reason = None) -> None:
+    """Start jobs of a paused target again."""
+    resume_subject(to, to.caller, "target", target, reason)

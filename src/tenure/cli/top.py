@@ -1,76 +1,120 @@
-"""``tenure top``: what goes on, live."""
+"""``tenure top``: a live view of queues, jobs, stops and workers."""
 
 import os
+import select
 import signal
 import sys
+import termios
 import time
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from rich.console import ConsoleDimensions
 from rich.live import Live
 
-from tenure.cli.connecting import Connection, connected
-from tenure.cli.keys import RESIZED, Keys, keys
-from tenure.cli.looking_on import Looker
+from tenure.cli.connection import Connection, connected
+from tenure.cli.snapshot import Sampler
 from tenure.cli.top_view import view
 from tenure.errors import StoreUnavailable
 
 EXAMPLES = ("tenure top", "tenure top --once", "tenure top --json")
 
-_EVERY = 1.0  # second, between two looks
-_SHARE = 5  # of the time at most one part in this many is spent on looking
+RESIZED = ""  # in place of a key
+
+_INTERVAL = 1.0  # seconds, between two snapshots
+_SHARE = 5  # at most one fifth of the time is spent on snapshots
 _QUIT = ("q", "Q", "\x1b")
+
+
+class Keys:
+    """Single key presses, and changes of the size of the terminal."""
+
+    def __init__(self, resized: int) -> None:
+        self._resized = resized
+
+    def wait(self, seconds: float) -> str | None:
+        """Return the next key, ``RESIZED``, or None if neither came in this time."""
+        ready, _, _ = select.select([sys.stdin, self._resized], [], [], max(seconds, 0))
+        if self._resized in ready:
+            os.read(self._resized, 4096)
+            return RESIZED
+        if not ready:
+            return None
+        return os.read(sys.stdin.fileno(), 1).decode(errors="replace") or "q"
+
+
+@contextmanager
+def keys() -> Iterator[Keys]:
+    """Read keys one by one and without echo, and restore the terminal afterwards."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    old = signal.signal(signal.SIGWINCH, lambda *_: None)
+    # The handler would have to wait for this thread, and any thread may get the signal.
+    previous = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        tty.setcbreak(terminal)
+        yield Keys(reading)
+    finally:
+        signal.set_wakeup_fd(previous)
+        signal.signal(signal.SIGWINCH, old)
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        os.close(reading)
+        os.close(writing)
 
 
 @connected
 def top(
     to: Connection,
-    once: Annotated[bool, typer.Option("--once", help="One look, and leave.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print one snapshot and exit.")] = False,
 ) -> None:
     """Show queues, running jobs, stops and workers, live; q quits.
 
-    Where nobody can press a key, it is one look.
+    Outside a terminal, print one snapshot.
     """
-    looker = Looker(to.caller)
-    if to.show.json:
-        to.show.document(looker.look())
-    elif once or not (to.show.may_move and sys.stdin.isatty()):
-        drawn = view(looker.look(), to.client.settings, None, fills=to.show.is_terminal)
-        to.show.draw(drawn, to.show.width)
+    sampler = Sampler(to.caller)
+    if to.out.json:
+        to.out.document(sampler.take())
+    elif once or not (to.out.may_move and sys.stdin.isatty()):
+        drawn = view(sampler.take(), to.client.settings, None, fills=to.out.is_terminal)
+        to.out.draw(drawn, to.out.width)
     else:
-        _live(to, looker)
+        _live(to, sampler)
 
 
-def _live(to: Connection, looker: Looker) -> None:
-    # A terminal must be left as it was found, also by who is asked to end.
+def _live(to: Connection, sampler: Sampler) -> None:
+    # SIGTERM must restore the terminal too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    console, settings = to.show.console, to.client.settings
-    look, trouble, due = looker.look(), "", time.monotonic() + _EVERY
+    console, settings = to.out.console, to.client.settings
+    snapshot, trouble, due = sampler.take(), "", time.monotonic() + _INTERVAL
     with keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         try:
             while True:
-                # Of the terminal itself: what LINES and COLUMNS say does not change with it.
+                # From the terminal itself: LINES and COLUMNS do not change with it.
                 console.size = ConsoleDimensions(*os.get_terminal_size(sys.stdout.fileno()))
-                live.update(view(look, settings, console.size.height, trouble), refresh=True)
+                live.update(view(snapshot, settings, console.size.height, trouble), refresh=True)
                 key = _next(pressed, due)
                 if key in _QUIT:
                     return
                 if key == RESIZED:
-                    continue  # at once, with what is known: a look may take long
+                    continue  # redraw at once: a snapshot may take long
                 began = time.monotonic()
                 try:
-                    look, trouble = looker.look(), ""
+                    snapshot, trouble = sampler.take(), ""
                 except StoreUnavailable as error:
                     trouble = str(error)
                 ended = time.monotonic()
-                due = ended + max(_EVERY, (ended - began) * _SHARE)
+                due = ended + max(_INTERVAL, (ended - began) * _SHARE)
         except KeyboardInterrupt:
             return
 
 
 def _next(pressed: Keys, due: float) -> str | None:
-    """A key that is known here, a new size, or nothing when the next look is due."""
+    """Return a key that quits, ``RESIZED``, or None when the next snapshot is due."""
     while (left := due - time.monotonic()) > 0:
         if (key := pressed.wait(left)) in (*_QUIT, RESIZED):
             return key

@@ -1,4 +1,4 @@
-"""What ``tenure top`` shows of a look, in as much room as there is."""
+"""The screen of ``tenure top``, fitted to the height of the terminal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tenure.cli.looking_on import Look
-from tenure.cli.printing import STYLES, clean
+from tenure.cli.output import STYLES, clean
+from tenure.cli.snapshot import Snapshot
 from tenure.config import Settings
 from tenure.control.checks import longest_stop
 from tenure.domain.duration import age
@@ -26,11 +26,11 @@ _BUSY = ("running", "cancelling", "pausing", "draining")
 
 @dataclass(frozen=True)
 class Section:
-    """A table, of which only as many rows are shown as there is room for."""
+    """A table of which as many rows are shown as fit."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Text]]
-    stretch: int  # the column that takes what is left of the width
+    stretch: int  # the column that takes the remaining width
 
     def shown(self, room: int, *, fills: bool) -> RenderableType:
         table = Table(box=None, expand=fills, pad_edge=False, padding=(0, 2, 0, 0))
@@ -49,55 +49,55 @@ class Section:
 
 
 def view(
-    look: Look,
+    snapshot: Snapshot,
     settings: Settings,
     height: int | None,
     trouble: str = "",
     *,
     fills: bool = True,  # the width of the terminal
 ) -> RenderableType:
-    """All of it in this height; without one, as high as it gets."""
-    headline = _headline(look, is_live=height is not None, fills=fills)
-    head: list[RenderableType] = [headline, _counts(look)]
+    """Return the screen, cut to this height if one is given."""
+    headline = _headline(snapshot, is_live=height is not None, fills=fills)
+    head: list[RenderableType] = [headline, _counts(snapshot)]
     if trouble:
         head.append(Text(clean(trouble), "red", no_wrap=True, overflow="ellipsis"))
     sections = [
         Section(
             ("queue", "queued", "running", "waiting", "ended", "oldest", ""),
-            [_queue(name, queue) for name, queue in look.statistics.queues.items()],
+            [_queue(name, queue) for name, queue in snapshot.statistics.queues.items()],
             stretch=0,
         ),
         Section(
             ("running", "task", "progress", "for", "worker"),
-            [_job(job, look) for job in look.running],
+            [_job(job, snapshot) for job in snapshot.running],
             stretch=1,
         ),
         Section(
             ("stopping", "job", "rung", "", "by", "why"),
-            [_stop(stop, settings) for stop in look.stops],
+            [_stop(stop, settings) for stop in snapshot.stops],
             stretch=5,
         ),
         Section(
             ("worker", "host", "pid", "jobs", "lease"),
-            [_worker(worker, look.at) for worker in look.workers],
+            [_worker(worker, snapshot.at) for worker in snapshot.workers],
             stretch=1,
         ),
     ]
-    there = [section for section in sections if section.rows]
-    wanted = [len(section.rows) for section in there]
-    # A blank line and the heads of each, and a last line that is left free.
-    room = None if height is None else height - len(head) - 2 * len(there) - 1
+    filled = [section for section in sections if section.rows]
+    wanted = [len(section.rows) for section in filled]
+    # Each section has a blank line and heads; the last line stays free.
+    room = None if height is None else height - len(head) - 2 * len(filled) - 1
     parts = list(head)
-    for section, rows in zip(there, share(room, wanted), strict=True):
+    for section, rows in zip(filled, share(room, wanted), strict=True):
         if rows:
             parts += [Text(), section.shown(rows, fills=fills)]
-    if not there:
+    if not filled:
         parts += [Text(), Text("There are no jobs and no workers yet.", "dim")]
     return Group(*parts)
 
 
 def share(room: int | None, wanted: Sequence[int]) -> list[int]:
-    """How many rows each section gets: in turn one each, until all have what they want."""
+    """Divide the room among sections: one row each in turn, until all are satisfied."""
     if room is None:
         return list(wanted)
     given = [0] * len(wanted)
@@ -109,22 +109,24 @@ def share(room: int | None, wanted: Sequence[int]) -> list[int]:
     return given
 
 
-def _headline(look: Look, *, is_live: bool, fills: bool) -> RenderableType:
+def _headline(snapshot: Snapshot, *, is_live: bool, fills: bool) -> RenderableType:
     line = Table.grid(expand=fills, padding=(0, 3, 0, 0))
     line.add_column(no_wrap=True)
     line.add_column(no_wrap=True, justify="right")
-    speed = "" if look.ended_per_second is None else f"{look.ended_per_second:,.1f} ended/s   "
-    database = f"   {look.server.database}, PostgreSQL {look.server.version // 10_000}"
+    rate = (
+        "" if snapshot.ended_per_second is None else f"{snapshot.ended_per_second:,.1f} ended/s   "
+    )
+    database = f"   {snapshot.server.database}, PostgreSQL {snapshot.server.version // 10_000}"
     line.add_row(
         Text("tenure top", "bold").append(database, "not bold dim"),
-        Text(f"{speed}{look.at:%H:%M:%S}{'   q quits' if is_live else ''}", "dim"),
+        Text(f"{rate}{snapshot.at:%H:%M:%S}{'   q quits' if is_live else ''}", "dim"),
     )
     return line
 
 
-def _counts(look: Look) -> RenderableType:
+def _counts(snapshot: Snapshot) -> RenderableType:
     line = Text(no_wrap=True, overflow="ellipsis")
-    for status, number in sorted(look.statistics.by_status.items()):
+    for status, number in sorted(snapshot.statistics.by_status.items()):
         line.append(f"{number:,} ", "bold").append(f"{status}   ", STYLES.get(status, ""))
     return line
 
@@ -145,20 +147,20 @@ def _queue(name: str, queue: Queue) -> list[Text]:
     ]
 
 
-def _job(job: Job, look: Look) -> list[Text]:
+def _job(job: Job, snapshot: Snapshot) -> list[Text]:
     name = f"{job.task or ''}{f' ({job.key})' if job.key else ''}"
     return [
         Text(str(job.id), STYLES.get(job.status, "cyan")),
         Text(clean(name), overflow="ellipsis"),
         _progress(job.progress),
-        Text(age(_seconds(job.started_at, look.at))),
+        Text(age(_seconds(job.started_at, snapshot.at))),
         Text((job.worker_id or "")[:8], "dim"),
     ]
 
 
 def _progress(progress: Any) -> Text:
-    told = progress if isinstance(progress, dict) else {}
-    done, total = _number(told.get("done")), _number(told.get("total"))
+    fields = progress if isinstance(progress, dict) else {}
+    done, total = _number(fields.get("done")), _number(fields.get("total"))
     if done is None:
         return Text()
     if not total or total < 0:
@@ -192,7 +194,7 @@ def _worker(worker: WorkerInfo, now: datetime) -> list[Text]:
     left = (worker.expires_at - now).total_seconds()
     whole = (worker.expires_at - worker.beat_at).total_seconds()
     lease = (
-        Text(f"over for {age(-left)}", "red")
+        Text(f"expired {age(-left)} ago", "red")
         if left < 0
         else _bar(left / whole if whole > 0 else 0, "green").append(f" {age(left):>3}", "default")
     )

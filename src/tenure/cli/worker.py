@@ -1,22 +1,29 @@
-"""``tenure worker``: run the jobs of an app; look at workers, and ask one to leave."""
+"""``tenure worker``: run workers, list them, and ask one to exit."""
 
 import os
 from contextlib import ExitStack
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
-from tenure.cli.connecting import Url
-from tenure.cli.grouping import command, group
-from tenure.cli.helping import Group
-from tenure.cli.workers import drain, end_runner, list_workers
+from tenure.cli.connection import Connection, connected
+from tenure.cli.help import CommandGroup
+from tenure.cli.options import Force, Grace, LogFormat, Reason, Url
+from tenure.cli.output import ago
+from tenure.cli.parsing import length
+from tenure.cli.program import command, group
 from tenure.config import Settings
+from tenure.control.job_operations import end_runner as end
 from tenure.domain.tenant import DEFAULT
-from tenure.errors import InputRefused, SettingInvalid
-from tenure.observe.logs import Form, configure
+from tenure.domain.values import amount
+from tenure.errors import InputRefused, NotFound, SettingInvalid
+from tenure.observe.logs import configure
+from tenure.store.calls import queries, worker_calls
+from tenure.store.results import WorkerInfo
 
 
-class Workers(Group):
+class WorkerGroup(CommandGroup):
     """``tenure worker shop.jobs:app`` is ``tenure worker run shop.jobs:app``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -27,11 +34,11 @@ class Workers(Group):
 
 commands = group(
     "worker",
-    "Run the jobs of an app; look at workers, and ask one to leave.",
+    "Run workers, list them, and ask one to exit.",
     "tenure worker shop.jobs:app",
     "tenure worker jobs.py --queues crawl,mail --processes 8",
     "tenure worker list",
-    cls=Workers,
+    cls=WorkerGroup,
 )
 
 
@@ -44,49 +51,46 @@ commands = group(
 def run(
     app: Annotated[
         str,
-        typer.Argument(metavar="APP", help="Where the app is: package.module:app or file.py:app."),
+        typer.Argument(metavar="APP", help="The app: package.module:app or file.py:app."),
     ],
     queues: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Only these queues, with commas between them."),
+        typer.Option(metavar="NAMES", help="Only these queues, separated by commas."),
     ] = None,
     tenants: Annotated[
-        str, typer.Option(metavar="NAMES", help="Whose jobs, with commas between them.")
+        str, typer.Option(metavar="NAMES", help="Tenants to serve, separated by commas.")
     ] = DEFAULT.name,
     all_tenants: Annotated[
-        bool,
-        typer.Option("--all-tenants", help="The jobs of every tenant, also of those to come."),
+        bool, typer.Option("--all-tenants", help="Serve every tenant, including future ones.")
     ] = False,
     concurrency: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Coroutines at once, in one event loop.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Maximum number of coroutines in the event loop."),
     ] = None,
     processes: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Plain functions at once, each in a process of its own."
+            metavar="N", min=1, help="Maximum number of processes; each runs one plain function."
         ),
     ] = None,
     metrics: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Where Prometheus can read what it counts."),
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus here.")
     ] = None,
-    log_format: Annotated[
-        Form | None, typer.Option(metavar="FORMAT", help="Of the log: text or json.")
-    ] = None,
+    log_format: LogFormat = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Log beats and claims too.")
+        bool, typer.Option("--verbose", "-v", help="Also log heartbeats and claims.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Log JSON, a line for each.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Log JSON Lines.")] = False,
     url: Url = None,
 ) -> None:
-    """Run the jobs of an app until SIGTERM or Ctrl-C; a second one hurries.
+    """Run the jobs of an app until SIGTERM or Ctrl-C; a second one stops the running jobs.
 
     The word "run" may be left out.
 
-    Exit codes: 0 all that ran was finished; 1 an error; 3 the app cannot be imported; 4 what was
-    not finished within drain_grace was handed over; 5 likewise, after a second signal.
+    Exit codes: 0 all running jobs finished; 1 an error; 3 the app cannot be imported; 4 jobs that
+    did not finish within drain_grace were handed over; 5 the same, after a second signal.
     """
-    # Here and not above: no other command needs a keeper, and it takes a while to import.
+    # Imported here: no other command needs a keeper, and importing it takes a while.
     from tenure.runtime.exit_code import ExitCode
     from tenure.runtime.keeper.program import make_plan, on_signals
     from tenure.runtime.keeper.program import run as live
@@ -94,7 +98,7 @@ def run(
 
     if metrics is not None:
         _check_metrics(metrics)
-    form: Form | None = log_format or ("json" if json else None)
+    form = log_format or ("json" if json else None)
     configure(form or Settings.from_environment(os.environ).log_format, verbose=verbose)
     with ExitStack() as stack:
         plan = make_plan(
@@ -117,21 +121,97 @@ def run(
     raise typer.Exit(code)
 
 
-command(commands, "list", "tenure worker list", "tenure worker list --all --json")(list_workers)
-command(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')(drain)
+@command(commands, "list", "tenure worker list", "tenure worker list --all --json")
+@connected
+def list_workers(
+    to: Connection,
+    everybody: Annotated[
+        bool, typer.Option("--all", help="Include workers that are dead or have exited.")
+    ] = False,
+) -> None:
+    """List workers, and how many jobs each of them holds."""
+    to.out.answer_table(
+        tuple(_visible(to, worker) for worker in to.send(queries.workers(all=everybody))),
+        ("worker", "host", "pid", "status", "queues", "jobs", "beat", "started"),
+        lambda worker: (
+            str(worker.id)[:8],
+            worker.host,
+            worker.pid,
+            to.out.status(worker.status),
+            "all" if worker.queues is None else ", ".join(worker.queues),
+            len(worker.jobs),
+            ago(worker.beat_at),
+            ago(worker.started_at),
+        ),
+        "no workers",
+    )
 
-command(
+
+@command(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')
+@connected
+def drain(
+    to: Connection,
+    worker: Annotated[
+        str, typer.Argument(metavar="WORKER", help="Id of a worker, or its beginning.")
+    ],
+    reason: Reason = None,
+) -> None:
+    """Ask a worker to finish its running jobs, claim no more, and exit."""
+    chosen = _find(to, worker.lower())
+    answer = to.shared.send(worker_calls.drain(chosen.id, reason=reason))
+    held = f"holds {amount(len(chosen.jobs), 'job') if chosen.jobs else 'no jobs'}"
+    to.out.answer(answer, f"Worker {chosen.id} is draining; it {held}.")
+
+
+@command(
     commands,
     "end-runner",
     "tenure worker end-runner runner-0a1b2c3d-4",
     "tenure worker end-runner runner-0a1b2c3d-4 --force",
-)(end_runner)
+)
+@connected
+def end_runner(
+    to: Connection,
+    runner: Annotated[
+        str, typer.Argument(metavar="RUNNER", help="Id of a runner, from tenure job runners.")
+    ],
+    reason: Reason = None,
+    force: Force = False,
+    grace: Grace = None,
+) -> None:
+    """End a runner: a process in which a worker runs jobs.
+
+    All jobs in it are stopped and handed over to run elsewhere, without using up an attempt. None
+    is cancelled.
+    """
+    within = None if grace is None else length(grace, "--grace")
+    answer = to.perform(end(runner, reason, force=force, grace=within))
+    held = amount(len(answer.jobs), "job is", "jobs are") if answer.jobs else "no job is"
+    to.out.answer(answer, f"Runner {runner} is being ended; {held} handed over.")
+
+
+def _visible(to: Connection, worker: WorkerInfo) -> WorkerInfo:
+    """Return the worker with the jobs that the caller may see: a token is for one tenant."""
+    if not to.has_token:
+        return worker
+    mine = tuple(job for job in worker.jobs if job.tenant == to.tenant.name)
+    return msgspec.structs.replace(worker, jobs=mine)
+
+
+def _find(to: Connection, start: str) -> WorkerInfo:
+    workers = to.send(queries.workers())
+    found = [_visible(to, worker) for worker in workers if str(worker.id).startswith(start)]
+    if not start or not found:
+        raise NotFound(f"there is no live worker {start!r}; see tenure worker list")
+    if len(found) > 1:
+        raise InputRefused(f"{len(found)} workers begin with {start!r}; give more of the id")
+    return found[0]
 
 
 def _names(text: str, option: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise InputRefused(f"{option} takes names with commas between them, and this has none")
+        raise InputRefused(f"{option} takes names separated by commas, and this has none")
     return names
 
 

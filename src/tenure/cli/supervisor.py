@@ -1,9 +1,12 @@
-"""Commands that run side by side under one supervisor: their lines, their deaths, their leaving.
+"""A supervisor of child processes that run ``tenure`` commands.
 
-A command that dies is started again, after ever longer pauses. One that ends before it was ever at
-work, or because its app cannot be imported, is not: its code ends them all. One that was asked to
-leave is gone, and the others go on. The first signal asks them to leave, one after the other; the
-second hurries them; the third kills.
+A child that dies is restarted, after increasing pauses. A child that ends before it was ready, or
+because its app cannot be imported, ends all of them with its exit code. A child that was asked to
+exit is not restarted, and the others continue. The first signal asks the children to exit, one
+after the other; the second makes them hurry; the third kills them.
+
+``python -m tenure.cli.supervisor PID worker APP`` is such a child: the kernel kills it with its
+supervisor, however that dies. The worker's guard then ends what the worker has started.
 """
 
 import asyncio
@@ -13,48 +16,46 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from tenure.errors import TenureError
+from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.leave_signals import leave_signals
 from tenure.store.embedded import Embedded
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-_LOOK_EVERY = 0.5  # seconds between two looks whether the database is there
-_STEADY = 60.0  # seconds after which the next pause is the first again
-_LONGEST_LINE = 1 << 16
-_LAST_WORDS = 1.0  # seconds, for lines of what a command that ended has started
+_CHECK_INTERVAL = 0.5  # seconds between two checks of the database
+_STEADY = 60.0  # seconds of running after which pauses start over
+_MAX_LINE = 1 << 16
+_FLUSH_TIMEOUT = 1.0  # seconds, for output of processes that the child started
 
-# Codes of a worker; the server has the first two as well.
-_LEFT = (0, 4, 5)
-NOT_IMPORTED = 3
-_HURRIED = 5  # also for one that was killed
+_EXITED = (ExitCode.DRAINED, ExitCode.HANDED_OVER, ExitCode.HURRIED)
 
-Say = Callable[[str, str], object]  # who, and one line
+Log = Callable[[str, str], object]  # the source of a line, and the line
 
 
 class Child:
-    """One command: its process, and whether it is to be there."""
+    """A command in a child process, which is restarted until it is asked to exit."""
 
     def __init__(
         self,
         name: str,
         words: Sequence[str],
         environment: Mapping[str, str],
-        say: Say,
-        at_work: str,
+        log: Log,
+        ready: str,
     ) -> None:
         self.name = name
-        self.code: int | None = None  # of its last end; negative: by that signal
+        self.code: int | None = None  # of the last exit; negative: killed by that signal
         self._words = words
         self._environment = environment
-        self._say = say
-        self._at_work = at_work  # what it says when it is
+        self._log = log
+        self._ready = ready  # text in the line that the child logs when it is ready
         self._process: asyncio.subprocess.Process | None = None
-        self._was_at_work = False
+        self._was_ready = False
         self._leaving = asyncio.Event()
         self._gone = asyncio.Event()
 
     async def keep(self) -> bool:
-        """Run it until it is to leave, or has left; whether its end is the end of all."""
+        """Run the child until it exits on request; tell whether all others must end too."""
         pause = _FIRST_PAUSE
         try:
             while not self._leaving.is_set():
@@ -62,14 +63,14 @@ class Child:
                 self.code = await self._run()
                 if self._leaving.is_set():
                     break
-                if self.code == NOT_IMPORTED or (self.code > 0 and not self._was_at_work):
+                if self.code == ExitCode.NOT_IMPORTED or (self.code > 0 and not self._was_ready):
                     return True
-                if self.code in _LEFT:
-                    self._say("up", f"{self.name} has left, because somebody asked it to")
+                if self.code in _EXITED:
+                    self._log("up", f"{self.name} has exited as requested")
                     break
                 if _now() - began > _STEADY:
                     pause = _FIRST_PAUSE
-                self._say("up", f"{self.name} {_ended(self.code)}; again in {pause:g} s")
+                self._log("up", f"{self.name} {_ended(self.code)}; restarting in {pause:g} s")
                 await _wait(self._leaving, pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
             return False
@@ -77,13 +78,13 @@ class Child:
             self._gone.set()
 
     async def leave(self) -> None:
-        """Ask it to leave, and wait until it has."""
+        """Ask the child to exit, and wait until it has."""
         if not self._leaving.is_set():
             self.hurry(signal.SIGTERM)
         await self._gone.wait()
 
     def hurry(self, number: signal.Signals) -> None:
-        """Let it leave, by this signal, without waiting for it."""
+        """Send this signal, and do not restart the child."""
         self._leaving.set()
         self._signal(number)
 
@@ -92,20 +93,20 @@ class Child:
             self._process.send_signal(number)
 
     async def _run(self) -> int:
-        # A pipe of our own: asyncio takes a process for alive as long as anybody holds its output.
+        # A pipe of our own: asyncio waits as long as any process holds its own pipe open.
         reading, writing = os.pipe()
         try:
             self._process = process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
-                "tenure.cli.supervised",
+                "tenure.cli.supervisor",
                 str(os.getpid()),
                 *self._words,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,
                 env=self._environment,
-                start_new_session=True,  # a Ctrl-C in the terminal is for the supervisor alone
+                start_new_session=True,  # Ctrl-C in the terminal is for the supervisor only
             )
         finally:
             os.close(writing)
@@ -115,60 +116,60 @@ class Child:
         way, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb")
         )
-        telling = asyncio.create_task(self._tell(output))
+        reader = asyncio.create_task(self._read(output))
         code = await process.wait()
-        await asyncio.wait({telling}, timeout=_LAST_WORDS)
-        telling.cancel()
+        await asyncio.wait({reader}, timeout=_FLUSH_TIMEOUT)
+        reader.cancel()
         way.close()
         return code
 
-    async def _tell(self, output: asyncio.StreamReader) -> None:
+    async def _read(self, output: asyncio.StreamReader) -> None:
         rest = b""
-        while piece := await output.read(_LONGEST_LINE):
+        while piece := await output.read(_MAX_LINE):
             *lines, rest = (rest + piece).split(b"\n")
-            if len(rest) > _LONGEST_LINE:
+            if len(rest) > _MAX_LINE:
                 lines, rest = [*lines, rest], b""
             for line in lines:
-                self._hear(line)
+                self._log_line(line)
         if rest:
-            self._hear(rest)
+            self._log_line(rest)
 
-    def _hear(self, said: bytes) -> None:
-        line = said.decode(errors="replace")
-        self._was_at_work = self._was_at_work or self._at_work in line
-        self._say(self.name, line)
+    def _log_line(self, raw: bytes) -> None:
+        line = raw.decode(errors="replace")
+        self._was_ready = self._was_ready or self._ready in line
+        self._log(self.name, line)
 
 
-class Database:
-    """The embedded PostgreSQL, which is nobody's child: started again when it has died."""
+class DatabaseKeeper:
+    """Restarts the embedded PostgreSQL, which is no child process, when it has died."""
 
-    def __init__(self, embedded: Embedded, say: Say) -> None:
+    def __init__(self, embedded: Embedded, log: Log) -> None:
         self._embedded = embedded
-        self._say = say
+        self._log = log
 
     async def keep(self) -> None:
-        """Look after it until this task is cancelled."""
+        """Check and restart the database until this task is cancelled."""
         pause, began = _FIRST_PAUSE, _now()
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_CHECK_INTERVAL)
             if self._embedded.is_alive:
                 continue
             if _now() - began > _STEADY:
                 pause = _FIRST_PAUSE
-            self._say("up", f"the database has died; again in {pause:g} s")
+            self._log("up", f"the database has died; restarting in {pause:g} s")
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
             began = _now()
             try:
                 await asyncio.to_thread(self._embedded.revive)
             except TenureError as problem:
-                self._say("up", f"the database cannot be started: {problem}")
+                self._log("up", f"the database cannot be started: {problem}")
             else:
-                self._say("up", "the database runs again")
+                self._log("up", "the database is running again")
 
 
 class Supervisor:
-    """Keeps some children; they leave in the order in which they are given."""
+    """Runs children, which exit in the order given."""
 
     def __init__(self, children: Sequence[Child], on_leaving: Callable[[int], object]) -> None:
         self._children = children
@@ -177,28 +178,28 @@ class Supervisor:
         self._leaving = asyncio.Event()
 
     async def run(self) -> int:
-        """Until somebody asks, or a child cannot begin; the code that says how it went."""
+        """Run until a signal, or until a child cannot start; return the exit code."""
         with leave_signals(lambda _number: self.ask()):
             return await self._run()
 
     async def _run(self) -> int:
         keeping = {asyncio.create_task(child.keep()): child for child in self._children}
         leaving = asyncio.create_task(self._leaving.wait())
-        there, broken = set(keeping), None
-        while there and broken is None and not self._leaving.is_set():
-            done, _ = await asyncio.wait({*there, leaving}, return_when="FIRST_COMPLETED")
-            broken = next((keeping[task] for task in done & there if task.result()), None)
-            there -= done
+        running, broken = set(keeping), None
+        while running and broken is None and not self._leaving.is_set():
+            done, _ = await asyncio.wait({*running, leaving}, return_when="FIRST_COMPLETED")
+            broken = next((keeping[task] for task in done & running if task.result()), None)
+            running -= done
         for child in self._children:
             await child.leave()
         leaving.cancel()
         codes = [child.code or 0 for child in ([broken] if broken else self._children)]
         if -signal.SIGKILL in codes:
-            return _HURRIED
+            return ExitCode.HURRIED  # also if a child was killed
         return next((code for code in codes if code > 0), 0)
 
     def ask(self) -> None:
-        """Ask all to leave; asked again, hurry, and then kill."""
+        """Ask all children to exit; the second time, make them hurry; the third, kill them."""
         self._asked += 1
         self._on_leaving(self._asked)
         self._leaving.set()
@@ -223,3 +224,22 @@ def _ended(code: int) -> str:
     if code >= 0:
         return f"ended with code {code}"
     return f"was killed by {signal.Signals(-code).name}"
+
+
+def main() -> None:
+    """Run a command as a child of the supervisor with this process id."""
+    from tenure.cli.main import run
+
+    supervisor = int(sys.argv.pop(1))
+    if sys.platform == "linux":
+        from tenure.runtime.guard.processes import die_with_parent
+
+        die_with_parent()
+    if os.getppid() != supervisor:
+        sys.exit(1)  # the supervisor died before the kernel watched it
+    sys.argv[0] = "tenure"
+    run()
+
+
+if __name__ == "__main__":
+    main()

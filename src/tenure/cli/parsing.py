@@ -1,4 +1,4 @@
-"""What people type, as values: moments, arguments, filters."""
+"""Parsing of what users type: times, arguments, filters."""
 
 import difflib
 import json
@@ -14,12 +14,12 @@ from tenure.domain.policy import SEVERAL
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, JobNotFound, NotFound
 
-_MOST_DIGITS = 4000  # Python reads few more; what is beyond a double is refused after that
+_MAX_DIGITS = 4000  # Python parses few more; numbers beyond a double are refused later
 IDS = ("id", "parent", "root")  # filters that name a job
 
 
 def value(text: str) -> JSON:
-    """A JSON value where the text is one, else the text: 3, true, [1, 2], example.org."""
+    """Return the JSON value of a text, or the text itself: 3, true, [1, 2], example.org."""
     try:
         return _json(text)
     except ValueError:
@@ -27,7 +27,7 @@ def value(text: str) -> JSON:
 
 
 def _json(text: str) -> JSON:
-    """Return a JSON value; refuse what would be stored as something else."""
+    """Return a JSON value; refuse a value that would be stored as another one."""
     try:
         read = json.loads(text, parse_constant=_no_number, parse_int=_whole_number)
     except RecursionError:
@@ -35,13 +35,13 @@ def _json(text: str) -> JSON:
             f"{shown(text)} is nested more than {bounds.MOST_LEVELS} levels deep"
         ) from None
     if (wrong := bounds.json_error(read)) is not None:
-        raise InputRefused(f"{shown(text)} cannot be taken: {wrong}")
+        raise InputRefused(f"{shown(text)} is refused: {wrong}")
     return read
 
 
 def _whole_number(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise InputRefused(f"{shown(digits)} cannot be taken: it has {len(digits):,} digits")
+    if len(digits) > _MAX_DIGITS:
+        raise InputRefused(f"{shown(digits)} is refused: it has {len(digits):,} digits")
     return int(digits)
 
 
@@ -50,12 +50,12 @@ def _no_number(name: str) -> Any:
 
 
 def named_values(words: Iterable[str]) -> dict[str, JSON]:
-    """Arguments of a task: site=example.org pages=3."""
+    """Parse the arguments of a task: site=example.org pages=3."""
     return {name: value(text) for name, text in _pairs(words, "an argument", "site=example.org")}
 
 
 def filters(words: Iterable[str]) -> dict[str, JSON]:
-    """What jobs are chosen by: status=queued queue=crawl parent=7."""
+    """Parse filters of jobs: status=queued queue=crawl parent=7."""
     pairs = _pairs(words, "a filter", "status=queued", several=SEVERAL)
     read: dict[str, JSON] = {}
     for name, text in pairs:
@@ -84,19 +84,19 @@ def _pairs(
     return pairs
 
 
-def an_object(text: str, option: str) -> dict[str, JSON]:
-    """A JSON object."""
+def json_object(text: str, option: str) -> dict[str, JSON]:
+    """Parse a JSON object."""
     try:
         read = _json(text)
     except ValueError as error:
         raise InputRefused(f"{option}: {shown(text)} is not JSON: {error}") from None
     if not isinstance(read, dict):
-        raise InputRefused(f'{option}: it takes a JSON object such as {{"pages": 3}}')
+        raise InputRefused(f'{option} takes a JSON object such as {{"pages": 3}}')
     return read
 
 
-def moment(text: str, option: str) -> datetime:
-    """A point in time, with its time zone."""
+def point_in_time(text: str, option: str) -> datetime:
+    """Parse a point in time with its time zone."""
     try:
         read = datetime.fromisoformat(text)
     except ValueError:
@@ -109,17 +109,17 @@ def moment(text: str, option: str) -> datetime:
         return read.astimezone(UTC)
     except OverflowError:
         raise InputRefused(
-            f"{option}: {text!r} is outside of the years 1 to 9999 in UTC; write 2030-01-01T12:00Z"
+            f"{option}: {text!r} is outside the years 1 to 9999 in UTC; write 2030-01-01T12:00Z"
         ) from None
 
 
 def past(text: str, option: str) -> str | float:
-    """A point in time, or how many seconds ago it was: 2030-01-01T12:00Z, 2h.
+    """Parse a point in time, or a number of seconds ago: 2030-01-01T12:00Z, 2h.
 
-    When that was the database says; the clock of this machine may be wrong.
+    The database computes the latter, as the clock of this machine may be wrong.
     """
     if text[:4].isdigit() and "-" in text:
-        return moment(text, option).isoformat()
+        return point_in_time(text, option).isoformat()
     return length(text, option).total_seconds()
 
 
@@ -134,16 +134,16 @@ def length(text: str, option: str) -> timedelta:
 
 
 def whole(text: str, what: str) -> int:
-    """An id."""
+    """Parse an id."""
     if not is_id(text):
         raise InputRefused(f"{shown(text)} is not the id of {what}, which is a whole number")
     return int(text)
 
 
 def id_or_key(named: str) -> int | str:
-    """The id of a job, which has digits alone, or its key."""
+    """Return the id of a job, if it is all digits, or else its key."""
     if not named:
-        raise InputRefused("a job has an id or a key, and this is an empty text")
+        raise InputRefused("name a job by its id or key; this is empty")
     if not (named.isascii() and named.isdigit()):
         return named
     if not is_id(named):
@@ -152,18 +152,18 @@ def id_or_key(named: str) -> int | str:
 
 
 def not_found(what: str, name: str, known: Iterable[str]) -> NotFound:
-    """There is no such thing; the nearest that there is."""
+    """Return an error that suggests the nearest known name."""
     nearest = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     hint = f"; the nearest is {nearest[0]!r}" if nearest else ""
     return NotFound(f"there is no {what} {shown(name)}{hint}")
 
 
 def is_id(text: str) -> bool:
-    """Tell whether the text is a whole number that an id can be."""
+    """Tell whether the text is a whole number in the range of ids."""
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_ID))
     return digits and int(text) <= LARGEST_ID
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that somebody said."""
+    """Return the options that were given."""
     return {name: value for name, value in options.items() if value not in (None, [], ())}

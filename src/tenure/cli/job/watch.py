@@ -1,4 +1,4 @@
-"""``tenure job watch``: a job as it goes on, until it is over."""
+"""``tenure job watch``: follow a job until it ends."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -10,16 +10,16 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tenure.cli.connecting import Connection, connected
-from tenure.cli.listing import how_far
-from tenure.cli.naming import JobName
-from tenure.cli.printing import clean, compact, lasting
+from tenure.cli.connection import Connection, connected
+from tenure.cli.job.list import progress_text
+from tenure.cli.job.stop_progress import INTERRUPTED
+from tenure.cli.options import JobName
+from tenure.cli.output import clean, compact, duration_text
 from tenure.control.subscription import Subscription
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, State
 from tenure.domain.values import nearest_float
 
-INTERRUPTED = 130  # as shells have it
 BAR = 40  # columns
 
 
@@ -27,54 +27,55 @@ BAR = 40  # columns
 def watch(to: Connection, job: JobName) -> None:
     """Follow a job until it is completed, failed or cancelled.
 
-    Exit codes: 0 it is completed; 1 it failed or was cancelled. Ctrl-C ends the watching alone.
+    Exit codes: 0 the job completed; 1 it failed or was cancelled. Ctrl-C ends the watching, not the
+    job.
     """
     follow(to, to.job(job))
 
 
 def follow(to: Connection, job: int) -> None:
-    """Show a job as it goes on; the command ends as the job does."""
+    """Show the progress of a job until it ends; exit with 1 unless it completes."""
     try:
         last = to.run(_shown(to, job))
     except KeyboardInterrupt:
-        if not to.show.json:
-            to.show.say(f"Job {job} goes on.")
+        if not to.out.json:
+            to.out.print(f"Job {job} continues.")
         raise typer.Exit(INTERRUPTED) from None
-    if last is not None and not to.show.json:
-        _tell_end(to, last)
+    if last is not None and not to.out.json:
+        _print_end(to, last)
     if last is None or last.state is not State.COMPLETED:
         raise typer.Exit(1)
 
 
 async def _shown(to: Connection, job: int) -> Job | None:
-    async with Subscription(to.client) as watching:
-        jobs = watching.job(to.caller, job)
-        if to.show.json:
+    async with Subscription(to.client) as subscription:
+        jobs = subscription.job(to.caller, job)
+        if to.out.json:
             return await _as_lines(to, jobs)
-        return await (_live(to, jobs) if to.show.may_move else _plainly(to, jobs))
+        return await (_live(to, jobs) if to.out.may_move else _plainly(to, jobs))
 
 
 async def _as_lines(to: Connection, jobs: AsyncIterator[Job]) -> Job | None:
     last = None
     async for job in jobs:
-        to.show.line(job)
+        to.out.json_line(job)
         last = job
     return last
 
 
 async def _plainly(to: Connection, jobs: AsyncIterator[Job]) -> Job | None:
-    last, said = None, ""
+    last, printed = None, ""
     async for job in jobs:
-        line = " ".join(filter(None, [str(job.status), how_far(job.progress), _message(job)]))
-        if line != said and job.state not in ENDED:
-            to.show.say(f"{datetime.now(UTC):%H:%M:%S} {line}")
-        last, said = job, line
+        line = " ".join(filter(None, [str(job.status), progress_text(job.progress), _message(job)]))
+        if line != printed and job.state not in ENDED:
+            to.out.print(f"{datetime.now(UTC):%H:%M:%S} {line}")
+        last, printed = job, line
     return last
 
 
 async def _live(to: Connection, jobs: AsyncIterator[Job]) -> Job | None:
     last = None
-    with Live(console=to.show.console, transient=True, redirect_stdout=False) as live:
+    with Live(console=to.out.console, transient=True, redirect_stdout=False) as live:
         async for job in jobs:
             live.update(_line(to, job), refresh=True)
             last = job
@@ -83,7 +84,7 @@ async def _live(to: Connection, jobs: AsyncIterator[Job]) -> Job | None:
 
 def _line(to: Connection, job: Job) -> Table:
     line = Table.grid(padding=(0, 2, 0, 0))
-    cells: list[Any] = [Text(f"Job {job.id}"), to.show.status(job.status)]
+    cells: list[Any] = [Text(f"Job {job.id}"), to.out.status(job.status)]
     match job.progress:
         case {"done": int() | float() as done, "total": int() | float() as total} if total > 0:
             cells += [
@@ -93,10 +94,10 @@ def _line(to: Connection, job: Job) -> Table:
                     width=BAR,
                     complete_style="cyan",
                 ),
-                how_far(job.progress),
+                progress_text(job.progress),
             ]
         case {"done": int() | float()}:
-            cells.append(how_far(job.progress))
+            cells.append(progress_text(job.progress))
     line.add_row(*cells, Text(_message(job), "dim"))
     return line
 
@@ -106,13 +107,13 @@ def _message(job: Job) -> str:
     return clean(str(progress.get("message") or ""))
 
 
-def _tell_end(to: Connection, job: Job) -> None:
+def _print_end(to: Connection, job: Job) -> None:
     began, ended = job.started_at, job.completed_at
-    took = f" after {lasting((ended - began).total_seconds())}" if began and ended else ""
-    to.show.say(Text(f"Job {job.id} is "), to.show.status(job.status), Text(f"{took}."), sep="")
+    took = f" after {duration_text((ended - began).total_seconds())}" if began and ended else ""
+    to.out.print(Text(f"Job {job.id} is "), to.out.status(job.status), Text(f"{took}."), sep="")
     if job.state is State.COMPLETED and job.result is not None:
-        to.show.say(compact(job.result))
+        to.out.print(compact(job.result))
     if job.state is State.FAILED and job.error_message:
-        to.show.say(job.error_message)
+        to.out.print(job.error_message)
     if job.state is State.CANCELLED and job.cancellation_reason:
-        to.show.say(f"{job.cancelled_by}: {job.cancellation_reason}")
+        to.out.print(f"{job.cancelled_by}: {job.cancellation_reason}")

@@ -1,19 +1,19 @@
-"""Pausing and resuming what jobs stand in: a queue, a target, a tenant."""
+"""Pausing and resuming a queue, a target or a tenant."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from tenure.cli.connecting import Connection
-from tenure.cli.listing import MOST
-from tenure.cli.reading import not_found
+from tenure.cli.connection import Connection
+from tenure.cli.options import MAX_LIMIT
+from tenure.cli.parsing import not_found
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import control_calls, queries
 
-DEFAULT_QUEUE = "default"  # there before its first job
+DEFAULT_QUEUE = "default"  # exists before its first job
 
 Subject = Literal["queue", "target", "tenant"]
 
 
-def pause_it(
+def pause_subject(
     to: Connection,
     caller: AuthorizedClient,
     subject: Subject,
@@ -27,36 +27,29 @@ def pause_it(
         refuse_unknown(to, subject, name)
     at = "" if subject == "tenant" else name
     answer = caller.send(control_calls.pause(subject, at, reason=reason))
-    _tell(to, answer, f"{subject} {name} is paused" + ("" if answer["paused"] else " already"))
+    state = "is paused" if answer["paused"] else "is already paused"
+    to.out.answer(answer, f"{subject.capitalize()} {name} {state}.")
 
 
-def unpause_it(
+def resume_subject(
     to: Connection, caller: AuthorizedClient, subject: Subject, name: str, reason: str | None
 ) -> None:
     at = "" if subject == "tenant" else name
     answer = caller.send(control_calls.unpause(subject, at, reason=reason))
     if not answer["unpaused"]:
         refuse_unknown(to, subject, name)
-    _tell(
-        to, answer, f"{subject} {name} " + ("goes on" if answer["unpaused"] else "was not paused")
-    )
+    state = "is resumed" if answer["unpaused"] else "was not paused"
+    to.out.answer(answer, f"{subject.capitalize()} {name} {state}.")
 
 
 def refuse_unknown(to: Connection, subject: Subject, name: str) -> None:
-    """Refuse a queue or a target that no job has; whether a tenant exists was seen before."""
+    """Refuse a queue or a target that no job has; a tenant was checked before."""
     if subject == "tenant" or not name or (subject, name) == ("queue", DEFAULT_QUEUE):
         return
     if to.send(queries.list_jobs({subject: name}, n=1)):
         return
     if subject == "queue":
         raise not_found(subject, name, to.send(queries.queues()).keys())
-    used = [it.name for it in to.send(queries.targets(n=MOST))]
+    used = [target.name for target in to.send(queries.targets(n=MAX_LIMIT))]
     if name not in used:
         raise not_found(subject, name, used)
-
-
-def _tell(to: Connection, answer: dict[str, Any], sentence: str) -> None:
-    if to.show.json:
-        to.show.document(answer)
-        return
-    to.show.say(f"{sentence[0].upper()}{sentence[1:]}.")

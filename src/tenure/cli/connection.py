@@ -1,20 +1,23 @@
-"""What every command shares: the database it speaks with, in whose name, and how it prints.
+"""The database behind a command, the caller, and where the command prints.
 
-The four options are said once, here; ``connected`` gives them to a command.
+``connected`` gives a command its connection and the four options that describe it.
 """
 
 import inspect
+import sys
+import traceback
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import typer
 
-from tenure.cli.printing import Printer, clean
-from tenure.cli.reading import id_or_key, not_found
+from tenure.cli.options import Json, TenantOption, TokenOption, Url
+from tenure.cli.output import Printer, clean, report
+from tenure.cli.parsing import id_or_key, not_found
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
 from tenure.control.job_operations import job_with_key
@@ -22,7 +25,8 @@ from tenure.control.operation import Operation
 from tenure.control.tokens import recognize
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, NotAllowed, NotRecognized, SchemaMismatch
+from tenure.errors import NotAllowed, NotRecognized, SchemaMismatch, TenureError
+from tenure.runtime.exit_code import ExitCode
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
@@ -31,59 +35,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PANEL = "On every command"
 TOKEN_FILE = "token"  # noqa: S105 - under the folder of the embedded PostgreSQL, by `tenure up`
 
 
-def _refuse_empty(param: typer.CallbackParam, value: str | None) -> str | None:
-    """Refuse an option that was given and is empty, as an unset variable of a script is.
-
-    Left out it would mean another database, or the rights of the database user.
-    """
-    if value == "":
-        raise InputRefused(f"{param.opts[0]} is empty; give it a value, or leave it out")
-    return value
-
-
-Url = Annotated[
-    str | None,
-    typer.Option(
-        envvar="TENURE_DATABASE_URL",
-        show_envvar=False,
-        metavar="URL",
-        callback=_refuse_empty,
-        help="Your PostgreSQL (TENURE_DATABASE_URL); else the embedded one.",
-        rich_help_panel=_PANEL,
-    ),
-]
-TenantName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        callback=_refuse_empty,
-        help="Whose jobs; else the token's tenant, else the default one.",
-        rich_help_panel=_PANEL,
-    ),
-]
-TokenText = Annotated[
-    str | None,
-    typer.Option(
-        envvar="TENURE_TOKEN",
-        show_envvar=False,
-        metavar="TEXT",
-        callback=_refuse_empty,
-        help="Who asks (TENURE_TOKEN); else the database user.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON; a stream is JSON Lines.", rich_help_panel=_PANEL),
-]
-
-
 class Connection:
-    """The database behind a command. Nothing is opened before it is used."""
+    """The database behind a command, opened at its first use."""
 
     def __init__(
         self,
@@ -96,30 +52,30 @@ class Connection:
     ) -> None:
         self.client = Client(url)
         self.client.may_create = may_create
-        self.show = printer or Printer()
+        self.out = printer or Printer()
         self._tenant = None if tenant is None else as_tenant(tenant)
         self._token = token
 
     @cached_property
     def principal(self) -> Principal:
-        """Whom the token names, else the database user."""
-        token = self._token or self._token_of_the_folder()
+        """Return the caller that the token names, or the database user."""
+        token = self._token or self._folder_token()
         if not token:
             return self._database_user(self._tenant or DEFAULT)
         known = recognize(self.client, token, via="cli")
         if self._tenant not in (None, known.tenant):
-            raise NotAllowed(f"this token is for the tenant {known.tenant.name}, and for no other")
+            raise NotAllowed(f"this token is valid only for the tenant {known.tenant.name}")
         return known
 
     def of_tenant(self, name: str) -> AuthorizedClient:
-        """On behalf of the same one, in another tenant: for admins of the default one alone."""
+        """Return the same caller in another tenant; only admins of the default tenant may."""
         tenant, who = as_tenant(name), self.principal
         if tenant == who.tenant:
             return self.caller
         if not self.has_token:
             return AuthorizedClient(self.client, self._database_user(tenant))
         if not who.controls_tenants:
-            raise NotAllowed(f"this token is for the tenant {who.tenant.name}, and for no other")
+            raise NotAllowed(f"this token is valid only for the tenant {who.tenant.name}")
         self._refuse_unknown(tenant)
         return AuthorizedClient(self.client, replace(who, tenant=tenant))
 
@@ -129,7 +85,7 @@ class Connection:
 
     @cached_property
     def shared(self) -> AuthorizedClient:
-        """For what all tenants share: workers and tenants."""
+        """Return the caller for what all tenants share: workers and tenants."""
         return self.caller if self.has_token else self.of_tenant(DEFAULT.name)
 
     @property
@@ -143,29 +99,29 @@ class Connection:
         return self.caller.perform(operation)
 
     def job(self, named: str) -> int:
-        """The id of a job, from its id or its key; what has digits alone is an id."""
+        """Return the id of a job from its id or key; digits alone are an id."""
         known = id_or_key(named)
         return known if isinstance(known, int) else self.perform(job_with_key(known))
 
     def use(self, app: "App") -> None:
-        """Where the app has its jobs, unless the command says otherwise."""
+        """Use the database and settings of an app, unless the command names a database."""
         self.client = Client(self.client.known_url or app.known_url, settings=app.settings)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run async code, and close in its event loop what it opened."""
+        """Run async code, and close its connections in its own event loop."""
         import asyncio
 
-        async def whole() -> T:
+        async def run_and_close() -> T:
             try:
                 return await coroutine
             finally:
                 await self.client.aclose()
 
-        return asyncio.run(whole())
+        return asyncio.run(run_and_close())
 
-    def tell_database(self) -> None:
-        """Say on standard error whose jobs these are; programs are not told."""
-        if self.show.json:
+    def print_database(self) -> None:
+        """Print on standard error which database and tenant this is, except with --json."""
+        if self.out.json:
             return
         from tenure.store.connection import describe_url
 
@@ -180,7 +136,7 @@ class Connection:
 
     @cached_property
     def has_token(self) -> bool:
-        return bool(self._token or self._token_of_the_folder())
+        return bool(self._token or self._folder_token())
 
     def _database_user(self, tenant: Tenant) -> Principal:
         try:
@@ -191,7 +147,7 @@ class Connection:
         return Principal(known["name"], Role(known["role"]), tenant, "cli")
 
     def _refuse_unknown(self, tenant: Tenant) -> None:
-        """Refuse a tenant that does not exist, if that can be seen from here."""
+        """Refuse a tenant that does not exist, if the caller may list tenants."""
         if tenant == DEFAULT:
             return
         with suppress(NotAllowed):
@@ -199,8 +155,8 @@ class Connection:
             if tenant.name not in known:
                 raise not_found("tenant", tenant.name, known)
 
-    def _token_of_the_folder(self) -> str | None:
-        """`tenure up` leaves one for whoever may read its folder."""
+    def _folder_token(self) -> str | None:
+        """Return the token that ``tenure up`` left for users who may read its folder."""
         if self.client.known_url is not None:
             return None
         path = Path(self.client.settings.folder) / TOKEN_FILE
@@ -209,18 +165,37 @@ class Connection:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except UnicodeDecodeError:
-            raise NotRecognized(f"the token in {path} is not a text") from None
+            raise NotRecognized(f"the token in {path} is not text") from None
         except OSError as error:
             raise NotRecognized(f"the token in {path} cannot be read: {error.strerror}") from None
 
 
+def load_app(path: str) -> "App":
+    """Import an app; if that fails, print why, with the traceback of the app's own code."""
+    from tenure.runtime.runner.app_loader import load
+
+    try:
+        with redirect_stdout(sys.stderr):
+            return load(path)
+    except TenureError as error:
+        refuse_app(path, str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything
+        traceback.print_exc()
+        refuse_app(path, f"{type(error).__name__}: {error}")
+
+
+def refuse_app(path: str, problem: str) -> NoReturn:
+    report("AppNotImported", f"{path} cannot be imported: {problem}", json=False)
+    raise typer.Exit(ExitCode.NOT_IMPORTED)
+
+
 def connected(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
-    """Give a command its connection, and the options that say which."""
+    """Give a command its connection, and the options that describe it."""
     return _connected(command, may_create=False)
 
 
 def connected_or_new(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
-    """Do the same for a command that makes something, and an embedded database if need be."""
+    """Do the same for a command that may create an embedded database."""
     return _connected(command, may_create=True)
 
 
@@ -228,8 +203,8 @@ def _connected(
     command: Callable[Concatenate[Connection, P], None], *, may_create: bool
 ) -> Callable[..., None]:
     @wraps(command)
-    def connecting(
-        *args: Any, url: Url, tenant: TenantName, token: TokenText, json: Json, **kwargs: Any
+    def run(
+        *args: Any, url: Url, tenant: TenantOption, token: TokenOption, json: Json, **kwargs: Any
     ) -> None:
         to = Connection(url, tenant, token, Printer(json=json), may_create=may_create)
         try:
@@ -238,17 +213,17 @@ def _connected(
             to.close()
 
     own = inspect.signature(command, eval_str=True).parameters.values()
-    shared: dict[str, Any] = {"url": Url, "tenant": TenantName, "token": TokenText}
-    connecting.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    shared: dict[str, Any] = {"url": Url, "tenant": TenantOption, "token": TokenOption}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             *list(own)[1:],
             *(_option(name, None, kind) for name, kind in shared.items()),
             _option("json", False, Json),
         ]
     )
-    connecting.__annotations__ = {}
-    del connecting.__wrapped__
-    return connecting
+    run.__annotations__ = {}
+    del run.__wrapped__
+    return run
 
 
 def _option(name: str, default: Any, kind: Any) -> inspect.Parameter:

@@ -14,7 +14,7 @@ from tests.factories import make_job, make_job_in, make_worker, promote
 def test_a_paused_or_failed_job_goes_on(cli: Cli, store: Store, state: State) -> None:
     job = make_job_in(store, state)
     done = cli("job", "resume", job, "--reason", "again")
-    assert (done.code, done.out) == (0, f"Job {job} goes on: it is queued.\n")
+    assert (done.code, done.out) == (0, f"Job {job} is resumed; it is queued.\n")
     assert store.show(job).state is State.PENDING
     assert store.audit_log("job", str(job))[0].reason == "again"
     assert cli("job", "resume", job).sentence(11) == "cannot resume a job that is queued"
@@ -41,7 +41,7 @@ def test_a_failed_job_is_given_up(cli: Cli, store: Store) -> None:
 
 def test_a_job_is_done_again(cli: Cli, store: Store) -> None:
     job = make_job_in(store, State.COMPLETED, args={"n": 1})
-    assert cli("job", "rerun", job).out == f"Enqueued job 2, which does again what job {job} did.\n"
+    assert cli("job", "rerun", job).out == f"Enqueued job 2, a rerun of job {job}.\n"
     assert store.show(2).args == {"n": 1}
     assert cli.json("job", "rerun", job)["id"] == 3
     assert "there is no job 77" in cli("job", "rerun", "77").sentence(10)

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tenure.cli.connecting import Connection
+from tenure.cli.connection import Connection
 from tenure.cli.local_token import local_token
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
@@ -135,7 +135,7 @@ def test_a_token_is_of_one_tenant_and_sees_no_other(cli: Cli, database: str) -> 
     assert [it["task"] for it in cli.json("job", "list")] == ["ours"]
     assert acme("job", "list", "--tenant", "acme").code == 0
     refused = acme("job", "list", "--tenant", "default").sentence(12)
-    assert refused == "this token is for the tenant acme, and for no other"
+    assert refused == "this token is valid only for the tenant acme"
     assert acme("tenant", "pause", "default").code == 12
     assert acme("tenant", "pause", "acme").out == "Tenant acme is paused.\n"
     for words in (["list"], ["create", "third"], ["drop", "acme", "--yes"]):
@@ -165,7 +165,7 @@ def test_an_admin_of_the_default_tenant_makes_tokens_of_others_and_pauses_them(
 
 def test_a_secret_is_shown_once(cli: Cli) -> None:
     made = cli("token", "create", "ada", "--role", "operator", "--expires", "30d")
-    assert made.lines[0] == "Token 1: ada is operator of default, for 30d."
+    assert made.lines[0] == "Token 1 for ada, operator of default, valid for 30d."
     secret = made.lines[-1].strip()
     assert secret.startswith("tenure_")
     assert cli("job", "list", "--token", secret).code == 0
@@ -197,20 +197,20 @@ def test_no_tokens_are_a_sentence(cli: Cli) -> None:
     assert cli("token", "list").out == "no tokens\n"
 
 
-def test_the_token_of_the_folder_is_used_for_the_embedded_database_alone(
+def test_the_folder_token_is_used_for_the_embedded_database_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str
 ) -> None:
     monkeypatch.delenv("TENURE_DATABASE_URL", raising=False)
     monkeypatch.setenv("TENURE_FOLDER", str(tmp_path))
     (tmp_path / "token").write_text("tenure_of_the_folder\n")
-    assert Connection()._token_of_the_folder() == "tenure_of_the_folder"
+    assert Connection()._folder_token() == "tenure_of_the_folder"
     assert Connection().has_token
     assert not Connection(database).has_token
     (tmp_path / "token").unlink()
     assert not Connection().has_token
     (tmp_path / "token").mkdir()
     with pytest.raises(NotRecognized, match="cannot be read"):
-        Connection()._token_of_the_folder()
+        Connection()._folder_token()
 
 
 @pytest.mark.parametrize("url", ["nonsense", "postgresql:///tenure?host=/nowhere"])
@@ -270,11 +270,11 @@ def test_a_setting_that_does_not_exist_is_told_in_a_sentence(cli: Cli) -> None:
 
 def test_a_token_from_a_command_lasts_as_long_as_any_other(cli: Cli) -> None:
     made = cli("token", "create", "ada")
-    assert "ada is viewer of default, for 90d." in made.out
+    assert "Token 1 for ada, viewer of default, valid for 90d." in made.out
     assert (
         cli("token", "create", "bob", "--expires", "never")
         .out.splitlines()[0]
-        .endswith("bob is viewer of default, for ever.")
+        .endswith("for bob, viewer of default, which does not expire.")
     )
     ada, bob = cli.json("token", "list")
     assert ada["expires_at"] is not None

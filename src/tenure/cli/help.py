@@ -1,6 +1,7 @@
-"""How ``--help`` looks: usage, what it does, arguments, options, commands, examples."""
+"""The layout of ``--help``: usage, description, arguments, options, commands, examples."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -10,20 +11,22 @@ from rich.text import Text
 from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
+from tenure.cli.options import SHARED
+
 UsageError: Any = BadParameter.__base__
 
-LONGEST = 100  # columns; longer lines are hard to read
-LAST = ("Running", "Jobs", "Who and how", "Looking after it", "Options", "On every command")
+MAX_WIDTH = 100  # columns; longer lines are hard to read
+LAST = ("Running", "Jobs", "Control", "Maintenance", "Options", SHARED)
 
 Row = tuple[str, str]
 
 
-class Command(TyperCommand):
+class HelpfulCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an option that is given twice: the first of them would be ignored silently."""
+        """Refuse an option that is given twice; the first would be ignored silently."""
         order: list[Any] = self.make_parser(ctx).parse_args(args=list(args))[2]
-        options = [it for it in order if it.param_type_name == "option"]
-        once = [it for it in options if not it.multiple and not it.is_flag]
+        options = [param for param in order if param.param_type_name == "option"]
+        once = [param for param in options if not param.multiple and not param.is_flag]
         for param in once:
             if once.count(param) > 1:
                 name = max(param.opts, key=len)
@@ -34,14 +37,14 @@ class Command(TyperCommand):
         formatter.write(_page(self, ctx))
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_page(self, ctx))
 
 
 def _page(command: Any, ctx: Any) -> str:
     console = Console(markup=False, highlight=False, emoji=False)
-    console.width = min(console.width, LONGEST)
+    console.width = min(console.width, MAX_WIDTH)
     with console.capture() as page:
         console.print(Text.assemble(("Usage: ", "bold"), usage(command, ctx)))
         for paragraph in (command.help or "").split("\n\n"):
@@ -60,7 +63,7 @@ def _page(command: Any, ctx: Any) -> str:
 
 
 def usage(command: Any, ctx: Any) -> str:
-    """How it is written: tenure job show JOB [OPTIONS]."""
+    """Return the syntax of a command: tenure job show JOB [OPTIONS]."""
     words = [ctx.command_path]
     words += [_argument(param) for param in _of(command, ctx, "argument")]
     words += ["COMMAND ..."] if isinstance(command, TyperGroup) else []
@@ -68,25 +71,25 @@ def usage(command: Any, ctx: Any) -> str:
 
 
 def panels(command: Any, ctx: Any) -> dict[str, list[Row]]:
-    """The parts of the page that are lists, by their titles."""
+    """Return the lists of the page by their titles."""
     found: dict[str, list[Row]] = {}
     for param in _of(command, ctx, "argument"):
         found.setdefault("Arguments", []).append((_argument(param), param.help or ""))
     if isinstance(command, TyperGroup):
         listed = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
-        for one in listed:
-            if one is not None and not one.hidden:
-                title = getattr(one, "rich_help_panel", None) or "Commands"
-                found.setdefault(title, []).append((one.name or "", _first_sentence(one)))
+        for child in listed:
+            if child is not None and not child.hidden:
+                title = getattr(child, "rich_help_panel", None) or "Commands"
+                found.setdefault(title, []).append((child.name or "", _first_sentence(child)))
     found["Options"] = []
     for param in _of(command, ctx, "option"):
         title = getattr(param, "rich_help_panel", None) or "Options"
-        found.setdefault(title, []).append((_option(param), param.help or ""))
+        found.setdefault(title, []).append((_option(param), _option_help(param)))
     return dict(sorted(found.items(), key=lambda panel: _place(panel[0])))
 
 
 def _place(title: str) -> int:
-    """Typer lists groups after commands; what all commands share comes last."""
+    """Return the position of a panel: shared options are last."""
     return LAST.index(title) if title in LAST else -1
 
 
@@ -109,6 +112,14 @@ def _option(param: Any) -> str:
     if param.secondary_opts:
         names = f"{names} / {', '.join(param.secondary_opts)}"
     return names if param.is_flag else f"{names} {param.metavar or 'TEXT'}"
+
+
+def _option_help(param: Any) -> str:
+    """Return the help of an option, with its default: Maximum number to show (default: 10)."""
+    text, default = param.help or "", param.default
+    if param.is_flag or param.required or not isinstance(default, str | int | Path):
+        return text
+    return f"{text.removesuffix('.')} (default: {default})."
 
 
 def _first_sentence(command: Any) -> str:

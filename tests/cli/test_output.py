@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tenure.cli.listing import how_far
-from tenure.cli.printing import Printer, ago, bytes_of, clean, compact, exact, lasting
-from tenure.cli.reading import named_values, value
+from tenure.cli.job.list import progress_text
+from tenure.cli.output import Printer, ago, clean, compact, duration_text, exact_time, size_text
+from tenure.cli.parsing import named_values, value
 from tenure.domain.duration import age
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused
@@ -23,7 +23,7 @@ Captured = pytest.CaptureFixture[str]
     ],
 )
 def test_a_length_of_time_is_said_as_people_do(seconds: float, said: str) -> None:
-    assert lasting(seconds) == said
+    assert duration_text(seconds) == said
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,13 @@ def test_an_age_has_one_unit(seconds: float, said: str) -> None:
 
 def test_a_moment_is_said_from_now() -> None:
     now = datetime.now(UTC)
-    assert ago(None) == exact(None) == ""
+    assert ago(None) == exact_time(None) == ""
     assert ago(now) == "now"
     assert ago(now - timedelta(minutes=3, seconds=5)) == "3m ago"
     assert ago(now + timedelta(hours=2, minutes=1)) == "in 2h"
-    assert exact(datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)).startswith("2020-01-02 03:04:05 UTC (")
+    assert exact_time(datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)).startswith(
+        "2020-01-02 03:04:05 UTC ("
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ def test_a_moment_is_said_from_now() -> None:
     [(0, "0 B"), (999, "999 B"), (12_345, "12.3 kB"), (4 * 10**6, "4.0 MB"), (10**12, "1.0 TB")],
 )
 def test_a_size_is_said_as_people_do(size: int, said: str) -> None:
-    assert bytes_of(size) == said
+    assert size_text(size) == said
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_a_size_is_said_as_people_do(size: int, said: str) -> None:
     ],
 )
 def test_progress_is_a_few_characters(progress: JSON, said: str) -> None:
-    assert how_far(progress) == said
+    assert progress_text(progress) == said
 
 
 @pytest.mark.parametrize(
@@ -88,13 +90,13 @@ def test_a_table_in_a_pipe_is_never_cut_and_has_no_blanks_at_its_ends(capsys: Ca
 
 
 def test_text_that_looks_like_markup_is_text(capsys: Captured) -> None:
-    Printer().say("[bold]a[/bold] :smile:", "b")
+    Printer().print("[bold]a[/bold] :smile:", "b")
     assert capsys.readouterr().out == "[bold]a[/bold] :smile: b\n"
 
 
 def test_json_is_one_document_or_lines(capsys: Captured) -> None:
     Printer(json=True).document({"at": datetime(2020, 1, 1, tzinfo=UTC), "ü": [1]})
-    Printer(json=True).line({"a": [1, 2]})
+    Printer(json=True).json_line({"a": [1, 2]})
     assert capsys.readouterr().out == (
         '{\n  "at": "2020-01-01T00:00:00Z",\n  "ü": [\n    1\n  ]\n}\n{"a":[1,2]}\n'
     )

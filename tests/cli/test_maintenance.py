@@ -1,4 +1,4 @@
-"""Looking after it: workers, ``recover``, ``audit``, ``stats``, strategies and policies."""
+"""Maintenance: workers, ``recover``, ``audit``, ``stats``, strategies and policies."""
 
 from pathlib import Path
 from uuid import uuid4
@@ -34,12 +34,12 @@ def test_workers_that_are_gone_are_listed_by_wish(cli: Cli, store: Store) -> Non
 def test_a_worker_is_asked_to_leave_by_how_its_id_begins(cli: Cli, store: Store) -> None:
     worker = make_worker(store)
     done = cli("worker", "drain", str(worker.id)[:6].upper(), "--reason", "new version")
-    assert done.out == f"Worker {worker.id} drains; it holds no jobs.\n"
+    assert done.out == f"Worker {worker.id} is draining; it holds no jobs.\n"
     assert store.workers()[0].status == "draining"
     assert cli.json("worker", "drain", str(worker.id))["worker_id"] == str(worker.id)
-    assert "there is no living worker ''" in cli("worker", "drain", "").sentence(10)
+    assert "there is no live worker ''" in cli("worker", "drain", "").sentence(10)
     nobody = str(uuid4())
-    assert f"there is no living worker '{nobody}'" in cli("worker", "drain", nobody).sentence(10)
+    assert f"there is no live worker '{nobody}'" in cli("worker", "drain", nobody).sentence(10)
     assert cli("worker", "drain", nobody, "--json").refusal(10)[0] == "NotFound"
 
 
@@ -49,12 +49,12 @@ def test_the_runners_of_a_job_are_listed_and_one_is_ended(cli: Cli, store: Store
     job = worker.claim_one()
     about = {"tenant": "default", "kind": "async", "pid": 7, "jobs": {str(job.id): job.token}}
     [row] = cli("job", "runners", "nightly").rows
-    assert row[0] == "told at the next beat"
+    assert row[0] == "known at the next heartbeat"
     store.renew(worker.id, runners={"runner-1": about})
     [row] = cli("job", "runners", "nightly").rows
     assert row[:6] == ["runner-1", "async", "test-host", "7", str(job.id), "0"]
     done = cli("worker", "end-runner", "runner-1", "--reason", "it leaks", "--grace", "8s")
-    assert done.out == "Runner runner-1 is being ended; 1 job is given back.\n"
+    assert done.out == "Runner runner-1 is being ended; 1 job is handed over.\n"
     assert store.read_signals(worker.id).ending["runner-1"].grace == 8
     assert cli.json("worker", "end-runner", "runner-1", "--force")["jobs"] == [job.id]
     assert store.audit_log(n=1)[0].via == "cli"
@@ -76,7 +76,9 @@ def test_jobs_of_dead_workers_are_taken_back(
     assert dry.rows[0] == [str(job), "would be taken back", str(worker.id)]
     assert store.show(job).state is State.RUNNING
     done = cli("recover", "lost")
-    assert done.lines[0].startswith(f"Worker {worker.id} on test-host is dead; its last beat was ")
+    assert done.lines[0].startswith(
+        f"Worker {worker.id} on test-host is dead; its last heartbeat was "
+    )
     assert done.lines[-1].split()[:2] == [str(job), "pending"]
     assert cli.json("recover")["recovered"] == []
     assert store.audit_log(n=1)[0].via == "cli"
@@ -95,7 +97,7 @@ def test_recovery_takes_the_settings_of_an_app(
     sql.execute("UPDATE tenure.job SET run_at = run_at - interval '1 hour'")
     assert cli("recover").out == "nothing to recover\n"
     done = cli("recover", "--app", f"{place}:app")
-    assert done.rows == [[str(job), "failed: nobody started it"]]
+    assert done.rows == [[str(job), "failed: no worker started it"]]
     message = "orphan: left alone; no worker started it within 00:01:00"
     assert store.show(job).error_message == message
 
@@ -106,7 +108,9 @@ def test_who_was_away_declares_nobody_dead(cli: Cli, store: Store, sql: psycopg.
     sql.execute("UPDATE tenure.worker SET expires_at = clock_timestamp() - interval '1s'")
     sql.execute("UPDATE tenure.last_sweep SET swept_at = clock_timestamp() - interval '1h'")
     done = cli("recover")
-    assert done.lines[0].startswith("Nobody looked for a while; workers are declared dead in ")
+    assert done.lines[0].startswith(
+        "No recovery ran for a while; workers will be declared dead in "
+    )
 
 
 def test_recovery_of_a_job_that_does_not_exist_is_refused(cli: Cli) -> None:
@@ -127,9 +131,9 @@ def test_what_was_done_is_on_record_with_who_and_through_what(cli: Cli, store: S
     assert [it["name"] for it in cli.json("audit", "--subject", "queue")] == ["crawl"]
     page = cli("audit", "--limit", "1")
     newest, below = cli.json("audit", "--limit", "2")
-    assert page.lines[-1] == f"older ones: --below {newest['id']}"
+    assert page.lines[-1] == f"next page: --below {newest['id']}"
     assert cli.json("audit", "--below", newest["id"])[0] == below
-    assert cli("audit", "--subject", "pool").out == "nothing on record\n"
+    assert cli("audit", "--subject", "pool").out == "no entries\n"
     assert "leave out --subject" in cli("audit", "--job", job, "--name", "x").sentence(2)
 
 
@@ -145,7 +149,7 @@ def test_jobs_are_counted_by_status(cli: Cli, store: Store) -> None:
 
 
 def test_what_ended_lately_is_counted_by_queue(cli: Cli, store: Store) -> None:
-    assert cli("stats", "--last", "24h").out == "nothing ended\n"
+    assert cli("stats", "--last", "24h").out == "no job ended\n"
     make_job_in(store, State.COMPLETED, queue="crawl")
     for state in (State.COMPLETED, State.FAILED):
         make_job_in(store, state, queue="mail", max_attempts=1)
@@ -155,7 +159,7 @@ def test_what_ended_lately_is_counted_by_queue(cli: Cli, store: Store) -> None:
         ["mail", "1", "1", "0"],
         ["all", "2", "1", "0"],
     ]
-    assert told.lines[-1].endswith("each sign is 5m")
+    assert told.lines[-1].endswith("one bar per 5m")
     assert "█" in told.lines[-1]
     seen = cli.json("stats", "--last", "1h", "--queue", "mail")
     assert (seen["total"]["failed"], [one["queue"] for one in seen["queues"]]) == (1, ["mail"])
@@ -174,7 +178,7 @@ def test_a_strategy_is_made_changed_and_dropped(cli: Cli, store: Store) -> None:
     job = make_job(store)
     [record] = cli("job", "cancel", job, "--strategy", "gentle", "--json").documents
     assert record["grace"] == 120
-    assert cli("strategy", "drop", "gentle").out == "Strategy gentle is gone.\n"
+    assert cli("strategy", "drop", "gentle").out == "Strategy gentle is dropped.\n"
     assert "gentle" in cli("strategy", "drop", "gentle").sentence(10)
     assert "speed" in cli("strategy", "set", "bad", "speed=1").sentence(2)
     assert cli("strategy", "set", "bad", "grace").sentence(2)
@@ -189,7 +193,7 @@ def test_a_policy_is_made_changed_and_dropped(cli: Cli, store: Store) -> None:
     assert cli.json(*words, "--off", "--intent", "pause")["enabled"] is False
     assert cli("policy", "list").rows[0][1] == "pause"
     assert cli("policy", "list").lines[1].endswith("off")
-    assert cli("policy", "drop", "stale").out == "Policy stale is gone.\n"
+    assert cli("policy", "drop", "stale").out == "Policy stale is dropped.\n"
     assert cli("policy", "drop", "stale", "--json").refusal(10)[0] == "NotFound"
 
 

@@ -1,0 +1,111 @@
+"""``tenure job list``: jobs, newest first."""
+
+from typing import Annotated, Any
+
+import typer
+
+from tenure.cli.completion import complete_queues, complete_statuses, complete_tasks
+from tenure.cli.connection import Connection, connected
+from tenure.cli.options import Below, Limit, Where
+from tenure.cli.output import Printer, ago
+from tenure.cli.parsing import filters, given, past
+from tenure.domain.job import JSON, Job
+from tenure.domain.values import nearest_float
+from tenure.store.calls import queries
+
+
+@connected
+def list_jobs(
+    to: Connection,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STATUS",
+            help="Only jobs with this status: queued, running, ... Repeatable.",
+            autocompletion=complete_statuses,
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only jobs of this queue.", autocompletion=complete_queues
+        ),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only jobs of this task.", autocompletion=complete_tasks),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG", help="Only jobs with this tag. Repeatable: all tags."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Only jobs with this text in their arguments. Repeatable."
+        ),
+    ] = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="JOB", help="Only the children of this job.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Enqueued since then: 2h (ago), 2030-01-01T12:00Z."),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Enqueued before then: 2h (ago), 2030-01-01T12:00Z."),
+    ] = None,
+    where: Where = None,
+    below: Below = None,
+    limit: Limit = 20,
+) -> None:
+    """List jobs, newest first."""
+    repeated = {"status": status, "tag": tag, "text": text}
+    words = [f"{name}={value}" for name, values in repeated.items() for value in values or ()]
+    wanted: dict[str, Any] = filters([*(where or ()), *words]) | given(
+        {"queue": queue, "task": task}
+    )
+    if parent is not None:
+        wanted["parent"] = to.job(parent)
+    for name, time in (("since", since), ("until", until)):
+        if time is not None:
+            wanted[name] = past(time, f"--{name}")
+    jobs = to.send(queries.list_jobs(wanted, below=below, n=limit))
+    to.print_database()
+    empty = "no matching jobs" if wanted or below is not None else "no jobs"
+    to.out.answer(jobs, lambda jobs: print_jobs(to.out, jobs, empty))
+    to.out.next_page(jobs, limit)
+
+
+def print_jobs(out: Printer, jobs: tuple[Job, ...], empty: str) -> None:
+    """Print a table of jobs, without the columns that are empty for all of them."""
+    columns: dict[str, list[Any]] = {
+        "job": [job.id for job in jobs],
+        "key": [job.key for job in jobs],
+        "task": [job.task or "" for job in jobs],
+        "status": [out.status(job.status) for job in jobs],
+        "queue": [job.queue if job.queue != "default" else None for job in jobs],
+        "target": [job.target for job in jobs],
+        "attempt": [f"{job.attempt} of {job.max_attempts}" if job.attempt else "" for job in jobs],
+        "progress": [progress_text(job.progress) for job in jobs],
+        "owner": [job.owner for job in jobs],
+        "enqueued": [ago(job.created_at) for job in jobs],
+    }
+    filled = {
+        head: cells
+        for head, cells in columns.items()
+        if head == "task" or any(cell not in (None, "") for cell in cells)
+    }
+    out.table(tuple(filled), zip(*filled.values(), strict=True), empty)
+
+
+def progress_text(progress: JSON) -> str:
+    """Return the progress of a job in a few characters: 42%, or 3 where the total is unknown."""
+    match progress:
+        case {"done": int() | float() as done, "total": int() | float() as total} if total:
+            return f"{min(nearest_float(done) / nearest_float(total), 1):.0%}"
+        case {"done": int() | float() as done}:
+            return f"{nearest_float(done):g}"
+        case _:
+            return ""

@@ -1,0 +1,145 @@
+"""Arguments and options that several commands take, each declared once."""
+
+from typing import Annotated
+
+import typer
+
+from tenure.cli.completion import complete_jobs, complete_queues, complete_tasks
+from tenure.errors import InputRefused
+from tenure.observe.logs import Form
+
+SHARED = "On every command"
+MAX_LIMIT = 1000
+
+
+def _refuse_empty(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Refuse an option that is given but empty, as an unset variable in a script would be.
+
+    Treated as left out it would mean another database, or the rights of the database user.
+    """
+    if value == "":
+        raise InputRefused(f"{param.opts[0]} is empty; give it a value, or leave it out")
+    return value
+
+
+def _check_limit(limit: int) -> int:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InputRefused(f"--limit takes a number from 1 to {MAX_LIMIT}, not {limit}")
+    return limit
+
+
+# On every command.
+Url = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TENURE_DATABASE_URL",
+        show_envvar=False,
+        metavar="URL",
+        callback=_refuse_empty,
+        help="URL of PostgreSQL (TENURE_DATABASE_URL; default: embedded).",
+        rich_help_panel=SHARED,
+    ),
+]
+TenantOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        callback=_refuse_empty,
+        help="Tenant (default: the tenant of the token).",
+        rich_help_panel=SHARED,
+    ),
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option(
+        envvar="TENURE_TOKEN",
+        show_envvar=False,
+        metavar="TEXT",
+        callback=_refuse_empty,
+        help="Token (TENURE_TOKEN; default: act as the database user).",
+        rich_help_panel=SHARED,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON; a stream is JSON Lines.", rich_help_panel=SHARED),
+]
+
+# Names.
+_JOB = typer.Argument(metavar="JOB", help="Id or key of a job.", autocompletion=complete_jobs)
+JobName = Annotated[str, _JOB]
+OptionalJob = Annotated[str | None, _JOB]
+TaskName = Annotated[
+    str, typer.Argument(metavar="TASK", help="Name of a task.", autocompletion=complete_tasks)
+]
+QueueName = Annotated[
+    str, typer.Argument(metavar="QUEUE", help="Name of a queue.", autocompletion=complete_queues)
+]
+AppOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="APP",
+        envvar="TENURE_APP",
+        show_envvar=False,
+        help="Use the tasks and settings of this app: module:app (TENURE_APP).",
+    ),
+]
+
+# Filters and pages.
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Only matching jobs: status=, state=, queue=, task=, target=, owner=, tag=, key=, "
+        "parent=, root=, worker=, text=. Repeatable.",
+    ),
+]
+Below = Annotated[
+    int | None, typer.Option(metavar="ID", help="Only ids below this one: the next page.")
+]
+Limit = Annotated[
+    int, typer.Option(metavar="N", callback=_check_limit, help="Maximum number to show.")
+]
+Tail = Annotated[int | None, typer.Option(metavar="N", help="Only the last N.")]
+
+# Changes.
+Reason = Annotated[str | None, typer.Option(metavar="TEXT", help="Reason, for the audit log.")]
+New = Annotated[bool, typer.Option("--new", help="Allow a name that no job has used yet.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+NotBefore = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Start no earlier than this: 2030-01-01T12:00Z.")
+]
+Wait = Annotated[
+    bool,
+    typer.Option("--wait/--no-wait", help="Wait until it is done (default), or return at once."),
+]
+
+Port = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, max=65535, help="Port of the API; 0 picks a free one."),
+]
+LogFormat = Annotated[
+    Form | None, typer.Option(metavar="FORMAT", help="Format of the log: text or json.")
+]
+
+# Stops.
+Force = Annotated[bool, typer.Option("--force", help="Kill at once, without a grace period.")]
+Grace = Annotated[
+    str | None, typer.Option(metavar="DURATION", help="Time from the request to the kill: 10s, 2m.")
+]
+StrategyOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Stop strategy; see tenure strategy list.")
+]
+
+
+def require_job(job: str | None) -> str:
+    """Refuse a command that names neither a job nor filters."""
+    if job is None:
+        raise InputRefused("name a job by its id or key, or choose jobs with --where")
+    return job
+
+
+def refuse_job(job: str | None) -> None:
+    """Refuse a command that names both a job and filters."""
+    if job is not None:
+        raise InputRefused("--where chooses the jobs; leave out the job")
