@@ -105,6 +105,15 @@ def assert_told(done: Done) -> None:
         assert len(line) < 2000, line[:300]
 
 
+@pytest.mark.parametrize(
+    "words", [["x" * 5000], ["job", "x" * 5000], ["job", "list", "--" + "x" * 5000]]
+)
+def test_a_sentence_about_what_was_typed_is_short(cli: Cli, words: list[str]) -> None:
+    done = cli(*words)
+    assert done.code == 2
+    assert_told(done)
+
+
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - GOING_ON))
 def test_a_command_takes_or_refuses_whatever_it_is_given(
     cli: Cli, store: Store, name: str, tmp_path: Path

@@ -1,6 +1,7 @@
 """Clients that send or read slowly, many connections, and long requests: none of them lasts."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -97,10 +98,17 @@ def test_an_answer_that_nobody_reads_is_given_up(server: Serving) -> None:
 
 
 @pytest.fixture
-def patient(tmp_path: Path) -> Iterator[Serving]:
-    """A server that cuts nobody for being slow."""
-    limits = {"request_timeout": "5m", "max_connections": str(MOST), "connect_timeout": "2s"}
-    with serving(NOWHERE, tmp_path, **limits) as server:
+def silent_database() -> Iterator[str]:
+    """The URL of a database that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"postgresql://nobody@127.0.0.1:{listener.getsockname()[1]}/none"
+
+
+@pytest.fixture
+def patient(tmp_path: Path, silent_database: str) -> Iterator[Serving]:
+    """A server that cuts no client for being slow."""
+    limits = {"request_timeout": "5m", "max_connections": str(MOST), "connect_timeout": "5s"}
+    with serving(silent_database, tmp_path, **limits) as server:
         yield server
 
 
@@ -120,9 +128,11 @@ def test_half_open_requests_keep_nobody_out(patient: Serving) -> None:
 def test_answers_under_way_are_not_cut_for_new_connections(patient: Serving) -> None:
     """The connections that wait for a request go first; those that are served stay."""
     with connection(patient) as slow, ExitStack() as held:
-        slow.sendall(GET.replace(b"healthz", b"readyz") + b"\r\n")  # takes as long as it tries
+        slow.sendall(GET.replace(b"healthz", b"readyz") + b"\r\n")  # answered after connect_timeout
+        began = time.monotonic()
         for _ in range(2 * MOST):
             held.enter_context(connection(patient))
+        assert time.monotonic() - began < 5, "the connections came while it was being served"
         assert slow.recv(12) == b"HTTP/1.1 503"
 
 

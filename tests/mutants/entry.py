@@ -129,7 +129,7 @@ ENTRY: tuple[Mutant, ...] = (
         "cli/output.py",
         "return line if len(line) <= MAX_SENTENCE else",
         "return line if True else",
-        f"{_ODD}::test_a_command_takes_or_refuses_whatever_it_is_given[policy drop]",
+        f"{_ODD}::test_a_sentence_about_what_was_typed_is_short",
     ),
     python_mutant(
         "a queue that nobody has is paused",

@@ -66,13 +66,17 @@ def _addresses(host: str, port: int) -> list[Any]:
         raise InputRefused(f"--host: {shown(host)} is not a known host: {error}") from None
 
 
+_ONE_DAY = 86_400  # seconds
+
+
 class BoundedConfig(uvicorn.Config):
     """A configuration that limits connections."""
 
     def __init__(
         self, app: Any, *, request_timeout: float, max_connections: int, **options: Any
     ) -> None:
-        super().__init__(app, http=BoundedProtocol, **options)
+        # BoundedProtocol closes idle connections too, so the timer of uvicorn never fires first.
+        super().__init__(app, http=BoundedProtocol, timeout_keep_alive=_ONE_DAY, **options)
         self.request_timeout = request_timeout  # seconds
         self.max_connections = max_connections
 
@@ -82,7 +86,7 @@ class BoundedProtocol(H11Protocol):
 
     A whole request, headers and body, must arrive within the timeout, and a client must read its
     answer within it too. At the limit of connections, the one that has waited longest for a
-    request makes room for a new one. uvicorn itself limits only the idle time between requests.
+    request makes room for a new one. An idle connection is closed after the timeout as well.
     """
 
     config: BoundedConfig
