@@ -85,7 +85,10 @@ def signature_of(function: Any) -> str:
     [node] = ast.parse(_source(inspect.unwrap(function))).body
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     arguments = _arguments(node.args)
-    returns = f" -> {ast.unparse(node.returns).strip(chr(39))}" if node.returns else ""
+    returned = ast.unparse(node.returns).strip(chr(39)) if node.returns else ""
+    if any(ast.unparse(it).startswith("verb(") for it in node.decorator_list):
+        returned = f"Call[{returned}]"
+    returns = f" -> {returned}" if returned else ""
     begin = "await " if isinstance(node, ast.AsyncFunctionDef) and not _yields(node) else ""
     short = f"{begin}{node.name}({', '.join(arguments)}){returns}"
     if len(short) <= MAX_COLUMNS:

@@ -21,6 +21,7 @@ from tenure import Settings, Tenure
 from tenure.cli.main import app as commands
 from tenure.config import PREFIX
 from tenure.metrics import SERIES
+from tenure.store.store import Method
 from tenure.web import create_app
 from tools import public
 from tools.docs import public_verbs
@@ -138,7 +139,7 @@ def _name(name: str, value: Any) -> Iterator[str]:
 def _members(cls: type) -> Iterator[str]:
     """Yield what a class has, by itself or from bases that are private."""
     if init := vars(cls).get("__init__"):
-        yield from _signature("__init__", init)
+        yield from _signature(init)
     members: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base is not cls and (not base.__module__.startswith("tenure.") or _is_public(base)):
@@ -153,9 +154,11 @@ def _members(cls: type) -> Iterator[str]:
         if name.startswith("_"):
             continue
         if isinstance(found, property) and found.fget is not None:
-            yield from (it.replace("()", "", 1) for it in _signature(name, found.fget))
+            yield from (it.replace("()", "", 1) for it in _signature(found.fget))
         elif isinstance(found, FunctionType):
-            yield from _signature(name, found)
+            yield from _signature(found)
+        elif isinstance(found, Method):  # its arguments are those in sql.txt
+            yield name
 
 
 @cache
@@ -167,12 +170,11 @@ def _is_public(cls: type) -> bool:
     return id(cls) in _public()
 
 
-def _signature(name: str, function: Any) -> Iterator[str]:
+def _signature(function: Any) -> Iterator[str]:
     made_here = function.__code__.co_filename == "<string>"  # by dataclasses
     if made_here:
         return
-    is_verb = function.__code__.co_name != name  # its arguments are those in sql.txt
-    yield from [name] if is_verb else map(_in_a_line, signatures_of(function))
+    yield from map(_in_a_line, signatures_of(function))
 
 
 def _in_a_line(signature: str) -> str:

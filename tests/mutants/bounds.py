@@ -244,8 +244,8 @@ BOUNDS: tuple[Mutant, ...] = (
     python_mutant(
         "one row that cannot be read costs the whole claim",
         "store/claims.py",
-        "except (msgspec.DecodeError, RecursionError): return _one_by_one",
-        "except ZeroDivisionError:\n        return _one_by_one",
+        "except (msgspec.DecodeError, RecursionError): return _read_each",
+        "except ZeroDivisionError:\n        return _read_each",
         f"{_ROWS}::test_a_row_that_cannot_be_read_does_not_keep_its_neighbours_from_a_claim",
     ),
     python_mutant(

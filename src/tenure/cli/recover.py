@@ -8,7 +8,7 @@ from tenure.cli.connection import Connection, connected, load_app
 from tenure.cli.options import AppOption
 from tenure.cli.output import ago
 from tenure.store.calls import queries, upkeep
-from tenure.store.results import RecoveryResult
+from tenure.store.upkeep_results import RecoveryResult
 
 EXAMPLES = ("tenure recover --dry-run", "tenure recover 42 43", "tenure recover --app jobs:app")
 

@@ -127,7 +127,7 @@ def enqueued(
         found.append(msgspec.structs.replace(job, parent=parent, after=tuple(after)))
     with tracing.enqueueing(found) as span:
         drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
-        answer: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(drafts, said=stated)
+        answer: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(drafts, given=stated)
     return answer
 
 

@@ -65,7 +65,7 @@ def read_claim(text: bytes | str) -> Claim:
     try:
         return claim_of(_columns(text))
     except (msgspec.DecodeError, RecursionError):
-        return _one_by_one(_loose_columns(flattened(text)))
+        return _read_each(_loose_columns(flattened(text)))
 
 
 def claim_of(claim: ClaimColumns) -> Claim:
@@ -73,7 +73,7 @@ def claim_of(claim: ClaimColumns) -> Claim:
     return Claim(_jobs(claim.jobs, claim), bytes(claim.floors).decode(), claim.alive)
 
 
-def _one_by_one(loose: _LooseColumns) -> Claim:
+def _read_each(loose: _LooseColumns) -> Claim:
     columns = {name: column for name, column in loose.jobs.items() if column is not None}
     lanes = {lane: (task or "", queue) for lane, (task, queue) in loose.lanes.items()}
     claim = ClaimColumns(loose.alive, loose.floors, loose.token, lanes=lanes)

@@ -47,14 +47,14 @@ async def connect_dedicated(url: str, settings: Settings | None, name: str) -> D
     """Connect in autocommit; options in the URL take precedence."""
     settings = settings or Settings()
     in_url = parse_url(url)
-    ours: dict[str, Any] = {"application_name": name, **_keepalives(settings)}
+    defaults: dict[str, Any] = {"application_name": name, **_keepalives(settings)}
     connection: DedicatedConnection | None = None
     try:
         with raise_lost_cancel():
             connection = await DedicatedConnection.connect(
                 url,
                 **connect_options(connect_timeout(settings)),
-                **{option: value for option, value in ours.items() if option not in in_url},
+                **{option: value for option, value in defaults.items() if option not in in_url},
             )
     except (psycopg.Error, ValueError) as error:
         raise connect_error(error) from error

@@ -15,17 +15,17 @@ class Floors:
         self._known: str | None = None
         self.until = 0.0  # when a claim from the beginning is due
 
-    def at(self, moment: float) -> str | None:
+    def at(self, now: float) -> str | None:
         """Return the floors for a claim at this time; None means from the beginning."""
-        if moment >= self.until:
-            self._known, self.until = None, moment + _AT_LEAST
+        if now >= self.until:
+            self._known, self.until = None, now + _AT_LEAST
         return self._known
 
-    def reached(self, floors: str, since: str | None, began: float, moment: float) -> None:
+    def reached(self, floors: str, since: str | None, began: float, now: float) -> None:
         """Keep the floors of a claim that began at a time from ``since`` and was answered now."""
         self._known = floors
         if since is None:
-            self.until = max(self.until, moment + (moment - began) * _SHARE)
+            self.until = max(self.until, now + (now - began) * _SHARE)
 
     def forget(self) -> None:
         """Start from the beginning: a released job is below its floor."""

@@ -32,7 +32,7 @@ def encode_json(value: Any) -> str:
     return text
 
 
-def encode_bounded(value: Any, what: str, most: int) -> bytes:
+def encode_bounded(value: Any, what: str, max_bytes: int) -> bytes:
     """Return a value as JSON that the database accepts; ``what`` names it in a refusal."""
     try:
         refuse_not_json(value)
@@ -40,10 +40,10 @@ def encode_bounded(value: Any, what: str, most: int) -> bytes:
     except Exception as refusal:  # noqa: BLE001 - encoding runs code of the value
         why = message_text(refusal, "the error")[:_MAX_REASON]
         raise InputRefused(f"{what}: {why}") from None
-    if len(text) > most:
+    if len(text) > max_bytes:
         raise InputRefused(
-            f"{what} takes {len(text)} bytes, and the maximum is {most}; store large values as "
-            f"artifacts"
+            f"{what} takes {len(text)} bytes, and the maximum is {max_bytes}; store large values "
+            f"as artifacts"
         )
     return text
 

@@ -202,19 +202,6 @@ class CompletedTask(msgspec.Struct, frozen=True):
     completed_at: datetime
 
 
-class Dead(msgspec.Struct, frozen=True):
-    worker_id: UUID
-    host: str
-    pid: int
-    beat_at: datetime
-    expires_at: datetime
-
-
-class Sweep(msgspec.Struct, frozen=True):
-    dead: tuple[Dead, ...]  # declared dead by this call
-    tenants: tuple[str, ...]  # in which dead workers hold jobs
-
-
 class TenantActivity(msgspec.Struct, frozen=True):
     """The last transaction of each tenant, as far as it is visible."""
 
@@ -222,24 +209,6 @@ class TenantActivity(msgspec.Struct, frozen=True):
     next: int  # the next transaction
     tenants: dict[str, int]
     more: bool = False  # there are further tenants after the last of these
-
-
-class Recovered(msgspec.Struct, frozen=True):
-    job: int
-    state: State | None = None  # the new state; None in a dry run
-    worker: str | None = None
-    host: str | None = None  # of that worker; None in a dry run, or if unknown
-    pid: int | None = None
-    beat_at: datetime | None = None  # its last beat
-
-
-class RecoveryResult(msgspec.Struct, frozen=True):
-    dead: tuple[Dead, ...]
-    blind_until: datetime | None  # no worker is declared dead before, since sweeps had stopped
-    recovered: tuple[Recovered, ...]
-    busy: tuple[int, ...]
-    failed: tuple[int, ...]
-    stale: tuple[int, ...]
 
 
 class WorkersJob(msgspec.Struct, frozen=True):
@@ -384,17 +353,6 @@ class TenantSeen(msgspec.Struct, frozen=True):
     schema: str
     created_at: datetime
     paused: bool
-
-
-class Pruned(msgspec.Struct, frozen=True):
-    jobs: int
-    events: int
-    more: bool
-
-
-class PrunedRecords(msgspec.Struct, frozen=True):
-    records: int
-    audit: int
 
 
 class AuditRow(msgspec.Struct, frozen=True):

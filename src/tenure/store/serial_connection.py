@@ -28,14 +28,14 @@ class SerialConnection:
         self._url = url
         self._settings = settings
         self._connection: DedicatedConnection | None = None
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._tenants: set[Tenant] = set()  # of which the backend has cached metadata
 
     async def send(self, call: Call[T], tenant: Tenant = DEFAULT) -> T:
         call = call.of(tenant)
         for pause in retry_delays():
             try:
-                async with self._one_at_a_time:
+                async with self._lock:
                     await self._limit_tenants(tenant)
                     return await self._send(call)
             except UnicodeError as error:
@@ -50,7 +50,7 @@ class SerialConnection:
         """Disconnect, also during a call; the next call connects again."""
         if self._connection is not None:
             self._connection.cut()
-        async with self._one_at_a_time:
+        async with self._lock:
             await self._disconnect()
 
     async def _limit_tenants(self, tenant: Tenant) -> None:

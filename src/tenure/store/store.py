@@ -58,7 +58,7 @@ class Method(Generic[P, T]):
     def __get__(self, store: "AsyncStore", owner: object = None) -> Callable[P, Awaitable[T]]: ...
 
     def __get__(self, store: "Store | AsyncStore | None", owner: object = None) -> Any:
-        return self if store is None else partial(store.call, self.__wrapped__)
+        return self if store is None else partial(store._call, self.__wrapped__)
 
 
 class Verbs:
@@ -203,7 +203,7 @@ class Store(Verbs):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(self, make: Callable[P, Call[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def _call(self, make: Callable[P, Call[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Make a call and send it."""
         return self.send(make(*args, **kwargs))
 
@@ -250,7 +250,7 @@ class AsyncStore(Verbs):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def call(self, make: Callable[P, Call[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _call(self, make: Callable[P, Call[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Make a call and send it."""
         return await self.send(make(*args, **kwargs))
 

@@ -47,7 +47,7 @@ _DEFAULTS = {"via": "python"}  # of keywords that a TypedDict declares; None for
 
 
 class Parameter(NamedTuple):
-    """How an argument is sent; in ``Annotated`` where its Python type does not tell."""
+    """The SQL side of an argument; given in ``Annotated`` if it does not follow from the type."""
 
     type: str  # in PostgreSQL
     encode: Callable[[Any], Any] | None = None  # never called with None

@@ -11,7 +11,7 @@ from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.domain.tenant import Tenant
-from tenure.store.calls.policy_calls import StopArguments
+from tenure.store.calls.policy_calls import StopRequest
 from tenure.store.results import Pool, RunnerEnding, Strategy, Token
 from tenure.store.verb import Actor, verb
 
@@ -25,7 +25,7 @@ def stop(
     *,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    **options: Unpack[StopArguments],
+    **options: Unpack[StopRequest],
 ) -> CancellationRecord: ...
 
 

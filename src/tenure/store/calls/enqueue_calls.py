@@ -25,19 +25,19 @@ _ENQUEUE_TYPES = {
 def enqueue(
     jobs: NewJob | Sequence[NewJob],
     *,
-    said: Sequence[Collection[str]] | None = None,
+    given: Sequence[Collection[str]] | None = None,
     by: str | None = None,
     via: str = "python",
 ) -> Call[tuple[Enqueued, ...]]:
     """Enqueue jobs that carry all options that their tasks declare.
 
-    With ``said`` they do not: of the options that a task can declare, only these fields of each job
-    are sent, and the database fills in the rest from the catalogue.
+    With ``given`` they do not: of the options that a task can declare, only these fields of each
+    job are sent, and the database fills in the rest from the catalogue.
     """
     call = [jobs] if isinstance(jobs, NewJob) else list(jobs)
     order = check_jobs(call)
     batch = [call[place] for place in order]
-    sent = batch if said is None else [_partial(call[place], said[place]) for place in order]
+    sent = batch if given is None else [_partial(call[place], given[place]) for place in order]
 
     def read(text: bytes | str) -> tuple[Enqueued, ...]:
         by_place = dict(zip(order, answer_reader(tuple[Enqueued, ...])(text), strict=True))
@@ -45,7 +45,7 @@ def enqueue(
 
     return Call(
         "enqueue",
-        {"jobs": encode_json(sent), "declared": said is None, "by": by, "via": via},
+        {"jobs": encode_json(sent), "declared": given is None, "by": by, "via": via},
         _ENQUEUE_TYPES,
         read,
         safe=bool(batch)
@@ -53,13 +53,13 @@ def enqueue(
     )
 
 
-def _partial(job: NewJob, said: Collection[str]) -> dict[str, JSON]:
+def _partial(job: NewJob, given: Collection[str]) -> dict[str, JSON]:
     whole = msgspec.structs.asdict(job)
     default = msgspec.structs.asdict(NewJob())
     return {
         name: value
         for name, value in whole.items()
-        if (name in said if name in DECLARABLE else value != default[name])
+        if (name in given if name in DECLARABLE else value != default[name])
     }
 
 

@@ -21,7 +21,7 @@ PolicySpec = Annotated[
 ]
 
 
-class StopArguments(StopOptions, Actor, total=False):
+class StopRequest(StopOptions, Actor, total=False):
     """The options of a stop, and the user who requests it."""
 
 
@@ -40,7 +40,7 @@ def bulk_stop(
     filter: Filter,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    **options: Unpack[StopArguments],
+    **options: Unpack[StopRequest],
 ) -> Bulk: ...
 
 

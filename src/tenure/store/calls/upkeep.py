@@ -7,8 +7,8 @@ from typing import Annotated, Any, Unpack
 from tenure.domain.lifecycle import State
 from tenure.store.new_jobs import encode_json
 from tenure.store.policy_results import Bulk, Enforced, PendingDiscard
-from tenure.store.results import Pruned, PrunedRecords, RecoveryResult, Sweep
 from tenure.store.rollups import RolledUp
+from tenure.store.upkeep_results import Pruned, PrunedRecords, RecoveryResult, Sweep
 from tenure.store.verb import Actor, Int4, Parameter, verb
 
 

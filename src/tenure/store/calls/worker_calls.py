@@ -82,9 +82,9 @@ def _read_finished(text: bytes | str) -> Finished:
     return _finished(_finished_by_state(text))
 
 
-def _finished(told: _FinishedByState) -> Finished:
-    accepted = {job: state for state, jobs in told.accepted.items() for job in jobs}
-    return Finished(accepted, told.refused, told.busy, told.wakes, told.repeated)
+def _finished(answer: _FinishedByState) -> Finished:
+    accepted = {job: state for state, jobs in answer.accepted.items() for job in jobs}
+    return Finished(accepted, answer.refused, answer.busy, answer.wakes, answer.repeated)
 
 
 class _Exchange(msgspec.Struct, Generic[C]):
@@ -103,22 +103,22 @@ _loose_exchange = msgspec.json.Decoder(_Exchange[msgspec.Raw]).decode
 
 def _read_exchanged(text: bytes | str) -> Exchanged:
     try:
-        told = _exchange(text)
-        return _exchanged(told, map(claim_of, told.claims))
+        answer = _exchange(text)
+        return _exchanged(answer, map(claim_of, answer.claims))
     except (msgspec.DecodeError, RecursionError):
         loose = _loose_exchange(flattened(text))
         return _exchanged(loose, (read_claim(bytes(claim)) for claim in loose.claims))
 
 
-def _exchanged(told: _Exchange[Any], claims: Iterable[Claim]) -> Exchanged:
+def _exchanged(answer: _Exchange[Any], claims: Iterable[Claim]) -> Exchanged:
     return Exchanged(
-        told.alive,
-        _finished(told.finished),
+        answer.alive,
+        _finished(answer.finished),
         tuple(claims),
-        told.promoted,
-        told.promote_error,
-        told.next_due,
-        told.idled,
+        answer.promoted,
+        answer.promote_error,
+        answer.next_due,
+        answer.idled,
     )
 
 

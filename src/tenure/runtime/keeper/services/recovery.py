@@ -13,7 +13,7 @@ from tenure.runtime.keeper.database.access import DatabaseAccess
 from tenure.runtime.keeper.database.activity import RoundRobin
 from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.lease import Lease
-from tenure.store.results import Recovered
+from tenure.store.upkeep_results import Recovered
 
 _log = logging.getLogger("tenure.worker")
 
