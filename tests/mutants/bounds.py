@@ -179,7 +179,7 @@ BOUNDS: tuple[Mutant, ...] = (
     mutant(
         "any number of queues",
         "lane_of",
-        "IF (SELECT count(*) FROM tenant.lane) >= most THEN",
+        "IF (SELECT count(*) FROM tenant.lane) >= max_lanes THEN",
         "IF false THEN",
         f"{_TENANT}[lanes]",
     ),

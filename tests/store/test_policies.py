@@ -537,11 +537,11 @@ def test_a_moment_means_the_same_under_all_settings(store: Store, sql: psycopg.C
     sql.execute("SET datestyle = 'SQL, DMY'")
     for when in ({"at": "31/12/2030 10:00"}, {"at": "tomorrow"}, {"at": "infinity"}):
         spec = json.dumps({"filter": {"id": job}, "when": when})
-        with pytest.raises(psycopg.Error, match=r"takes a moment such as") as refused:
+        with pytest.raises(psycopg.Error, match=r"takes a timestamp such as") as refused:
             sql.execute("SELECT tenure.set_policy('rule', %s)", (spec,))
         assert refused.value.sqlstate == "TN001"
     for moment in ("31/12/2030", "yesterday", "-infinity"):
-        with pytest.raises(psycopg.Error, match=r"since takes a moment such as"):
+        with pytest.raises(psycopg.Error, match=r"since takes a timestamp such as"):
             sql.execute("SELECT tenure.list_jobs(%s)", (json.dumps({"since": moment}),))
 
 

@@ -21,7 +21,7 @@ from tenure.domain import bounds
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import IllegalTransition, NotFound, SchemaMismatch
 
-CONTROL = "control"  # what all tenants share
+CONTROL = "control"  # the schema that all tenants share
 _LOCK = 0x74656E757265  # "tenure": one migration at a time in a database
 
 # Verbs read a few rows of large tables: a plan that reads a whole table is never right, however
@@ -64,7 +64,7 @@ class Migration:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one scope still needs."""
+    """The migrations and verbs that a scope still needs."""
 
     scope: str
     migrations: tuple[Migration, ...]
@@ -76,7 +76,7 @@ class Plan:
 
     @property
     def is_new(self) -> bool:
-        """Whether there was nothing of it."""
+        """Return whether the scope did not exist before."""
         return bool(self.migrations) and self.migrations[0].number == 1
 
 
@@ -101,8 +101,8 @@ def migrate(
 ) -> list[Plan]:
     """Bring the control schema and one tenant's to what this code needs; all of it or nothing.
 
-    Safe to run from any number of processes at once: they take their turn. The default tenant has
-    on record who made another.
+    Any number of processes may run this at once: they wait for one another. The audit log of the
+    default tenant records the creation of another tenant.
     """
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -119,13 +119,13 @@ def migrate(
 
 
 def pending(connection: psycopg.Connection, tenant: Tenant = DEFAULT) -> list[Plan]:
-    """What ``migrate`` would do; nothing is changed."""
+    """Return what ``migrate`` would do; change nothing."""
     with connection.transaction(), connection.cursor() as cursor:
         return _plans(cursor, tenant)
 
 
 def tenants(connection: psycopg.Connection) -> list[Tenant]:
-    """Every tenant there is; none in a database that was never migrated."""
+    """Return every tenant; none in a database that was never migrated."""
     found = connection.execute("SELECT pg_catalog.to_regclass('tenure.tenant')").fetchone()
     if found == (None,):
         return []
@@ -141,9 +141,9 @@ def drop(
     by: str | None = None,
     via: str = "python",
 ) -> None:
-    """Delete a tenant with all its jobs and tokens; the default tenant has it on record.
+    """Delete a tenant with all its jobs and tokens; the default tenant records it.
 
-    Refused while workers hold jobs of it, unless by force: then they find their jobs gone.
+    Refused while workers hold its jobs, unless ``force`` is given: then they lose their jobs.
     """
     if tenant == DEFAULT:
         connection.execute(drop_script(DEFAULT).encode())
@@ -152,7 +152,7 @@ def drop(
         raise NotFound(f"there is no tenant {tenant.name!r}")
     with connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
-        # Nobody claims one between the look and the drop.
+        # No job is claimed between the check and the drop.
         cursor.execute(f'LOCK TABLE "{tenant.schema}".job IN ACCESS EXCLUSIVE MODE'.encode())
         held = f"SELECT pg_catalog.count(*) FROM \"{tenant.schema}\".job WHERE state = 'running'"
         (running,) = cursor.execute(held.encode()).fetchone() or (0,)
@@ -170,15 +170,15 @@ def drop(
 
 
 def script(tenant: Tenant) -> str:
-    """All that ``migrate`` does as one statement, for psql, ``op.execute`` or any driver.
+    """Return all that ``migrate`` does as one statement, for psql, ``op.execute`` or any driver.
 
-    What has been done is left alone, so it takes any database from any version to this one.
+    It skips what has been done, so it takes a database from any version to this one.
     """
     return _block(_BOOTSTRAP, *(_steps(kind, of) for kind, of in _scopes(tenant)))
 
 
 def drop_script(tenant: Tenant) -> str:
-    """Delete a tenant with all its jobs, as one statement; the default one goes last."""
+    """Return a statement that deletes a tenant with all its jobs; the default one must be last."""
     if tenant == DEFAULT:
         return _block("""
 IF EXISTS (SELECT FROM tenure.tenant WHERE name <> 'default') THEN
@@ -200,7 +200,7 @@ DELETE FROM tenure.bearer WHERE tenant = '{tenant.name}';
 
 
 def render(text: str, tenant: Tenant) -> str:
-    """The text with the tenant's own schema and name in it."""
+    """Return the text with the tenant's own schema and name in it."""
     text = re.sub(r"(?<![\w.\"])tenant\.(?=\w)", f'"{tenant.schema}".', text)
     return text.replace("{tenant}", tenant.name)
 
@@ -213,7 +213,7 @@ def expand(text: str) -> str:
 
 
 def _scopes(tenant: Tenant) -> list[tuple[str, Tenant]]:
-    """What one tenant needs, in order: what all share, the default tenant, itself."""
+    """Return the scopes of a tenant in order: the shared one, the default tenant, its own."""
     return list(dict.fromkeys([(CONTROL, DEFAULT), ("tenant", DEFAULT), ("tenant", tenant)]))
 
 
@@ -254,7 +254,7 @@ def _plan(cursor: psycopg.Cursor, kind: str, tenant: Tenant) -> Plan:
 
 
 def _block(*steps: str) -> str:
-    """Steps as one statement, which takes its turn and finds nothing by the search path."""
+    """Return the steps as one statement that holds the lock and ignores the search path."""
     return f"""
 DO $tenure$
 DECLARE
@@ -265,7 +265,7 @@ BEGIN
     PERFORM pg_catalog.set_config('check_function_bodies', 'off', true);
     PERFORM pg_catalog.pg_advisory_xact_lock({_LOCK});
 {"".join(steps)}
-    -- The rest of the transaction may be somebody else's.
+    -- The rest of the transaction may belong to the caller.
     PERFORM pg_catalog.set_config('search_path', path, true);
     PERFORM pg_catalog.set_config('check_function_bodies', bodies, true);
 END $tenure$;
@@ -273,7 +273,7 @@ END $tenure$;
 
 
 def _steps(kind: str, tenant: Tenant) -> str:
-    """What brings one scope up to date, in PL/pgSQL; each step is left out if it was taken."""
+    """Return the PL/pgSQL that brings a scope up to date; it skips steps that were taken."""
     scope, schema = f"'{_name(kind, tenant)}'", "tenure" if kind == CONTROL else tenant.schema
     known, code = migrations(kind), verbs(kind)
     steps = [

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenant.grant_verbs(role_name text, kind text) RETURNS
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- cancellation_name and status are used by the view: PostgreSQL checks the reader's right to call them.
-    looking CONSTANT text[] := ARRAY['show', 'runners', 'list_jobs', 'job_with_key', 'explain', 'statistics',
+    reading CONSTANT text[] := ARRAY['show', 'runners', 'list_jobs', 'job_with_key', 'explain', 'statistics',
         'totals', 'history', 'cancellation', 'cancellations', 'movements',
         'audit_log', 'job_output', 'pools', 'workers', 'targets', 'strategies', 'policies', 'bulk', 'bulks',
         'bulk_preview', 'stops', 'diagnose',
@@ -14,11 +14,11 @@ DECLARE
         'set_policy', 'drop_policy', 'bulk_stop', 'bulk_resume', 'bulk_rerun', 'advance_bulk', 'inspect',
         'inspection', 'end_runner'];
     granted CONSTANT text[] := CASE kind
-        WHEN 'viewer' THEN looking || ARRAY['refuse']
+        WHEN 'viewer' THEN reading || ARRAY['refuse']
         WHEN 'producer' THEN ARRAY['enqueue', 'enqueue_many', 'queue', 'show', 'job_with_key', 'explain',
             'job_output', 'whoami', 'tasks']
-        WHEN 'operator' THEN looking || own
-        WHEN 'admin' THEN looking || own
+        WHEN 'operator' THEN reading || own
+        WHEN 'admin' THEN reading || own
         || ARRAY['pause', 'unpause', 'create_pool', 'change_slots', 'release_slot', 'recover',
             'drain', 'step', 'close_record', 'prune', 'tenants', 'tokens', 'create_token', 'revoke_token',
             'set_strategy', 'drop_strategy', 'announce_tasks']

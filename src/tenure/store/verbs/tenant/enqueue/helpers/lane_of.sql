@@ -5,9 +5,9 @@ CREATE OR REPLACE FUNCTION tenant.lane_of(queue_name text, task_name text, pool_
 RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    most     CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
-    wanted   text[] := coalesce(pool_names, '{}');
-    found_id integer;
+    max_lanes CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
+    wanted    text[] := coalesce(pool_names, '{}');
+    found_id  integer;
 BEGIN
     IF cardinality(pool_names) > 1 THEN
         wanted := ARRAY(SELECT DISTINCT p FROM unnest(pool_names) AS p ORDER BY p);
@@ -26,11 +26,11 @@ BEGIN
                 (SELECT p FROM unnest(wanted) AS p WHERE NOT EXISTS (
                     SELECT FROM tenant.pool WHERE pool.name = p) LIMIT 1));
         END IF;
-        IF (SELECT count(*) FROM tenant.lane) >= most THEN
+        IF (SELECT count(*) FROM tenant.lane) >= max_lanes THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
                 'the queue %L and task %L are new, and this tenant has %s combinations of queue, '
                 'task and pools already; those whose jobs are all pruned make way', queue_name, task_name,
-                most);
+                max_lanes);
         END IF;
         INSERT INTO tenant.lane (queue, task, pools) VALUES (queue_name, task_name, wanted)
         RETURNING id INTO found_id;

@@ -32,8 +32,8 @@ BEGIN
         WHEN f.key = 'worker' THEN format(
             'a filter by worker takes the id of a worker, which is a UUID, and %s is none', f.value)
         WHEN f.key IN ('since', 'until')
-            THEN format('a filter by %s takes a moment such as "2030-01-31T12:00:00Z", and %s is none', f.key,
-                f.value)
+            THEN format('a filter by %s takes a timestamp such as "2030-01-31T12:00:00Z", and %s is none',
+                f.key, f.value)
         ELSE format('a filter by %s takes a text that is not empty, and %s is none', f.key, f.value) END
     FROM (
         SELECT o.key, v.value FROM jsonb_each(filter) AS o
@@ -51,7 +51,7 @@ BEGIN
         WHEN f.key = 'state' THEN f.value #>> '{}' <> ALL (enum_range(NULL::tenure.state)::text[])
         WHEN f.key IN ('id', 'parent', 'root') THEN NOT tenant.filter_reads(f.value #>> '{}', 'bigint')
         WHEN f.key = 'worker' THEN NOT tenant.filter_reads(f.value #>> '{}', 'uuid')
-        WHEN f.key IN ('since', 'until') THEN NOT tenant.filter_reads(f.value #>> '{}', 'moment')
+        WHEN f.key IN ('since', 'until') THEN NOT tenant.filter_reads(f.value #>> '{}', 'timestamp')
         ELSE false END
     ORDER BY f.key LIMIT 1);
 END $$;

@@ -8,7 +8,7 @@ BEGIN
     CASE kind
         WHEN 'bigint' THEN PERFORM value::bigint;
         WHEN 'uuid' THEN PERFORM value::uuid;
-        WHEN 'moment' THEN
+        WHEN 'timestamp' THEN
             RETURN tenure.is_timestamp(regexp_replace(value, '^([0-9]{4}-[0-9]{2}-[0-9]{2})Z$', '\1T00:00Z'));
     END CASE;
     RETURN value IS NOT NULL;

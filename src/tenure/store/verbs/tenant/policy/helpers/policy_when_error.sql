@@ -16,7 +16,7 @@ BEGIN
             THEN format('a policy has no condition %L; it has %s', c.key, array_to_string(known, ', '))
         WHEN c.key = 'at' THEN CASE WHEN jsonb_typeof(c.value) <> 'string'
         OR NOT tenure.is_timestamp(c.value #>> '{}')
-            THEN format('"at" takes a moment such as "2030-01-31T12:00:00Z", and %s is none', c.value) END
+            THEN format('"at" takes a timestamp such as "2030-01-31T12:00:00Z", and %s is none', c.value) END
         WHEN c.key IN ('age', 'running', 'waiting') THEN tenant.policy_duration_error(c.key, c.value)
         WHEN c.key IN ('parent_failed', 'superseded') THEN CASE WHEN c.value <> 'true'
             THEN format('%s is true or left out; %s is neither', c.key, c.value) END

@@ -1,6 +1,6 @@
 -- Return a job, all its descendants and, if asked, all live jobs that depend on any of these (except jobs
 -- that run whatever their dependencies end as). With "whose" only dependents of this owner; descendants are
--- always stopped with their ancestor, whoever owns them.
+-- always stopped with their ancestor, of any owner.
 CREATE OR REPLACE FUNCTION tenant.jobs_to_stop(job bigint, dependents boolean, whose text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
