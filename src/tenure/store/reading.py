@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from tenure.domain.bounds import MOST_LEVELS
+from tenure.domain.bounds import MAX_LEVELS
 from tenure.domain.values import nearest_float, nearest_time
 from tenure.errors import SchemaMismatch
 
 T = TypeVar("T")
 
 TOO_DEEP = "\0"  # in the place of what is nested too deeply; PostgreSQL stores no such text
-_DEEPEST = MOST_LEVELS + 20  # of an answer: what a row holds, and what stands around it
+_DEEPEST = MAX_LEVELS + 20  # of an answer: what a row holds, and what stands around it
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _MOST_DIGITS = 308  # of a whole number that is no larger than a double
 
