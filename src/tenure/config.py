@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Self, get_args, get_origin
 
-from tenure.domain.bounds import MOST_ARGS_BYTES, MOST_RESULT_BYTES
+from tenure.domain.bounds import MAX_ARGS_BYTES, MAX_RESULT_BYTES
 from tenure.domain.duration import duration, in_words
 from tenure.domain.retry import Retry
 from tenure.domain.values import shown
@@ -43,14 +43,14 @@ class Settings:
     database_url: str | None = field(default=None, repr=False)  # none: embedded, under folder
     folder: Path = Path(".tenure")  # of the embedded PostgreSQL
     connect_timeout: timedelta = timedelta(seconds=5)  # for one connection to the database
-    max_args_bytes: int = MOST_ARGS_BYTES  # of one job
+    max_args_bytes: int = MAX_ARGS_BYTES  # of one job
 
     # Who is alive.
     lease: timedelta = timedelta(seconds=15)  # how long a worker is trusted without a word from it
     beat: timedelta = timedelta(seconds=5)  # between two renewals of the lease
     recover_every: timedelta = timedelta(seconds=5)  # between two looks for dead workers
     recover_grace: timedelta = timedelta(0)  # on top of a lease before its worker is dead
-    orphan_after: timedelta = timedelta(minutes=2)  # a running job whose worker nobody knows
+    orphan_after: timedelta = timedelta(minutes=2)  # a running job whose worker is unknown
     pending_orphan_after: timedelta | None = None  # a ready job that nobody starts; none: it waits
     orphan_message: str | None = None  # the error of an orphan; none: what became of its worker
     on_orphan: Literal["retry", "fail"] = "retry"
@@ -151,13 +151,12 @@ class Settings:
             f"{in_words(self.stop_grace)}",
         )
         require(
-            0 < self.max_args_bytes <= MOST_ARGS_BYTES,
-            f"max_args_bytes: it takes from 1 to {MOST_ARGS_BYTES} bytes, not "
-            f"{self.max_args_bytes}",
+            0 < self.max_args_bytes <= MAX_ARGS_BYTES,
+            f"max_args_bytes: it takes from 1 to {MAX_ARGS_BYTES} bytes, not {self.max_args_bytes}",
         )
         require(
-            0 < self.max_result_bytes <= MOST_RESULT_BYTES,
-            f"max_result_bytes: it takes from 1 to {MOST_RESULT_BYTES} bytes, not "
+            0 < self.max_result_bytes <= MAX_RESULT_BYTES,
+            f"max_result_bytes: it takes from 1 to {MAX_RESULT_BYTES} bytes, not "
             f"{self.max_result_bytes}; larger things are artifacts",
         )
         require(self.orphan_message != "", "orphan_message: it cannot be empty")
@@ -197,10 +196,10 @@ class Settings:
     def from_environment(cls, env: Mapping[str, str]) -> Self:
         """Read TENURE_LEASE=20s and so on; an empty variable counts as not set."""
         known = {f"{PREFIX}{name.upper()}": name for name in cls.names()}
-        ours = [
+        names = [
             name for name in env if name.startswith(PREFIX) and name not in (*MARKS, *COMMAND_LINE)
         ]
-        _refuse_unknown((name for name in ours if not name.startswith(TEST_PREFIX)), known)
+        _refuse_unknown((name for name in names if not name.startswith(TEST_PREFIX)), known)
         values: dict[str, Any] = {name: env[key] for key, name in known.items() if env.get(key)}
         seconds = env.get(SHUTDOWN_GRACE)
         if seconds and "drain_grace" not in values:

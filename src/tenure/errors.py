@@ -49,7 +49,7 @@ class InputRefused(TenureError):
 
 
 class NotFound(InputRefused):
-    """What was named does not exist."""
+    """The named job, tenant or other thing does not exist."""
 
     exit_code = 10
     http_status = 404

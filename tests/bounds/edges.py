@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from tenure.domain.bounds import (
-    MOST_LEVELS,
+    MAX_LEVELS,
     Bound,
     Bytes,
     Count,
@@ -36,7 +36,7 @@ def within(bound: Bound) -> list[Any]:
         case TimestampRange(earliest, latest):
             return [earliest.isoformat(), (latest - timedelta(days=2)).isoformat()]
         case Bytes():
-            return [{"x": nested(MOST_LEVELS - 1)}, {"x": 1.7e308}, {"x": -(10**308)}]
+            return [{"x": nested(MAX_LEVELS - 1)}, {"x": 1.7e308}, {"x": -(10**308)}]
         case Count():
             return []
 
@@ -64,7 +64,7 @@ def beyond(bound: Bound) -> list[Any]:
                 *("infinity", "44-03-15 BC", "soon", "10000-01-01T00:00:00+00:00", 5),
             ]
         case Bytes(most):
-            deep = [nested(MOST_LEVELS), nested(900), nested(3000)]
+            deep = [nested(MAX_LEVELS), nested(900), nested(3000)]
             return [
                 *(True, 5, "x", [1]),
                 *({"x": one} for one in deep),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenure.domain.bounds import BOUNDS, JOB, MOST_LEVELS, Count, DurationRange, Number, Text
+from tenure.domain.bounds import BOUNDS, JOB, MAX_LEVELS, Count, DurationRange, Number, Text
 from tenure.domain.duration import duration, in_words
 from tenure.errors import InputRefused
 from tests.bounds.doors import Doors, Refusal, by_name, by_rest, by_sql, dumped, sql
@@ -83,7 +83,7 @@ def test_what_a_job_comes_after_is_named_by_ids_and_keys(doors: Doors, door: str
 def test_options_are_an_object_of_bounded_size_that_everybody_can_read(doors: Doors) -> None:
     for wrong in (
         *("x", 5, [1], True, {"x": "x" * 65_536}, {"x": 10**400}),
-        {"x": nested(MOST_LEVELS)},
+        {"x": nested(MAX_LEVELS)},
     ):
         assert tried(doors, "sql", "options", wrong), str(wrong)[:100]
     assert tried(doors, "sql", "options", {"unknown": {"to": "us"}}) is None
@@ -91,7 +91,7 @@ def test_options_are_an_object_of_bounded_size_that_everybody_can_read(doors: Do
 
 def test_the_last_job_of_many_is_looked_at_like_the_first(doors: Doors) -> None:
     """The fast way in, and the one with a list of jobs."""
-    for bad in (10**400, nested(MOST_LEVELS)):
+    for bad in (10**400, nested(MAX_LEVELS)):
         many = f'[{{}}, {{"x": 1}}, {dumped({"x": bad})}]'
         with pytest.raises(Refusal, match="a job of the call has arguments"):
             sql(doors, """SELECT tenure.enqueue_many(%s, '{"task": "work"}')""", many)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.domain.bounds import MOST_RETRIES
+from tenure.domain.bounds import MAX_RETRIES
 from tenure.domain.retry import Retry
 from tenure.errors import InputRefused
 
@@ -20,7 +20,7 @@ def retries(draw: st.DrawFn) -> Retry:
     lengths = st.timedeltas(timedelta(0), timedelta(days=36500))
     base, cap = sorted([draw(lengths), draw(lengths)])
     return Retry(
-        max=draw(st.integers(0, MOST_RETRIES)),
+        max=draw(st.integers(0, MAX_RETRIES)),
         base=base,
         factor=draw(st.floats(1, 1000)),
         cap=cap,
@@ -54,14 +54,14 @@ def test_luck_takes_off_at_most_the_jitter() -> None:
     assert retry.delay_after(1, luck=1) == timedelta(seconds=8)
 
 
-@given(retries(), st.integers(1, MOST_RETRIES + 1), st.floats(0, 1))
+@given(retries(), st.integers(1, MAX_RETRIES + 1), st.floats(0, 1))
 def test_a_delay_is_never_above_the_cap_nor_below_zero(
     retry: Retry, attempt: int, luck: float
 ) -> None:
     assert timedelta(0) <= retry.delay_after(attempt, luck) <= retry.cap
 
 
-@given(retries(), st.integers(1, MOST_RETRIES))
+@given(retries(), st.integers(1, MAX_RETRIES))
 def test_a_later_attempt_never_waits_less_without_luck(retry: Retry, attempt: int) -> None:
     assert retry.delay_after(attempt, luck=0) <= retry.delay_after(attempt + 1, luck=0)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tenure.config import Settings
 from tenure.control.client import Client
-from tenure.domain.bounds import MOST_ARGS_BYTES
+from tenure.domain.bounds import MAX_ARGS_BYTES
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store.store import Store
 from tenure.web import Limits, create_app, readiness
@@ -38,15 +38,15 @@ def test_a_body_that_is_too_large_is_not_read(ada: Http) -> None:
 
 
 def test_the_largest_arguments_fit_and_more_do_not(ada: Http, store: Store) -> None:
-    room = MOST_ARGS_BYTES - 100
+    room = MAX_ARGS_BYTES - 100
     made = ada.post("/api/jobs", {"task": "a", "args": {"x": "x" * room}})
     assert made.status_code == 201, made.text
     assert len(store.show(1).args["x"]) == room
     code, _, message = problem(
-        ada.post("/api/jobs", {"task": "a", "args": {"x": "x" * MOST_ARGS_BYTES}})
+        ada.post("/api/jobs", {"task": "a", "args": {"x": "x" * MAX_ARGS_BYTES}})
     )
     assert code == 422
-    assert f"the limit is {MOST_ARGS_BYTES}" in message
+    assert f"the limit is {MAX_ARGS_BYTES}" in message
 
 
 def nested(depth: int) -> bytes:

@@ -32,7 +32,7 @@ def _json(text: str) -> JSON:
         read = json.loads(text, parse_constant=_no_number, parse_int=_whole_number)
     except RecursionError:
         raise InputRefused(
-            f"{shown(text)} is nested more than {bounds.MOST_LEVELS} levels deep"
+            f"{shown(text)} is nested more than {bounds.MAX_LEVELS} levels deep"
         ) from None
     if (wrong := bounds.json_error(read)) is not None:
         raise InputRefused(f"{shown(text)} is refused: {wrong}")

@@ -24,7 +24,7 @@ from tenure.store.calls import enqueue_calls
 from tenure.store.new_jobs import encode_json, refuse_not_json
 from tenure.store.results import Enqueued
 
-OURS = "tenure."  # how the names of Tenure's own tasks begin
+RESERVED_PREFIX = "tenure."  # how the names of Tenure's own tasks begin
 
 
 class JobRequest(NamedTuple):
@@ -72,7 +72,11 @@ def enqueued_by_name(
     jobs: list[NewJob] = []
     stated: list[Collection[str]] = []
     for wanted in requests:
-        if wanted.task is None or wanted.task in client.tasks or wanted.task.startswith(OURS):
+        if (
+            wanted.task is None
+            or wanted.task in client.tasks
+            or wanted.task.startswith(RESERVED_PREFIX)
+        ):
             jobs.append(job_of(client, wanted.task, wanted.args, wanted.options))
             stated.append(DECLARABLE)
             continue
@@ -159,7 +163,7 @@ _NOTHING, _ANYTHING = Signature({}), _Anything({})
 def _named(client: Client, name: str | None) -> Draftable:
     if name is None:
         return _NamedTask(client, "", _NOTHING)
-    if name.startswith(OURS):
+    if name.startswith(RESERVED_PREFIX):
         raise InputRefused(
             f"{shown(name)} is a task of Tenure itself, which enqueues it when it has to"
         )

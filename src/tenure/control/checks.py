@@ -1,4 +1,4 @@
-"""What to make of what was found: pure judgements, each a sentence and, if need be, its remedy."""
+"""The checks of the doctor: pure functions from what was read to a finding with its remedy."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta

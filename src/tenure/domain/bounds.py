@@ -15,11 +15,11 @@ from typing import Any
 from tenure.domain.duration import in_words
 from tenure.domain.values import LARGEST_NUMBER, shown, storable_text
 
-MOST_ARGS_BYTES = 1_048_576
-MOST_RESULT_BYTES = 32 << 20  # the largest message between two processes
-MOST_RETRIES = 32_766  # the attempts are counted in a smallint
+MAX_ARGS_BYTES = 1_048_576
+MAX_RESULT_BYTES = 32 << 20  # the largest message between two processes
+MAX_RETRIES = 32_766  # the attempts are counted in a smallint
 LEAST_MEMORY = 16_000_000  # about what an empty interpreter takes
-MOST_LEVELS = 64  # of nested lists and objects
+MAX_LEVELS = 64  # of nested lists and objects
 LARGEST_ID = (1 << 63) - 1  # of a job, a token, an audit row
 LARGEST_AMOUNT = 1e18  # of a budget, so that sums of them stay exact enough
 LONGEST = timedelta(days=36_500)
@@ -158,7 +158,7 @@ class Bytes:
 
     @property
     def words(self) -> str:
-        return f"at most {self.most:,} bytes of JSON, {MOST_LEVELS} levels deep"
+        return f"at most {self.most:,} bytes of JSON, {MAX_LEVELS} levels deep"
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ JOB: Mapping[str, Bound] = {
     "unique": _NAME,
     "idempotency": _NAME,
     "target": _NAME,
-    "args": Bytes(MOST_ARGS_BYTES),
+    "args": Bytes(MAX_ARGS_BYTES),
     "priority": _SMALLINT,
     "max_attempts": Whole(1, _SMALLINT.most),
     "run_at": TimestampRange(),
@@ -217,7 +217,7 @@ OPTIONS: Mapping[str, Bound] = {
     "close_timeout": DurationRange(),
     "memory": Whole(LEAST_MEMORY, LARGEST_ID),
     "secret": Names(200, _NAME.most),
-    "retry_max": Whole(0, MOST_RETRIES),
+    "retry_max": Whole(0, MAX_RETRIES),
     "retry_base": DurationRange(),
     "retry_cap": DurationRange(),
     "retry_factor": Number(1, 1000),
@@ -251,8 +251,8 @@ WORKER: Mapping[str, Bound] = {
     "lease": DurationRange(timedelta(days=1)),
     "trouble": Text(2000),
     "problem": Text(10_000),
-    "outcomes": Bytes(2 * MOST_RESULT_BYTES),
-    "value": Bytes(MOST_RESULT_BYTES),
+    "outcomes": Bytes(2 * MAX_RESULT_BYTES),
+    "value": Bytes(MAX_RESULT_BYTES),
     "progress": Bytes(65_536),
     "log_line": LOG_LINE,
     "log_level": LOG_LEVEL,
@@ -302,8 +302,8 @@ def json_error(value: Any, level: int = 0) -> str | None:
     NaN, numbers beyond a double and values that are nested too deeply are refused. The methods of
     the plain types are called, because those of subclasses may do anything.
     """
-    if level > MOST_LEVELS:
-        return f"it is nested more than {MOST_LEVELS} levels deep"
+    if level > MAX_LEVELS:
+        return f"it is nested more than {MAX_LEVELS} levels deep"
     match value:
         case float() if not isfinite(value):
             return f"{float.__repr__(value)} is not a JSON number"
@@ -334,7 +334,7 @@ def render(sql: str) -> str:
 
 def _literal(name: str, part: str) -> str:
     if name == "json":
-        values = {"levels": MOST_LEVELS, "deeper": MOST_LEVELS + 1, "most": LARGEST_NUMBER}
+        values = {"levels": MAX_LEVELS, "deeper": MAX_LEVELS + 1, "most": LARGEST_NUMBER}
         return repr(values[part])
     match getattr(BOUNDS[name], part):
         case timedelta() as limit:

@@ -42,7 +42,7 @@ _MEMORY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)\s*([kmg]?i?b)", re.IGNOREC
 
 @dataclass(frozen=True)
 class Option:
-    """What has to be known of an option beside its name and type."""
+    """The declaration of an option, beside its name and type."""
 
     read: Reader  # returns the checked value, or raises InputRefused
     default: Any = None

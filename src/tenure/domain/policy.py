@@ -19,7 +19,7 @@ FILTERS = (
 )
 SEVERAL = ("status", "tag", "text")  # filters that take more than one value
 GROUPS = ("queue", "task", "tag")  # by which an error rate is counted
-MOST_JOBS = 1000  # of an error rate
+MAX_JOBS = 1000  # of an error rate
 
 
 def read_policy(spec: Mapping[str, Any]) -> dict[str, JSON]:
@@ -131,9 +131,9 @@ def _error_rate(name: str, value: Any) -> dict[str, JSON]:
     of = rate.get("of", 20)
     if not _is_number(above) or not 0 <= above < 1:
         raise InputRefused(f"{name}: 'above' is a share from 0 to less than 1, not {shown(above)}")
-    if isinstance(of, bool) or not isinstance(of, int) or not 1 <= of <= MOST_JOBS:
+    if isinstance(of, bool) or not isinstance(of, int) or not 1 <= of <= MAX_JOBS:
         raise InputRefused(
-            f"{name}: 'of' is a number of jobs from 1 to {MOST_JOBS}, not {shown(of)}"
+            f"{name}: 'of' is a number of jobs from 1 to {MAX_JOBS}, not {shown(of)}"
         )
     if (by := rate.get("by", "queue")) not in GROUPS:
         raise InputRefused(f"{name}: 'by' is {', '.join(GROUPS)}, not {shown(by)}")

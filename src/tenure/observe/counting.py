@@ -1,4 +1,4 @@
-"""What a worker counts; nothing, unless metrics are configured."""
+"""The counters of a worker; they count nothing unless metrics are configured."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import msgspec
 
-from tenure.domain.bounds import LARGEST_AMOUNT, MOST_ARGS_BYTES
+from tenure.domain.bounds import LARGEST_AMOUNT, MAX_ARGS_BYTES
 from tenure.domain.job import JSON
 from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
@@ -42,7 +42,7 @@ log = logging.getLogger("tenure.job")
 
 _MAX_NAME = 200  # characters of the name of a pool or of a unit
 _MAX_MESSAGE = 10_000  # characters of a message of progress; the rest is cut off
-_MAX_DRAFT = MOST_ARGS_BYTES + (1 << 20)  # bytes of a new job: its arguments, options and tags
+_MAX_DRAFT = MAX_ARGS_BYTES + (1 << 20)  # bytes of a new job: its arguments, options and tags
 
 
 class Sent:

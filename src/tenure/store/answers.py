@@ -16,14 +16,14 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from tenure.domain.bounds import MOST_LEVELS
+from tenure.domain.bounds import MAX_LEVELS
 from tenure.domain.values import nearest_float, nearest_time
 from tenure.errors import SchemaMismatch
 
 T = TypeVar("T")
 
 TOO_DEEP = "\0"  # replaces values that are nested too deeply; PostgreSQL stores no NUL
-_MAX_DEPTH = MOST_LEVELS + 20  # of an answer: the values of a row and their surroundings
+_MAX_DEPTH = MAX_LEVELS + 20  # of an answer: the values of a row and their surroundings
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _MAX_DIGITS = 308  # of an integer that fits a double
 

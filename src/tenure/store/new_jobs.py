@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tenure.domain import bounds
-from tenure.domain.bounds import MOST_ARGS_BYTES
+from tenure.domain.bounds import MAX_ARGS_BYTES
 from tenure.domain.job import After, NewJob
 from tenure.domain.values import message_text, shown
 from tenure.errors import InputRefused
@@ -65,9 +65,9 @@ def check_jobs(jobs: Sequence[NewJob]) -> list[int]:
                 raise InputRefused(f"{name} of {_name(job)}: {wrong}")
         for value in (job.args, job.options, job.budget):
             refuse_not_json(value)
-        if len(_encode_args(job)) > MOST_ARGS_BYTES:
+        if len(_encode_args(job)) > MAX_ARGS_BYTES:
             raise InputRefused(
-                f"the arguments of {_name(job)} are larger than {MOST_ARGS_BYTES} bytes; store "
+                f"the arguments of {_name(job)} are larger than {MAX_ARGS_BYTES} bytes; store "
                 f"large values elsewhere and pass their name"
             )
     return _in_order(jobs)

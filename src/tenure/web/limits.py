@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 from starlette.requests import Request
 
-from tenure.domain.bounds import LARGEST_ID, MOST_ARGS_BYTES, MOST_LEVELS
+from tenure.domain.bounds import LARGEST_ID, MAX_ARGS_BYTES, MAX_LEVELS
 from tenure.domain.principal import Principal
 from tenure.errors import InputRefused
 from tenure.web.errors import Refused
@@ -26,8 +26,8 @@ _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 @dataclass(frozen=True)
 class Limits:
-    body: int = MOST_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and room for the rest
-    depth: int = MOST_LEVELS + 2  # a body, a job of it, and its arguments within one another
+    body: int = MAX_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and room for the rest
+    depth: int = MAX_LEVELS + 2  # a body, a job of it, and its arguments within one another
     streams: int = 20  # of events that one principal may have open
     requests: int = 100  # of one principal that are under way at once, streams and waits included
 

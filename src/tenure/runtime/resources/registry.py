@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tenure.domain.bounds import MOST_ARGS_BYTES
+from tenure.domain.bounds import MAX_ARGS_BYTES
 from tenure.domain.duration import duration
 from tenure.domain.job import JSON
 from tenure.domain.values import name_text, shown, storable_text
@@ -142,7 +142,7 @@ def _task_and_arguments(again: Again) -> tuple[str, Mapping[str, JSON]]:
     name = task if isinstance(task, str) else getattr(task, "name", None)
     if not isinstance(name, str):
         raise InputRefused(f"again: {shown(task)} is neither a task nor the name of a task")
-    text = encode_bounded(dict(args), "the arguments of again", MOST_ARGS_BYTES)
+    text = encode_bounded(dict(args), "the arguments of again", MAX_ARGS_BYTES)
     return name_text(name, "the name of a task", _MAX_NAME), msgspec.json.decode(text)
 
 
