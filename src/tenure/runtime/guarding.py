@@ -38,7 +38,7 @@ class Killed:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a runner ended, by exit code or by signal. Nothing of its tree is left but `left`.
+    """The end of a runner, by exit code or by signal. Nothing of its tree is left but `left`.
 
     `gone` are the pids of its tree, the first of them if there were many; `count` is how many.
     """
@@ -120,17 +120,17 @@ class Guard:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the guard has ended, and all runners with it."""
+        """True if the guard has ended, and all runners with it."""
         return self._ended.done()
 
     @property
     def has_failed(self) -> bool:
-        """Whether the guard has ended without being asked to."""
+        """True if the guard has ended without being asked to."""
         return self.is_gone and not self._is_closing
 
     @property
     def is_frozen(self) -> bool:
-        """Whether all runners are frozen; they stay so until `thaw` or their death."""
+        """True if all runners are frozen; they stay so until `thaw` or their death."""
         return self._page.frozen
 
     def trust_until(self, deadline: float) -> None:

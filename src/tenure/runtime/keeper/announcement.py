@@ -1,4 +1,4 @@
-"""What the app of a worker can run, as its first runner announces it."""
+"""The tasks and schedules of an app, as its first runner announces them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whether a tenant has jobs to claim, for each of its runner groups."""
+"""The demand of a tenant's runner groups for jobs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from tenure.store.floors import Floors
 
 
 class ClaimDemand:
-    """Whether there may be jobs to claim for a runner group."""
+    """The demand of one runner group."""
 
     def __init__(self, group: RunnerGroup, tasks: Sequence[str]) -> None:
         self.group = group
@@ -21,6 +21,12 @@ class ClaimDemand:
     @property
     def wants_jobs(self) -> bool:
         return self.got_all or self.poll_due
+
+    def claim(self, n: int, queues: Sequence[str] | None, now: float) -> "PendingClaim":
+        """Return a claim of up to n jobs."""
+        floors = self.floors.at(now)
+        want = worker_calls.Want(n=n, queues=queues, tasks=self.tasks, floors=floors)
+        return PendingClaim(self, want)
 
 
 class PendingClaim(NamedTuple):

@@ -31,7 +31,7 @@ class TenantQueue(ABC):
     @property
     @abstractmethod
     def _has_work(self) -> bool:
-        """Whether there is a call to send now."""
+        """True if there is a call to send now."""
 
     @abstractmethod
     async def run_once(self, line: SerialConnection) -> None: ...

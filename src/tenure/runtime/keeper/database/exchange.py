@@ -42,7 +42,7 @@ _BUSY_PAUSE = 0.02
 
 @dataclass(frozen=True)
 class ExchangeDeps:
-    """What the exchanges of all tenants share."""
+    """The parts that the exchanges of all tenants share."""
 
     worker: UUID
     settings: Settings
@@ -147,7 +147,7 @@ class Exchange(TenantQueue):
 
     @property
     def is_settled(self) -> bool:
-        """Whether every ending is recorded."""
+        """True if every ending is recorded."""
         return not self._outbox and not self._in_flight
 
     @property
@@ -164,7 +164,7 @@ class Exchange(TenantQueue):
         return not self._is_closed and any(d.wants_jobs for d in self._demands.values())
 
     def wants_jobs(self, kind: Kind) -> bool:
-        """Whether it would claim jobs of this kind now."""
+        """Return whether it would claim jobs of this kind now."""
         demand = self._demands.get(kind)
         return demand is not None and demand.wants_jobs and demand.group.free > 0
 
@@ -200,11 +200,11 @@ class Exchange(TenantQueue):
             if demand.wants_jobs and n > 0:
                 group.capacity.take(n)
                 demand.poll_due = False
-                claims.append(PendingClaim(demand, self._want(demand, n)))
+                claims.append(demand.claim(n, self._deps.queues, self._loop.time()))
         return claims
 
     def _has_capacity_besides(self, claims: list[PendingClaim]) -> bool:
-        """Whether notices are wanted for jobs that this call does not claim."""
+        """Return whether notices are wanted for jobs that this call does not claim."""
         claimed = [claim.demand for claim in claims] if len(self._deps.exchanges) == 1 else []
         return self._deps.may_claim() and any(
             demand.group.free > 0 for demand in self._demands.values() if demand not in claimed
@@ -296,14 +296,6 @@ class Exchange(TenantQueue):
     async def _ask(self, line: SerialConnection, call: Call[T]) -> T:
         patience = self._deps.settings.lease.total_seconds()
         return await ask_within(line, call, patience, self._tenant)
-
-    def _want(self, demand: ClaimDemand, n: int) -> worker_calls.Want:
-        return worker_calls.Want(
-            n=n,
-            queues=self._deps.queues,
-            tasks=demand.tasks,
-            floors=demand.floors.at(self._loop.time()),
-        )
 
     def _handle(
         self,

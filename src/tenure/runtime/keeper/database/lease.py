@@ -24,7 +24,7 @@ class Lease:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether jobs may run: it is current, and the guard has not frozen them."""
+        """True if jobs may run: it is current, and the guard has not frozen them."""
         return self.is_current and not self._guard.is_frozen
 
     def trust_from(self, asked_at: float) -> None:

@@ -39,7 +39,7 @@ _BUSY_PAUSE = 0.02
 
 
 class Pending:
-    """What a run has reported since the last call."""
+    """The reports of a run since the last call."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

@@ -101,7 +101,7 @@ class Run:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a stop has reached it: interrupted it, or asked, if it may not be interrupted."""
+        """True if a stop has interrupted it, or asked it, if it may not be interrupted."""
         return self.rung is not None and self.rung >= min(Rung.INTERRUPTED, self.limits.last_rung)
 
     @property

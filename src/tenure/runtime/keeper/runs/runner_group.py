@@ -10,7 +10,7 @@ Assignment = tuple[Run, Work]
 
 
 class Capacity:
-    """How many more runs of one kind a worker takes, for all tenants together."""
+    """The room for runs of one kind in a worker, for all tenants together."""
 
     def __init__(self, size: int, on_release: Callable[[], None]) -> None:
         self.free = size

@@ -1,1 +1,1 @@
-"""What a worker does periodically besides running jobs."""
+"""The periodic services of a worker, besides running jobs."""

@@ -47,7 +47,7 @@ class Rounds:
 
     @property
     def others(self) -> int:
-        """How many tenants it visits in any case."""
+        """The number of tenants it visits in any case."""
         return 1
 
     async def visit(self, store: AsyncStore) -> bool:
