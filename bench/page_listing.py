@@ -16,7 +16,7 @@ from bench.page_filling import fill
 from bench.sessions import viewer_session
 from bench.working import Bench
 from tenure.control.client import Client
-from tenure.web.page.jobs import ON_A_PAGE
+from tenure.web.dashboard.jobs import ON_A_PAGE
 
 ASKED = 20  # times in one round, of each
 AT_MOST = 3.0  # times as long as the query

@@ -14,8 +14,8 @@ from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.factories import make_job, make_worker
-from tests.web.asking import Http, asking, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, asking, problem
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tenure.control.client import Client
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
 from tenure.store.store import Store
-from tenure.web import Limits, create_app, streams
+from tenure.web import RequestLimits, create_app, streams
 from tests.factories import end_as_stopped, make_job, make_worker
 from tests.web.conftest import Bearer
 from tests.web.served import Told, events, served
@@ -21,7 +21,7 @@ from tests.workers import Watcher, eventually, running_worker
 
 @pytest.fixture
 def app(client: Client) -> FastAPI:
-    return create_app(client, limits=Limits(streams=2))
+    return create_app(client, limits=RequestLimits(streams=2))
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_one_who_waits_many_times_keeps_nobody_out(
     worker = make_worker(store)
     claimed = worker.claim_one()
     ann = bearer("ann", Role.OPERATOR)
-    app = create_app(client, limits=Limits(requests=2))
+    app = create_app(client, limits=RequestLimits(requests=2))
     with (
         served(app) as url,
         httpx.Client(base_url=url, timeout=20) as api,
@@ -201,7 +201,7 @@ def test_one_who_waits_many_times_keeps_nobody_out(
     ):
         path, body = f"/api/jobs/{job}/cancel", {"wait": "60s"}
         waits = [waiting.submit(api.post, path, headers=ann, json=body) for _ in range(2)]
-        eventually(lambda: app.state.tenure.under_way.taken == 2, "both wait")
+        eventually(lambda: app.state.tenure.requests.taken == 2, "both wait")
         answer = api.get(f"/api/jobs/{job}", headers=ann)
         assert answer.status_code == 429
         assert "ann has 2 requests under way" in answer.json()["error"]["message"]

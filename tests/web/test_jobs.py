@@ -12,8 +12,8 @@ from tenure.store.outcomes import LogLine, Report
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.factories import make_job, make_job_in, make_worker
-from tests.web.asking import Http, asking, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, asking, problem
 
 
 def test_a_job_is_enqueued_and_belongs_to_whoever_asks(ada: Http, store: Store) -> None:

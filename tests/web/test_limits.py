@@ -13,17 +13,17 @@ from tenure.control.client import Client
 from tenure.domain.bounds import MOST_ARGS_BYTES
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store.store import Store
-from tenure.web import Limits, create_app, readiness
+from tenure.web import RequestLimits, create_app, readiness
 from tenure.web.limits import _depth_exceeds
 from tests.factories import make_job
-from tests.web.asking import Http, asking, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, asking, problem
 
 JSON = {"content-type": "application/json"}
 
 
 def test_a_body_that_is_too_large_is_not_read(ada: Http) -> None:
-    largest = Limits().body
+    largest = RequestLimits().body
     text = b'{"task": "a", "args": {"x": "%b"}}' % (b"x" * largest)
     assert problem(ada.send("POST", "/api/jobs", content=text, headers=JSON))[:2] == (
         413,

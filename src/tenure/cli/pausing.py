@@ -35,11 +35,9 @@ def unpause_it(
 ) -> None:
     at = "" if subject == "tenant" else name
     answer = caller.send(control_calls.unpause(subject, at, reason=reason))
-    if not answer["unpaused"]:
+    if not answer["resumed"]:
         refuse_unknown(to, subject, name)
-    _tell(
-        to, answer, f"{subject} {name} " + ("goes on" if answer["unpaused"] else "was not paused")
-    )
+    _tell(to, answer, f"{subject} {name} " + ("goes on" if answer["resumed"] else "was not paused"))
 
 
 def refuse_unknown(to: Connection, subject: Subject, name: str) -> None:

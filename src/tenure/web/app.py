@@ -8,15 +8,15 @@ from fastapi import FastAPI
 from tenure.control.client import Client
 from tenure.domain.principal import Role
 from tenure.web import api
-from tenure.web.asking import Shared
-from tenure.web.entrance import Entrance
+from tenure.web.authentication import AuthenticationMiddleware
+from tenure.web.context import AppState
+from tenure.web.dashboard import Dashboard, Sessions
 from tenure.web.errors import handle
-from tenure.web.front import Front
-from tenure.web.limits import Limits
+from tenure.web.limits import RequestLimits
 from tenure.web.openapi import describe
-from tenure.web.page import Page, Sessions
-from tenure.web.principals import Authenticate, Recognizer
-from tenure.web.sites import Hosts
+from tenure.web.origins import Hosts
+from tenure.web.principals import Authenticate, Authenticator
+from tenure.web.request_guard import RequestGuard
 
 
 def create_app(
@@ -24,7 +24,7 @@ def create_app(
     *,
     authenticate: Authenticate | None = None,
     open_to: Role | None = None,
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     hosts: Iterable[str] = (),
 ) -> FastAPI:
     """The REST API and the page, for the jobs of this client.
@@ -41,8 +41,8 @@ def create_app(
     """
     named = [name for name in (client.settings.hosts or "").split(",") if name]
     known = Hosts([*named, *hosts], is_strict=bool(named))
-    recognizer = Recognizer(client, authenticate, open_to, known)
-    shared = Shared(client, recognizer, limits or Limits())
+    authenticator = Authenticator(client, authenticate, open_to, known)
+    shared = AppState(client, authenticator, limits or RequestLimits())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -63,8 +63,10 @@ def create_app(
         app.router.routes.extend(routes.routes)
     handle(app)
     describe(app)
-    app.add_middleware(Entrance, recognizer=recognizer, under_way=shared.under_way)
+    app.add_middleware(
+        AuthenticationMiddleware, authenticator=authenticator, requests=shared.requests
+    )
     sessions = Sessions(client, authenticate, open_to, known)
-    app.add_middleware(Page, sessions=sessions, under_way=shared.under_way)
-    app.add_middleware(Front)
+    app.add_middleware(Dashboard, sessions=sessions, requests=shared.requests)
+    app.add_middleware(RequestGuard)
     return app

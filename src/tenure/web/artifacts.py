@@ -34,7 +34,7 @@ class Download(StreamingResponse):
         )
 
 
-async def opened(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
+async def open_artifact(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
     return await asyncio.to_thread(_open, settings, tenant, job, name)
 
 

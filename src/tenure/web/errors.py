@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from tenure.errors import InputRefused, NotRecognized, TenureError
-from tenure.web.answers import Answer
+from tenure.web.responses import JsonResponse
 
 log = logging.getLogger("tenure.web")
 
@@ -44,7 +44,7 @@ class Refused(HTTPException):
     """A request that is refused for itself, before anybody looks at what it is about."""
 
 
-def refusal(error: TenureError) -> Answer:
+def refusal(error: TenureError) -> JsonResponse:
     """What is the caller's affair is said as it is; what went wrong inside is for the log."""
     status = error.http_status
     message = str(error)
@@ -54,13 +54,13 @@ def refusal(error: TenureError) -> Answer:
     return _answer(status, type(error).__name__, message, _headers(error))
 
 
-def unexpected(error: Exception) -> Answer:
+def unexpected(error: Exception) -> JsonResponse:
     log.error("a request ended in an error that nobody expected", exc_info=error)
     why = "something went wrong here; the log of the server says what"
     return _answer(_INTERNAL, "InternalError", why, {})
 
 
-def refused(error: HTTPException) -> Answer:
+def refused(error: HTTPException) -> JsonResponse:
     status = error.status_code
     kind = _TYPES.get(status, HTTPStatus(status).phrase.title().replace(" ", ""))
     return _answer(status, kind, _words(error), error.headers or {})
@@ -69,15 +69,15 @@ def refused(error: HTTPException) -> Answer:
 def handle(app: FastAPI) -> None:
     """Give all errors of this app the one shape."""
 
-    async def told(_: Request, error: Exception) -> Answer:
+    async def told(_: Request, error: Exception) -> JsonResponse:
         assert isinstance(error, TenureError)
         return refusal(error)
 
-    async def not_taken(_: Request, error: Exception) -> Answer:
+    async def not_taken(_: Request, error: Exception) -> JsonResponse:
         assert isinstance(error, HTTPException)
         return refused(error)
 
-    async def not_valid(_: Request, error: Exception) -> Answer:
+    async def not_valid(_: Request, error: Exception) -> JsonResponse:
         assert isinstance(error, RequestValidationError)
         return refusal(InputRefused("; ".join(_complaint(each) for each in error.errors())))
 
@@ -86,8 +86,8 @@ def handle(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, not_valid)
 
 
-def _answer(status: int, kind: str, message: str, headers: Mapping[str, str]) -> Answer:
-    return Answer(Error(Problem(kind, message)), status, headers)
+def _answer(status: int, kind: str, message: str, headers: Mapping[str, str]) -> JsonResponse:
+    return JsonResponse(Error(Problem(kind, message)), status, headers)
 
 
 def _headers(error: TenureError) -> Mapping[str, str]:

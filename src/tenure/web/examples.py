@@ -98,7 +98,7 @@ RESULT: dict[str, Any] = {
     ],
 }
 
-LOOK: dict[str, Any] = {
+INSPECTION: dict[str, Any] = {
     "id": 3,
     "job_id": 42,
     "asked_by": "ada",

@@ -25,14 +25,14 @@ _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     body: int = MOST_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and room for the rest
     depth: int = MOST_LEVELS + 2  # a body, a job of it, and its arguments within one another
     streams: int = 20  # of events that one principal may have open
     requests: int = 100  # of one principal that are under way at once, streams and waits included
 
 
-async def read(request: Request, kind: type[T], limits: Limits) -> T:
+async def read_body(request: Request, kind: type[T], limits: RequestLimits) -> T:
     """The body of a request; one that is left out is an empty object."""
     text = await _body(request, limits.body)
     if not text:
@@ -74,7 +74,7 @@ def _is_json(request: Request) -> bool:
     return kind == "application/json" or (kind.startswith("application/") and kind[-5:] == "+json")
 
 
-def _too_deep(limits: Limits) -> InputRefused:
+def _too_deep(limits: RequestLimits) -> InputRefused:
     return InputRefused(f"the body is nested more than {limits.depth} levels deep")
 
 
@@ -88,7 +88,7 @@ def _depth_exceeds(text: bytes, most: int) -> bool:
     return bool(left)
 
 
-class Places:
+class Quota:
     """How many of something each principal has open: streams, or requests."""
 
     def __init__(self, most: int, what: str) -> None:
@@ -101,7 +101,7 @@ class Places:
         return self._taken.total()
 
     @contextmanager
-    def place(self, principal: Principal) -> Iterator[None]:
+    def hold(self, principal: Principal) -> Iterator[None]:
         if self._taken[principal] >= self._most:
             raise Refused(429, f"{principal.name} has {self._most} {self._what}; close one first")
         self._taken[principal] += 1

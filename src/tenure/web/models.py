@@ -25,7 +25,7 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a request carries; a field that is not known is refused."""
 
 
-class Why(Body, frozen=True):
+class ReasonBody(Body, frozen=True):
     reason: str | None = None
 
 
@@ -85,7 +85,7 @@ class StopBody(Body, frozen=True, kw_only=True):
     wait: Length | None = None  # for its end, before this request is answered
 
 
-class Manner(StopBody, frozen=True, kw_only=True):
+class StopOptionsBody(StopBody, frozen=True, kw_only=True):
     """How jobs are cancelled; what is left out is as the strategy says, else as the task says."""
 
     cascade: bool | None = None
@@ -94,13 +94,13 @@ class Manner(StopBody, frozen=True, kw_only=True):
     preserve: bool | None = None  # keep the artifacts
 
 
-class CancelBody(Manner, frozen=True, kw_only=True):
+class CancelBody(StopOptionsBody, frozen=True, kw_only=True):
     """How a job is cancelled; what is left out is as the strategy says, else as the task says."""
 
     rollback_tasks: tuple[int, ...] | None = None  # undo only what these had completed
 
 
-class LookBody(Body, frozen=True):
+class InspectBody(Body, frozen=True):
     wait: Length = PATIENCE  # for what its worker sees
 
 
@@ -118,7 +118,7 @@ class Cleared(msgspec.Struct, frozen=True):
     cleared: tuple[int, ...]
 
 
-class StatusOfCancellation(msgspec.Struct, frozen=True):
+class CancellationProgress(msgspec.Struct, frozen=True):
     """How far the latest stop of a job has come."""
 
     status: CancellationStatus
@@ -136,7 +136,7 @@ class Partial(msgspec.Struct, frozen=True):
     value: JSON
 
 
-class LogLine(msgspec.Struct, frozen=True):
+class LogEntry(msgspec.Struct, frozen=True):
     """A line that the code of a job printed or logged."""
 
     id: int
@@ -145,7 +145,7 @@ class LogLine(msgspec.Struct, frozen=True):
     line: str
 
 
-class ArtifactSeen(msgspec.Struct, frozen=True):
+class ArtifactInfo(msgspec.Struct, frozen=True):
     """A file that a job kept."""
 
     name: str
@@ -169,10 +169,10 @@ class Paused(msgspec.Struct, frozen=True):
     """Whether this request changed something."""
 
     paused: bool | None = None
-    unpaused: bool | None = None
+    resumed: bool | None = None
 
 
-class QueueSeen(msgspec.Struct, frozen=True):
+class QueueInfo(msgspec.Struct, frozen=True):
     """A queue, and the jobs in it."""
 
     name: str
@@ -242,7 +242,7 @@ class BulkPreviewBody(Body, frozen=True, kw_only=True):
     force: bool = False
 
 
-class BulkBody(Manner, frozen=True, kw_only=True):
+class BulkBody(StopOptionsBody, frozen=True, kw_only=True):
     """Which jobs are stopped, resumed or run again, and how."""
 
     filter: dict[str, JSON]  # as in the list of jobs; {}: all

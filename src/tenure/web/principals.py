@@ -12,7 +12,7 @@ from tenure.control.client import Client
 from tenure.control.tokens import arecognize, digest
 from tenure.domain.principal import Principal, Role
 from tenure.errors import NotRecognized
-from tenure.web.sites import Hosts, refuse_foreign
+from tenure.web.origins import Hosts, refuse_foreign
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
 
@@ -22,7 +22,7 @@ TRUSTED_FOR = 1.0  # seconds, after which a token is looked up again
 _MOST = 1000  # tokens that are remembered
 
 
-class Recognizer:
+class Authenticator:
     """Finds the principal of a request; who has a token that was just seen costs no query."""
 
     via = VIA
@@ -41,9 +41,9 @@ class Recognizer:
         self._seen: OrderedDict[bytes, tuple[float, AuthorizedClient]] = OrderedDict()
         self.refused = 0  # requests that came with no token, or with one that is not valid
 
-    async def recognized(self, request: Request) -> AuthorizedClient:
+    async def authenticate(self, request: Request) -> AuthorizedClient:
         try:
-            return await self._recognized(request)
+            return await self._authenticated(request)
         except NotRecognized:
             self.refused += 1
             raise
@@ -58,7 +58,7 @@ class Recognizer:
             if self.hosts.is_strict:
                 self.hosts.require(request)
 
-    async def _recognized(self, request: Request) -> AuthorizedClient:
+    async def _authenticated(self, request: Request) -> AuthorizedClient:
         self.refuse_foreign(request)
         if self._authenticate is not None:
             principal = await self._authenticate(request)

@@ -15,17 +15,17 @@ from tenure.domain.lifecycle import Intent
 from tenure.domain.task import read_length
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.store.calls import queries
-from tenure.web.answers import Answer, place
-from tenure.web.asking import shared
+from tenure.web.context import state_of
 from tenure.web.models import Length, StopBody
-from tenure.web.streams import disconnected, ended
+from tenure.web.responses import JsonResponse, location
+from tenure.web.streams import cancel, disconnected
 
 WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(seconds=60)
 
 
 async def stopped(
     request: Request, caller: AuthorizedClient, job: int, intent: Intent, asked: StopBody
-) -> Answer:
+) -> JsonResponse:
     """200 with the result if all has stopped in time, else 202 with the record."""
     wait = bound(asked.wait)
     record = await _asked(caller, job, intent, asked)
@@ -38,9 +38,9 @@ async def stopped(
         record = await caller.asend(queries.cancellation(record.cancellation_id))
     if record.completed_at is not None:
         log.end(record)
-        return Answer(record.result())
-    where = place(request, f"/api/cancellations/{record.cancellation_id}")
-    return Answer(record, 202, {"location": where})
+        return JsonResponse(record.result())
+    where = location(request, f"/api/cancellations/{record.cancellation_id}")
+    return JsonResponse(record, 202, {"location": where})
 
 
 def bound(wait: Length | None) -> timedelta:
@@ -71,11 +71,11 @@ async def _end(
 ) -> CancellationRecord:
     """The record when it is closed; after this wait, or when nobody waits, as it is then."""
     seen = record
-    watching = await shared(request).watching()
+    subscription = await state_of(request).subscription()
 
     async def follow() -> None:
         nonlocal seen
-        records = watching.cancellation(caller, record.cancellation_id, is_patient=True)
+        records = subscription.cancellation(caller, record.cancellation_id, is_patient=True)
         async with aclosing(records):
             async for one in records:
                 seen = one
@@ -89,6 +89,6 @@ async def _end(
         if following.done():
             following.result()
     finally:
-        await ended(gone)
-        await ended(following)
+        await cancel(gone)
+        await cancel(following)
     return seen

@@ -57,7 +57,7 @@ class Stream(Response):
                 else:
                     await self._pass_on(coming, gone, send)
         finally:
-            await ended(gone)
+            await cancel(gone)
             await coming.close()
 
     async def _pass_on(self, coming: "_Coming", gone: asyncio.Future[None], send: Send) -> None:
@@ -117,7 +117,7 @@ class _Coming:
 
     async def close(self) -> None:
         async with aclosing(self._events):
-            await ended(self._next)
+            await cancel(self._next)
 
 
 async def disconnected(receive: Receive) -> None:
@@ -126,7 +126,7 @@ async def disconnected(receive: Receive) -> None:
         pass
 
 
-async def ended(task: asyncio.Future[Any]) -> None:
+async def cancel(task: asyncio.Future[Any]) -> None:
     """Give up on it, whatever it comes to."""
     task.cancel()
     await asyncio.wait({task})

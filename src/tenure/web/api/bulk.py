@@ -13,12 +13,12 @@ from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.ruled import Bulk, BulkPreview
 from tenure.web import examples
-from tenure.web.answers import Answer, place
-from tenure.web.asking import Limit, body
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
+from tenure.web.context import Limit, read_body
 from tenure.web.limits import MOST_ID
 from tenure.web.models import BulkBody, BulkPreviewBody
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse, location
 from tenure.web.stops import bound, length
 
 routes = router("bulk operations", "/api/bulk")
@@ -35,10 +35,10 @@ PAUSE = 0.1  # seconds between two looks while somebody else carries it on
         example=examples.PREVIEW,
     ),
 )
-async def preview_bulk(request: Request) -> Answer:
+async def preview_bulk(request: Request) -> JsonResponse:
     """How many jobs a bulk operation would reach, by status; nothing is done."""
-    asked = await body(request, BulkPreviewBody)
-    return Answer(
+    asked = await read_body(request, BulkPreviewBody)
+    return JsonResponse(
         await caller_of(request).asend(
             queries.bulk_preview(asked.filter, asked.intent, force=asked.force)
         )
@@ -55,31 +55,33 @@ async def preview_bulk(request: Request) -> Answer:
         example=examples.BULK,
     ),
 )
-async def start_bulk(request: Request) -> Answer:
+async def start_bulk(request: Request) -> JsonResponse:
     """Cancel, pause, resume or rerun all jobs that match a filter.
 
     What is not done within `wait` the workers carry on. A resume takes `reason` and `fresh`, a
     rerun `reason`; the other options are those of a stop.
     """
-    asked = await body(request, BulkBody)
+    asked = await read_body(request, BulkBody)
     wait = bound(asked.wait)
     caller = caller_of(request)
     started = await caller.asend(_begin(asked))
     bulk = await _carried_on(caller, started, wait.total_seconds())
-    where = {"location": place(request, f"/api/bulk/{bulk.id}")}
-    return Answer(bulk, 202 if bulk.ended_at is None else 200, where)
+    where = {"location": location(request, f"/api/bulk/{bulk.id}")}
+    return JsonResponse(bulk, 202 if bulk.ended_at is None else 200, where)
 
 
 @routes.get("", **says(tuple[Bulk, ...], example=[examples.BULK]))
-async def list_bulks(request: Request, limit: Limit = 10) -> Answer:
+async def list_bulks(request: Request, limit: Limit = 10) -> JsonResponse:
     """Bulk operations, newest first."""
-    return Answer(await caller_of(request).asend(queries.bulks(limit)))
+    return JsonResponse(await caller_of(request).asend(queries.bulks(limit)))
 
 
 @routes.get("/{bulk_id}", **says(Bulk, example=examples.BULK))
-async def show_bulk(request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST_ID)]) -> Answer:
+async def show_bulk(
+    request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST_ID)]
+) -> JsonResponse:
     """How far a bulk operation has come."""
-    return Answer(await caller_of(request).asend(queries.bulk(bulk_id)))
+    return JsonResponse(await caller_of(request).asend(queries.bulk(bulk_id)))
 
 
 def _begin(asked: BulkBody) -> Call[Bulk]:

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from tenure.domain.cancellation import CancellationRecord
 from tenure.store.calls import control_calls, queries
 from tenure.web import examples
-from tenure.web.answers import Answer, place
-from tenure.web.asking import Limit, body
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
+from tenure.web.context import Limit, read_body
 from tenure.web.models import RollbackBody, RollbackJob
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse, location
 
 routes = router("cancellations", "/api/cancellations")
 
@@ -20,15 +20,17 @@ Offset = Annotated[int, Query(ge=0, le=(1 << 31) - 1, description="How many to p
 
 
 @routes.get("", **says(tuple[CancellationRecord, ...], example=[examples.RECORD]))
-async def list_cancellations(request: Request, limit: Limit = 10, offset: Offset = 0) -> Answer:
+async def list_cancellations(
+    request: Request, limit: Limit = 10, offset: Offset = 0
+) -> JsonResponse:
     """Cancellation records, newest first."""
-    return Answer(await caller_of(request).asend(queries.cancellations(limit, offset)))
+    return JsonResponse(await caller_of(request).asend(queries.cancellations(limit, offset)))
 
 
 @routes.get("/{cancellation_id}", **says(CancellationRecord, example=examples.RECORD))
-async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
+async def show_cancellation(request: Request, cancellation_id: str) -> JsonResponse:
     """All that is known of one stop: its steps, its members, what it came to."""
-    return Answer(await caller_of(request).asend(queries.cancellation(cancellation_id)))
+    return JsonResponse(await caller_of(request).asend(queries.cancellation(cancellation_id)))
 
 
 @routes.post(
@@ -42,10 +44,10 @@ async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
         example={"job": 50},
     ),
 )
-async def roll_back(request: Request, cancellation_id: str) -> Answer:
+async def roll_back(request: Request, cancellation_id: str) -> JsonResponse:
     """Undo what tasks of a cancelled job had completed: all of them, or those that are named."""
-    asked = await body(request, RollbackBody)
+    asked = await read_body(request, RollbackBody)
     made = await caller_of(request).asend(
         control_calls.rollback(cancellation_id, asked.tasks, reason=asked.reason)
     )
-    return Answer(made, 202, {"location": place(request, f"/api/jobs/{made['job']}")})
+    return JsonResponse(made, 202, {"location": location(request, f"/api/jobs/{made['job']}")})

@@ -8,25 +8,25 @@ from tenure.errors import NotFound
 from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
 from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse
 
 routes = router("catalogue", "/api/catalogue")
 
 
 @routes.get("", **says(tuple[KnownTask, ...], example=[examples.KNOWN_TASK]))
-async def list_catalogue(request: Request) -> Answer:
+async def list_catalogue(request: Request) -> JsonResponse:
     """Tasks by name, as the newest announcement of each says; their jobs are `/api/jobs?task=`."""
-    return Answer(await caller_of(request).asend(task_calls.tasks()))
+    return JsonResponse(await caller_of(request).asend(task_calls.tasks()))
 
 
 @routes.get("/{name:path}", **says(KnownTask, example=examples.KNOWN_TASK))
-async def show_known_task(request: Request, name: str) -> Answer:
+async def show_known_task(request: Request, name: str) -> JsonResponse:
     """One task with its options, the JSON Schema of its arguments, and what its workers have."""
     found = await caller_of(request).asend(task_calls.tasks(name))
     if not found:
         names = [task.name for task in await caller_of(request).asend(task_calls.tasks())]
         hint = f"; {nearest(name, names)}" if names else ""
         raise NotFound(f"there is no task {shown(name)}{hint}")
-    return Answer(found[0])
+    return JsonResponse(found[0])

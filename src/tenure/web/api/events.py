@@ -12,8 +12,8 @@ from tenure.control.polling import job_event, record_event
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
-from tenure.web.asking import JobId, shared, who_and_which
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
+from tenure.web.context import JobId, caller_and_job, state_of
 from tenure.web.openapi import router, says
 from tenure.web.streams import Events, Stream
 
@@ -28,9 +28,9 @@ _SAYS: dict[str, Any] = says(also={204: None}, wrong=(429,), media="text/event-s
 @routes.get("/jobs/{job_id}/events", response_class=Response, **_SAYS)
 async def job_events(request: Request, job_id: JobId, last_event_id: LastEventId = None) -> Stream:
     """A job as it is, and at each change, until it is completed, failed or cancelled."""
-    caller, job = await who_and_which(request, job_id)
-    watching = await shared(request).watching()
-    return _stream(request, _jobs(watching.job(caller, job, after=last_event_id)))
+    caller, job = await caller_and_job(request, job_id)
+    subscription = await state_of(request).subscription()
+    return _stream(request, _jobs(subscription.job(caller, job, after=last_event_id)))
 
 
 @routes.get("/cancellations/{cancellation_id}/events", response_class=Response, **_SAYS)
@@ -38,24 +38,24 @@ async def cancellation_events(
     request: Request, cancellation_id: str, last_event_id: LastEventId = None
 ) -> Stream:
     """A record as it is, and at each change, until it is closed."""
-    watching = await shared(request).watching()
-    seen = watching.cancellation(caller_of(request), cancellation_id, after=last_event_id)
+    subscription = await state_of(request).subscription()
+    seen = subscription.cancellation(caller_of(request), cancellation_id, after=last_event_id)
     return _stream(request, _records(seen))
 
 
 @routes.get("/events", response_class=Response, **_SAYS)
 async def events(request: Request, last_event_id: LastEventId = None) -> Stream:
     """The statistics when they change, and every cancellation that begins, moves or ends."""
-    watching = await shared(request).watching()
-    return _stream(request, watching.everything(caller_of(request), after=last_event_id))
+    subscription = await state_of(request).subscription()
+    return _stream(request, subscription.everything(caller_of(request), after=last_event_id))
 
 
 def _stream(request: Request, told: Events) -> Stream:
-    common = shared(request)
+    common = state_of(request)
     return Stream(
         told,
-        common.places.place(caller_of(request).principal),
-        lambda: common.recognizer.recognized(request),
+        common.streams.hold(caller_of(request).principal),
+        lambda: common.authenticator.authenticate(request),
     )
 
 

@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from tenure.domain.tenant import DEFAULT
 from tenure.observe.metrics import CONTENT_TYPE
-from tenure.web.asking import Shared, shared
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
+from tenure.web.context import AppState, state_of
 from tenure.web.openapi import router, says
 
 routes = router("metrics")
@@ -18,7 +18,7 @@ routes = router("metrics")
 @routes.get("/metrics", response_class=Response, **says(media="text/plain"))
 async def metrics(request: Request) -> Response:
     """What belongs to all workers, counted in the database; each worker shows what it did."""
-    caller, common = caller_of(request), shared(request)
+    caller, common = caller_of(request), state_of(request)
     page = await common.metrics.page(caller.principal.tenant.name, caller.asend)
     if caller.principal.tenant == DEFAULT:
         page += generate_latest(_Requests(common))
@@ -28,7 +28,7 @@ async def metrics(request: Request) -> Response:
 class _Requests(Collector):
     """What this server has counted itself."""
 
-    def __init__(self, common: Shared) -> None:
+    def __init__(self, common: AppState) -> None:
         self._common = common
 
     def collect(self) -> list[Metric]:
@@ -36,6 +36,6 @@ class _Requests(Collector):
             CounterMetricFamily(
                 f"{self._common.client.settings.metrics_prefix or ''}requests_not_recognized_total",
                 "Requests without a token, or with one that is not valid.",
-                value=self._common.recognizer.refused,
+                value=self._common.authenticator.refused,
             )
         ]

@@ -5,19 +5,19 @@ from starlette.requests import Request
 from tenure.store.calls import policy_calls, queries
 from tenure.store.ruled import Policy
 from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
+from tenure.web.context import read_body
 from tenure.web.models import Dropped, PolicyBody
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse
 
 routes = router("policies", "/api/policies")
 
 
 @routes.get("", **says(tuple[Policy, ...], example=[examples.POLICY]))
-async def list_policies(request: Request) -> Answer:
+async def list_policies(request: Request) -> JsonResponse:
     """Policies by name, and how many jobs each has stopped."""
-    return Answer(await caller_of(request).asend(queries.policies()))
+    return JsonResponse(await caller_of(request).asend(queries.policies()))
 
 
 @routes.put(
@@ -29,10 +29,10 @@ async def list_policies(request: Request) -> Answer:
         example=examples.POLICY,
     ),
 )
-async def set_policy(request: Request, name: str) -> Answer:
+async def set_policy(request: Request, name: str) -> JsonResponse:
     """Make or change a policy; an operator may make one for a job of its own."""
-    asked = await body(request, PolicyBody)
-    return Answer(
+    asked = await read_body(request, PolicyBody)
+    return JsonResponse(
         await caller_of(request).asend(
             policy_calls.set_policy(name, asked.spec(), enabled=asked.enabled)
         )
@@ -40,6 +40,6 @@ async def set_policy(request: Request, name: str) -> Answer:
 
 
 @routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "stale"}))
-async def drop_policy(request: Request, name: str) -> Answer:
+async def drop_policy(request: Request, name: str) -> JsonResponse:
     """Delete a policy; what it has stopped stays stopped."""
-    return Answer(await caller_of(request).asend(policy_calls.drop_policy(name)))
+    return JsonResponse(await caller_of(request).asend(policy_calls.drop_policy(name)))

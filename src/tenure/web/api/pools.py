@@ -6,20 +6,20 @@ from tenure.errors import NotFound
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Pool
 from tenure.web import examples
-from tenure.web.answers import Answer, place
 from tenure.web.api.queues import PAUSES, pausing
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
-from tenure.web.models import PoolBody, SlotsBody, Why
+from tenure.web.authentication import caller_of
+from tenure.web.context import read_body
+from tenure.web.models import PoolBody, ReasonBody, SlotsBody
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse, location
 
 routes = router("pools", "/api/pools")
 
 
 @routes.get("", **says(tuple[Pool, ...], example=[examples.POOL]))
-async def list_pools(request: Request) -> Answer:
+async def list_pools(request: Request) -> JsonResponse:
     """Pools with their slots, and who holds them."""
-    return Answer(await caller_of(request).asend(queries.pools()))
+    return JsonResponse(await caller_of(request).asend(queries.pools()))
 
 
 @routes.post(
@@ -33,33 +33,33 @@ async def list_pools(request: Request) -> Answer:
         example=examples.POOL,
     ),
 )
-async def create_pool(request: Request) -> Answer:
+async def create_pool(request: Request) -> JsonResponse:
     """Make a pool of named slots."""
-    asked = await body(request, PoolBody)
+    asked = await read_body(request, PoolBody)
     made = await caller_of(request).asend(control_calls.create_pool(asked.name, asked.slots))
-    return Answer(made, 201, {"location": place(request, f"/api/pools/{asked.name}")})
+    return JsonResponse(made, 201, {"location": location(request, f"/api/pools/{asked.name}")})
 
 
 @routes.post("/{pool:path}/pause", **PAUSES)
-async def pause_pool(request: Request, pool: str) -> Answer:
+async def pause_pool(request: Request, pool: str) -> JsonResponse:
     """Start nothing that needs a slot of this pool until it is resumed."""
     return await pausing(request, "pause", "pool", pool)
 
 
 @routes.post("/{pool:path}/resume", **PAUSES)
-async def resume_pool(request: Request, pool: str) -> Answer:
+async def resume_pool(request: Request, pool: str) -> JsonResponse:
     """Let a paused pool go on."""
     return await pausing(request, "unpause", "pool", pool)
 
 
 @routes.post(
     "/{pool:path}/slots/{slot:path}/release",
-    **says(Pool, takes=Why, wrong=(409,), example=examples.POOL),
+    **says(Pool, takes=ReasonBody, wrong=(409,), example=examples.POOL),
 )
-async def release_slot(request: Request, pool: str, slot: str) -> Answer:
+async def release_slot(request: Request, pool: str, slot: str) -> JsonResponse:
     """Take a slot from a job that holds it and does not run."""
-    asked = await body(request, Why)
-    return Answer(
+    asked = await read_body(request, ReasonBody)
+    return JsonResponse(
         await caller_of(request).asend(control_calls.release_slot(pool, slot, reason=asked.reason))
     )
 
@@ -74,10 +74,10 @@ async def release_slot(request: Request, pool: str, slot: str) -> Answer:
         example=examples.POOL,
     ),
 )
-async def change_slots(request: Request, pool: str) -> Answer:
+async def change_slots(request: Request, pool: str) -> JsonResponse:
     """Add slots to a pool, and take away free ones."""
-    asked = await body(request, SlotsBody)
-    return Answer(
+    asked = await read_body(request, SlotsBody)
+    return JsonResponse(
         await caller_of(request).asend(
             control_calls.change_slots(pool, add=asked.add, remove=asked.remove)
         )
@@ -85,9 +85,9 @@ async def change_slots(request: Request, pool: str) -> Answer:
 
 
 @routes.get("/{pool:path}", **says(Pool, example=examples.POOL))
-async def show_pool(request: Request, pool: str) -> Answer:
+async def show_pool(request: Request, pool: str) -> JsonResponse:
     """One pool with its slots, and who holds them."""
     found = await caller_of(request).asend(queries.pools(pool))
     if not found:
         raise NotFound(f"there is no pool {pool!r}")
-    return Answer(found[0])
+    return JsonResponse(found[0])

@@ -9,34 +9,39 @@ from starlette.requests import Request
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
 from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import Limit, body
-from tenure.web.entrance import caller_of
-from tenure.web.models import Cleared, Paused, QueueSeen, Why
+from tenure.web.authentication import caller_of
+from tenure.web.context import Limit, read_body
+from tenure.web.models import Cleared, Paused, QueueInfo, ReasonBody
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse
 
 routes = router("queues and targets", "/api")
 
 PAUSES: dict[str, Any] = says(
-    Paused, takes=Why, sent={"reason": "deployment"}, example={"paused": True, "unpaused": None}
+    Paused,
+    takes=ReasonBody,
+    sent={"reason": "deployment"},
+    example={"paused": True, "resumed": None},
 )
 
 
-@routes.get("/queues", **says(tuple[QueueSeen, ...], example=[examples.QUEUE]))
-async def list_queues(request: Request) -> Answer:
+@routes.get("/queues", **says(tuple[QueueInfo, ...], example=[examples.QUEUE]))
+async def list_queues(request: Request) -> JsonResponse:
     """Queues by name, and the jobs in them."""
     queues = await caller_of(request).asend(queries.queues())
-    return Answer([QueueSeen(name=name, **structs.asdict(queues[name])) for name in sorted(queues)])
+    return JsonResponse(
+        [QueueInfo(name=name, **structs.asdict(queues[name])) for name in sorted(queues)]
+    )
 
 
 @routes.post("/queues/{name:path}/pause", **PAUSES)
-async def pause_queue(request: Request, name: str) -> Answer:
+async def pause_queue(request: Request, name: str) -> JsonResponse:
     """Start nothing of this queue until it is resumed; what runs goes on."""
     return await pausing(request, "pause", "queue", name)
 
 
 @routes.post("/queues/{name:path}/resume", **PAUSES)
-async def resume_queue(request: Request, name: str) -> Answer:
+async def resume_queue(request: Request, name: str) -> JsonResponse:
     """Let a paused queue go on."""
     return await pausing(request, "unpause", "queue", name)
 
@@ -47,31 +52,31 @@ async def list_targets(
     target: str | None = None,
     after: Annotated[str | None, Query(description="Only names after this: the next page.")] = None,
     limit: Limit = 50,
-) -> Answer:
+) -> JsonResponse:
     """Targets that are in use or paused, by name: who holds, blocks and waits for each."""
-    return Answer(await caller_of(request).asend(queries.targets(target, limit, after=after)))
+    return JsonResponse(await caller_of(request).asend(queries.targets(target, limit, after=after)))
 
 
 @routes.post("/targets/{name:path}/pause", **PAUSES)
-async def pause_target(request: Request, name: str) -> Answer:
+async def pause_target(request: Request, name: str) -> JsonResponse:
     """Start nothing of this target until it is resumed; what runs goes on."""
     return await pausing(request, "pause", "target", name)
 
 
 @routes.post("/targets/{name:path}/resume", **PAUSES)
-async def resume_target(request: Request, name: str) -> Answer:
+async def resume_target(request: Request, name: str) -> JsonResponse:
     """Let a paused target go on."""
     return await pausing(request, "unpause", "target", name)
 
 
 @routes.post(
     "/targets/{name:path}/clear",
-    **says(Cleared, takes=Why, wrong=(409,), example={"cleared": [42]}),
+    **says(Cleared, takes=ReasonBody, wrong=(409,), example={"cleared": [42]}),
 )
-async def clear_target(request: Request, name: str) -> Answer:
+async def clear_target(request: Request, name: str) -> JsonResponse:
     """Give up on every failed job of this target, so that it blocks nothing."""
-    asked = await body(request, Why)
-    return Answer(
+    asked = await read_body(request, ReasonBody)
+    return JsonResponse(
         await caller_of(request).asend(control_calls.clear(target=name, reason=asked.reason))
     )
 
@@ -81,7 +86,7 @@ async def pausing(
     verb: Literal["pause", "unpause"],
     subject: Literal["queue", "target", "pool"],
     name: str,
-) -> Answer:
-    asked = await body(request, Why)
+) -> JsonResponse:
+    asked = await read_body(request, ReasonBody)
     make = control_calls.pause if verb == "pause" else control_calls.unpause
-    return Answer(await caller_of(request).asend(make(subject, name, reason=asked.reason)))
+    return JsonResponse(await caller_of(request).asend(make(subject, name, reason=asked.reason)))

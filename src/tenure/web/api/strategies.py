@@ -5,20 +5,20 @@ from starlette.requests import Request
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Strategy
 from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
+from tenure.web.authentication import caller_of
+from tenure.web.context import read_body
 from tenure.web.models import Dropped, StrategyBody
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse
 from tenure.web.stops import length
 
 routes = router("strategies", "/api/strategies")
 
 
 @routes.get("", **says(tuple[Strategy, ...], example=[examples.STRATEGY]))
-async def list_strategies(request: Request) -> Answer:
+async def list_strategies(request: Request) -> JsonResponse:
     """Strategies by name, with the options of a stop that each stands for."""
-    return Answer(await caller_of(request).asend(queries.strategies()))
+    return JsonResponse(await caller_of(request).asend(queries.strategies()))
 
 
 @routes.put(
@@ -30,9 +30,9 @@ async def list_strategies(request: Request) -> Answer:
         example=examples.STRATEGY,
     ),
 )
-async def set_strategy(request: Request, name: str) -> Answer:
+async def set_strategy(request: Request, name: str) -> JsonResponse:
     """Make or change a strategy."""
-    asked = await body(request, StrategyBody)
+    asked = await read_body(request, StrategyBody)
     options = {}
     for option in asked.__struct_fields__:
         value = getattr(asked, option)
@@ -40,10 +40,10 @@ async def set_strategy(request: Request, name: str) -> Answer:
             value = read.total_seconds()
         if value is not None:
             options[option] = value
-    return Answer(await caller_of(request).asend(control_calls.set_strategy(name, options)))
+    return JsonResponse(await caller_of(request).asend(control_calls.set_strategy(name, options)))
 
 
 @routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "gentle"}))
-async def drop_strategy(request: Request, name: str) -> Answer:
+async def drop_strategy(request: Request, name: str) -> JsonResponse:
     """Delete a strategy; stops that were made by it stay as they are."""
-    return Answer(await caller_of(request).asend(control_calls.drop_strategy(name)))
+    return JsonResponse(await caller_of(request).asend(control_calls.drop_strategy(name)))

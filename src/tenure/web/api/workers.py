@@ -9,23 +9,23 @@ from tenure.control.job_operations import end_runner
 from tenure.store.calls import queries, worker_calls
 from tenure.store.results import RunnerEnding, Worker
 from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
-from tenure.web.models import Draining, EndRunnerBody, Why
+from tenure.web.authentication import caller_of
+from tenure.web.context import read_body
+from tenure.web.models import Draining, EndRunnerBody, ReasonBody
 from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse
 from tenure.web.stops import length
 
 routes = router("workers", "/api/workers")
 
 
 @routes.get("", **says(tuple[Worker, ...], example=[examples.WORKER]))
-async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: A002
+async def list_workers(request: Request, all: bool = False) -> JsonResponse:  # noqa: A002
     """Workers that live, and which jobs of this tenant each holds; with `all` also the dead."""
     caller = caller_of(request)
     mine = caller.principal.tenant.name
     workers = await caller.asend(queries.workers(all=all))
-    return Answer(
+    return JsonResponse(
         [
             structs.replace(one, jobs=tuple(job for job in one.jobs if job.tenant == mine))
             for one in workers
@@ -35,12 +35,12 @@ async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: 
 
 @routes.post(
     "/{worker_id}/drain",
-    **says(Draining, takes=Why, sent={"reason": "new host"}, example=examples.DRAIN),
+    **says(Draining, takes=ReasonBody, sent={"reason": "new host"}, example=examples.DRAIN),
 )
-async def drain_worker(request: Request, worker_id: UUID) -> Answer:
+async def drain_worker(request: Request, worker_id: UUID) -> JsonResponse:
     """Ask a worker to finish what runs, take nothing new, and leave."""
-    asked = await body(request, Why)
-    return Answer(
+    asked = await read_body(request, ReasonBody)
+    return JsonResponse(
         await caller_of(request).asend(worker_calls.drain(worker_id, reason=asked.reason))
     )
 
@@ -54,12 +54,12 @@ async def drain_worker(request: Request, worker_id: UUID) -> Answer:
         example=examples.RUNNER_ENDING,
     ),
 )
-async def end_a_runner(request: Request, runner_id: str) -> Answer:
+async def end_a_runner(request: Request, runner_id: str) -> JsonResponse:
     """End a runner, a process in which a worker runs jobs.
 
     All jobs in it are stopped and given back, unspent, to go on elsewhere. An operator may end one
     in which only jobs of its own run.
     """
-    asked = await body(request, EndRunnerBody)
+    asked = await read_body(request, EndRunnerBody)
     how = end_runner(runner_id, asked.reason, force=asked.force, grace=length("grace", asked.grace))
-    return Answer(await caller_of(request).aperform(how))
+    return JsonResponse(await caller_of(request).aperform(how))

@@ -1,4 +1,4 @@
--- Pause a queue, a target, a pool or the whole tenant: nothing of it is started until it is unpaused.
+-- Pause a queue, a target, a pool or the whole tenant: nothing of it is started until it is resumed.
 CREATE OR REPLACE FUNCTION tenant.pause(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL, via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json

@@ -1,0 +1,227 @@
+"""The history as drawings: bars for counts, bands between p50 and p95 for times.
+
+A drawing is stretched to the room it has, so nothing is written in it: what stands beside it has
+its place by even distances alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import log10
+
+from tenure.store.rollups import EndsAt, History
+from tenure.web.dashboard.formatting import elapsed
+
+STEP = 10  # the width of a bucket
+HEIGHT = 100
+_GAP = 1
+_LEAST = 2.5  # the height of a bar for one among thousands
+_TIMES = {
+    0.001: "1 ms", 0.01: "10 ms", 0.1: "100 ms", 1: "1 s", 10: "10 s", 60: "1 m", 600: "10 m",
+    3600: "1 h", 36_000: "10 h", 86_400: "1 d", 864_000: "10 d", 8_640_000: "100 d",
+}  # fmt: skip
+_MOST_TICKS = 6
+
+Times = Callable[[EndsAt], float | None]
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A bucket, and what is said of it."""
+
+    x: int
+    said: str
+
+
+@dataclass(frozen=True)
+class ChartPath:
+    tone: str
+    d: str
+
+
+@dataclass(frozen=True)
+class Chart:
+    id: str
+    name: str
+    figures: tuple[tuple[str, str], ...]  # of the whole time: a name, if any, and a value
+    said: str  # to whom does not see it
+    ticks: tuple[str, ...]  # from top to bottom
+    shapes: tuple[ChartPath, ...]
+    places: tuple[Bucket, ...]
+    width: int
+    unit: str = ""
+    is_bad: bool = False
+
+    @property
+    def lines(self) -> list[float]:
+        """Where the ticks are."""
+        return [round(HEIGHT * n / (len(self.ticks) - 1), 1) for n in range(len(self.ticks))]
+
+
+def charts(history: History) -> tuple[Chart, ...]:
+    total = history.total
+    return (
+        _counts(history, "completed", "Completed", "good", lambda ends: ends.completed),
+        _counts(history, "failed", "Failed", "bad", lambda ends: ends.failed),
+        _times(
+            history,
+            "wait",
+            "Wait",
+            (total.wait_p50, total.wait_p95),
+            (lambda ends: ends.wait_p50, lambda ends: ends.wait_p95),
+        ),
+        _times(
+            history,
+            "run",
+            "Run",
+            (total.run_p50, total.run_p95),
+            (lambda ends: ends.run_p50, lambda ends: ends.run_p95),
+        ),
+    )
+
+
+def hours(history: History) -> tuple[str, ...]:
+    """The times below a drawing, at even distances."""
+    step = timedelta(seconds=history.step_seconds) * _slots(history) / 4
+    return tuple(_clock(history.since + n * step) for n in range(5))
+
+
+def span_of(history: History, bucket: EndsAt) -> str:
+    end = bucket.at + timedelta(seconds=history.step_seconds)
+    so_far = ", so far" if end > history.until else ""
+    return f"{_clock(bucket.at)} to {_clock(end)}{so_far}"
+
+
+def _slots(history: History) -> int:
+    """How many buckets there is room for: up to the end of this quarter of an hour."""
+    in_a_quarter = max(round(900 / history.step_seconds), 1)
+    return -(-len(history.buckets) // in_a_quarter) * in_a_quarter
+
+
+def _clock(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%H:%M}"
+
+
+def _counts(
+    history: History, kind: str, name: str, tone: str, count: Callable[[EndsAt], int]
+) -> Chart:
+    counts = [count(bucket) for bucket in history.buckets]
+    most, whole = max(counts), sum(counts)
+    top = _round_up(most)
+    bars = "".join(_bar(place, n / top) for place, n in enumerate(counts) if n)
+    peak = history.buckets[counts.index(most)]
+    said = f"{whole:,} {kind} in all. "
+    said += f"Most of them, {most:,}, {span_of(history, peak)}." if whole else "None at any time."
+    return Chart(
+        kind,
+        name,
+        (("", f"{whole:,}"),),
+        said,
+        (f"{top:,}", f"{top // 2:,}" if top % 2 == 0 else "", "0"),
+        (ChartPath(tone, bars),),
+        _places(history, lambda bucket: f"{count(bucket):,} {kind}"),
+        STEP * _slots(history),
+        unit=f"per {history.step_seconds / 60:.0f} min",
+        is_bad=tone == "bad" and whole > 0,
+    )
+
+
+def _times(
+    history: History,
+    kind: str,
+    name: str,
+    whole: tuple[float | None, float | None],
+    parts: tuple[Times, Times],
+) -> Chart:
+    low, high = ([part(bucket) for bucket in history.buckets] for part in parts)
+    known = [value for value in (*low, *high) if value is not None]
+    ticks = _ticks(known)
+    names = ("p50", "p95")
+
+    def told(values: Sequence[float | None]) -> str:
+        if values[0] is None:
+            return "no job was started"
+        return ", ".join(
+            f"{name} {elapsed(value)}" for name, value in zip(names, values, strict=True)
+        )
+
+    said = f"{name} of jobs that completed or failed. In all: {told(whole)}."
+    return Chart(
+        kind,
+        name,
+        tuple(
+            (name, "none" if value is None else elapsed(value))
+            for name, value in zip(names, whole, strict=True)
+        ),
+        said,
+        tuple(_TIMES[tick] for tick in reversed(ticks)),
+        (
+            ChartPath("band", _band(low, high, ticks)),
+            ChartPath("p95", _line(high, ticks)),
+            ChartPath("p50", _line(low, ticks)),
+        ),
+        _places(history, lambda bucket: told([part(bucket) for part in parts])),
+        STEP * _slots(history),
+    )
+
+
+def _places(history: History, told: Callable[[EndsAt], str]) -> tuple[Bucket, ...]:
+    return tuple(
+        Bucket(STEP * place, f"{span_of(history, bucket)}: {told(bucket)}")
+        for place, bucket in enumerate(history.buckets)
+    )
+
+
+def _bar(place: int, share: float) -> str:
+    height = round(max(share * HEIGHT, _LEAST), 1)
+    return f"M{STEP * place + _GAP} {HEIGHT}v-{height}h{STEP - 2 * _GAP}v{height}z"
+
+
+def _line(values: Sequence[float | None], ticks: Sequence[float]) -> str:
+    """Level through each bucket; broken where nothing ran."""
+    drawn, before = [], None
+    for place, value in enumerate(values):
+        if value is not None:
+            y = _y(value, ticks)
+            drawn.append(f"{'M' if before is None else 'L'}{STEP * place} {y}h{STEP}")
+        before = value
+    return "".join(drawn)
+
+
+def _band(low: Sequence[float | None], high: Sequence[float | None], ticks: Sequence[float]) -> str:
+    drawn = []
+    for place, (below, above) in enumerate(zip(low, high, strict=True)):
+        if below is not None and above is not None:
+            top, bottom = _y(above, ticks), _y(below, ticks)
+            drawn.append(f"M{STEP * place} {top}h{STEP}V{bottom}h-{STEP}z")
+    return "".join(drawn)
+
+
+def _ticks(values: Sequence[float]) -> list[float]:
+    """The round times around all of these; every other one when there are too many."""
+    rounds = list(_TIMES)
+    if not values:
+        return rounds[1:4]
+    first = max(sum(tick <= min(values) for tick in rounds) - 1, 0)
+    last = max(sum(tick < max(values) for tick in rounds), first + 1)
+    last = min(last, len(rounds) - 1)
+    every = 1 if last - first < _MOST_TICKS else 2
+    return rounds[first : last + every : every]
+
+
+def _y(value: float, ticks: Sequence[float]) -> float:
+    """Ticks are at even distances; between two of them a time has its place by its logarithm."""
+    value = min(max(value, ticks[0]), ticks[-1])
+    place = max(sum(tick <= value for tick in ticks[:-1]) - 1, 0)
+    share = log10(value / ticks[place]) / log10(ticks[place + 1] / ticks[place])
+    return round(HEIGHT * (1 - (place + share) / (len(ticks) - 1)), 1)
+
+
+def _round_up(most: int) -> int:
+    """The next round number: most of them have a half."""
+    size = 1
+    while True:
+        for step in (1, 2, 3, 4, 6, 8):
+            if step * size >= most:
+                return step * size
+        size *= 10

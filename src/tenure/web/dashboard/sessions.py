@@ -1,0 +1,115 @@
+"""Who looks at the page, and whether a form is one of ours.
+
+A login draws a session of its own, which the browser keeps in a cookie that no script reads. It
+outlives a restart of the server, and ends when its user logs out, when its token is revoked or
+expires, and after 30 days. Only the page takes the cookie; the API does not.
+"""
+
+import hashlib
+import hmac
+import secrets
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.tokens import (
+    alog_in,
+    alog_in_by_code,
+    alog_out,
+    arecognize_session,
+)
+from tenure.domain.principal import Principal
+from tenure.errors import NotAllowed, NotRecognized
+from tenure.web.origins import is_https, is_loopback
+from tenure.web.principals import Authenticator
+
+COOKIE = "tenure_session"
+SESSIONS = "tenure.sessions"
+_FORM_COOKIE = "tenure_form"  # of those who are recognized by something else than our cookie
+_FORM_KEY = "tenure.form_key"
+
+
+class Sessions(Authenticator):
+    """Finds the principal of a request by its cookie."""
+
+    via = "page"
+
+    def is_sent_by_browser(self, request: Request) -> bool:  # noqa: ARG002 - whatever it brings
+        return True
+
+    async def begin(self, request: Request, response: Response, secret: str) -> None:
+        """Log somebody in by a token, until the browser is closed."""
+        _set_cookie(request, response, COOKIE, await alog_in(self._client, secret))
+
+    async def begin_by_code(self, request: Request, response: Response, code: str) -> None:
+        """Log in whoever follows a link of `tenure up`, from this machine alone."""
+        if request.client is None or not is_loopback(request.client.host):
+            raise NotRecognized("a link logs in only from the machine that it was made on")
+        _set_cookie(request, response, COOKIE, await alog_in_by_code(self._client, code))
+
+    async def end(self, request: Request, response: Response) -> None:
+        """Log this browser out, on the server too: whoever has copied its cookie has nothing."""
+        if (session := request.cookies.get(COOKIE)) is not None:
+            await alog_out(self._client, session)
+            self._forget(session)
+        drop_cookie(request, response)
+
+    def _secret(self, request: Request) -> str | None:
+        return request.cookies.get(COOKIE)
+
+    async def _look_up(self, secret: str) -> Principal:
+        return await arecognize_session(self._client, secret)
+
+
+def sessions_of(request: Request) -> Sessions:
+    sessions: Sessions = request.scope[SESSIONS]
+    return sessions
+
+
+def drop_cookie(request: Request, response: Response) -> None:
+    response.delete_cookie(COOKIE, path=_place(request), httponly=True, samesite="strict")
+
+
+def form_token(request: Request) -> str:
+    """What every form that changes something carries, and nobody else can know."""
+    return _token(_form_key(request))
+
+
+def remember_form_key(request: Request, response: Response) -> None:
+    """Let the browser bring back the key that was drawn for it."""
+    if (drawn := request.scope.get(_FORM_KEY)) is not None:
+        _set_cookie(request, response, _FORM_COOKIE, drawn)
+
+
+def refuse_forged(request: Request, sent: str | None) -> None:
+    """Refuse a form that is not one of ours, or was filled for somebody else."""
+    key = request.cookies.get(COOKIE) or request.cookies.get(_FORM_COOKIE)
+    if key is None or not hmac.compare_digest(_token(key).encode(), (sent or "").encode()):
+        raise NotAllowed("this form is not of your session; go back, reload the page and try again")
+
+
+def _form_key(request: Request) -> str:
+    key = request.cookies.get(COOKIE) or request.cookies.get(_FORM_COOKIE)
+    if key is None:
+        key = request.scope.setdefault(_FORM_KEY, secrets.token_urlsafe(32))
+    return key
+
+
+def _token(key: str) -> str:
+    return hmac.new(key.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+
+def _set_cookie(request: Request, response: Response, name: str, value: str) -> None:
+    response.set_cookie(
+        name,
+        value,
+        path=_place(request),
+        httponly=True,
+        samesite="strict",
+        secure=is_https(request),
+    )
+
+
+def _place(request: Request) -> str:
+    root: str = request.scope.get("root_path", "")
+    return f"{root.rstrip('/')}/"
