@@ -40,8 +40,9 @@ WEB: tuple[Mutant, ...] = (
     python_mutant(
         "the origin is not checked",
         "web/origins.py",
-        "is_ours = _place(place, scheme) in [_place(host, scheme) for host in hosts if host]",
-        "is_ours = True",
+        "is_allowed = _name_and_port(sender, scheme) in [ "
+        "_name_and_port(host, scheme) for host in hosts if host ]",
+        "is_allowed = True",
         f"{_SITES}test_another_site_changes_nothing",
     ),
     python_mutant(
@@ -68,8 +69,8 @@ WEB: tuple[Mutant, ...] = (
     python_mutant(
         "an open server answers for any host",
         "web/principals.py",
-        "self.hosts.require(request) return self._anybody",
-        "return self._anybody",
+        "self.hosts.require(request) return self._anonymous",
+        "return self._anonymous",
         f"{_SITES}test_a_name_that_leads_here_is_not_enough",
     ),
     python_mutant(
@@ -132,7 +133,7 @@ WEB: tuple[Mutant, ...] = (
     python_mutant(
         "a URL of any length",
         "web/request_guard.py",
-        'elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MOST_URL:',
+        'elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_URL:',
         "elif False:",
         f"{_SLOW}test_long_urls_and_headers_are_refused",
     ),

@@ -153,7 +153,7 @@ def test_a_hook_that_fails_lets_nobody_in_and_tells_nothing(
             assert (code, kind) == (500, "InternalError")
             assert "swordfish" not in message
     assert "swordfish" in caplog.text
-    assert "gave str and not a Principal" in caplog.text
+    assert "must return a Principal, not str" in caplog.text
 
 
 def test_what_is_open_is_open_as_far_as_was_said(client: Client, store: Store) -> None:

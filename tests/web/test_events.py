@@ -144,11 +144,11 @@ def test_only_so_many_streams_are_open_for_one_principal(
         assert (one.status_code, two.status_code) == (200, 200)
         third = api.get(path)
         assert third.status_code == 429
-        assert "2 streams" in third.json()["error"]["message"]
+        assert "2 event streams" in third.json()["error"]["message"]
         with api.stream("GET", path, headers=bearer("ann", Role.VIEWER)) as other:
             assert other.status_code == 200
-    taken = app.state.tenure.places._taken
-    eventually(lambda: not taken, "the places are free again")
+    taken = app.state.tenure.streams._taken
+    eventually(lambda: not taken, "the quota is free again")
     assert api.get(f"/api/jobs/{job}").status_code == 200
 
 
@@ -159,7 +159,7 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
     with api.stream("GET", f"/api/jobs/{job}/events") as answer:
         told = events(answer)
         next(told)
-        [watching] = app.state.tenure._of_loops.values()
+        [watching] = app.state.tenure._subscriptions.values()
         hub = watching._opened
         assert hub._watchers
     eventually(lambda: not hub._watchers and not hub._looks, "nobody looks any more")
@@ -204,7 +204,7 @@ def test_one_who_waits_many_times_keeps_nobody_out(
         eventually(lambda: app.state.tenure.requests.taken == 2, "both wait")
         answer = api.get(f"/api/jobs/{job}", headers=ann)
         assert answer.status_code == 429
-        assert "ann has 2 requests under way" in answer.json()["error"]["message"]
+        assert "ann already has 2 requests in progress" in answer.json()["error"]["message"]
         for path in (f"/api/jobs/{job}", "/api/statistics"):
             assert api.get(path, headers=bearer("vic", Role.VIEWER)).status_code == 200
         assert api.get("/healthz").status_code == 200

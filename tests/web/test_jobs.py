@@ -99,8 +99,8 @@ def test_a_whole_job_is_enqueued_with_its_tasks(ada: Http, store: Store) -> None
         ([{"task": "a"}] * 1001, 422, "1 to 1000 jobs"),
         ([{"task": "a"}, {"task": 1}], 422, "$[1].task"),
         ("crawl", 422, ""),
-        ({}, 422, "this has nothing"),
-        ([{"task": "a"}, {}], 422, "this has nothing"),
+        ({}, 422, "a job needs a task"),
+        ([{"task": "a"}, {}], 422, "a job needs a task"),
     ],
 )
 def test_what_cannot_be_enqueued_is_refused_with_a_sentence(

@@ -1,4 +1,4 @@
-"""The way in: nobody comes further who is not recognized, and nothing goes out but answers."""
+"""The authentication of every request to the API."""
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,12 +10,15 @@ from tenure.web.limits import Quota, require_json
 from tenure.web.origins import SAFE
 from tenure.web.principals import Authenticator
 
-OPEN = frozenset({"/healthz", "/readyz"})  # they say only yes or no
+OPEN = frozenset({"/healthz", "/readyz"})  # they answer only yes or no
 CALLER = "tenure.caller"
 
 
 class AuthenticationMiddleware:
-    """Around the whole app, so that a route that is added tomorrow is closed as well."""
+    """Authenticate every request, and turn every error into a response.
+
+    It wraps the whole app, so that a new route cannot be left open by mistake.
+    """
 
     def __init__(self, app: ASGIApp, authenticator: Authenticator, requests: Quota) -> None:
         self._app = app
@@ -38,7 +41,7 @@ class AuthenticationMiddleware:
                 request = Request(scope, receive)
                 caller = scope[CALLER] = await self._authenticator.authenticate(request)
                 self._require_json(request)
-                # One who waits a thousand times leaves connections to the others.
+                # A caller with many requests in progress must leave connections to the others.
                 with self._requests.hold(caller.principal):
                     await self._app(scope, receive, sent)
             else:
@@ -50,26 +53,26 @@ class AuthenticationMiddleware:
         except Refused as error:
             await refused(error)(scope, receive, send)
         except ClientDisconnect:
-            return  # in the middle of its body; there is nobody to tell
+            return  # while the body was read: nobody waits for a response
         except Exception as error:
             if started:
                 raise
             await unexpected(error)(scope, receive, send)
 
     def _require_json(self, request: Request) -> None:
-        """Refuse a change that a form of another site can send: forms have no JSON."""
+        """Refuse a change that a form of another site could send: forms cannot send JSON."""
         if request.method not in SAFE and self._authenticator.is_sent_by_browser(request):
             require_json(request)
 
 
 def caller_of(request: Request) -> AuthorizedClient:
-    """In whose name this request is carried out."""
+    """Return the client that acts for the caller of a request."""
     caller: AuthorizedClient = request.scope[CALLER]
     return caller
 
 
 def path_of(scope: Scope) -> str:
-    """Without the prefix under which the app is mounted."""
+    """Return the path without the prefix under which the app is mounted."""
     path: str = scope["path"]
     root = scope.get("root_path", "").rstrip("/")
     return path.removeprefix(root) if path.startswith(f"{root}/") else path

@@ -1,4 +1,4 @@
-"""What requests carry, and what answers have beside the values of the domain."""
+"""Bodies of requests, and responses that are not values of the domain."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,14 +15,14 @@ from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.store.results import Token
 
-Length = str | int | float  # "20s", or seconds
+Duration = str | int | float  # "20s", or seconds
 LastRung = Literal["asked", "interrupted", "terminated", "killed"]
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a request carries; a field that is not known is refused."""
+    """The body of a request; unknown fields are refused."""
 
 
 class ReasonBody(Body, frozen=True):
@@ -30,32 +30,32 @@ class ReasonBody(Body, frozen=True):
 
 
 class NewJobBody(Body, frozen=True, kw_only=True):
-    """A job to enqueue: the name of its task, its arguments, and what is said of it alone."""
+    """A job to enqueue: the name of its task, its arguments and its options."""
 
-    task: str | None = None  # none: it has no code of its own and ends as its tasks end
+    task: str | None = None  # none: the job has no code and ends when its children end
     args: Mapping[str, JSON] = {}
-    unannounced: bool = False  # it may wait until somebody announces its task
-    secret: tuple[str, ...] | Unset = UNSET  # names of arguments that nobody is shown
-    # Where it goes.
+    unannounced: bool = False  # the job may wait until a worker announces its task
+    secret: tuple[str, ...] | Unset = UNSET  # names of arguments that are never shown
+    # Placement.
     run_at: datetime | Unset | None = UNSET
-    delay: Length | Unset | None = UNSET
+    delay: Duration | Unset | None = UNSET
     target: str | Unset | None = UNSET
     parent: int | str | Unset | None = UNSET
     after: tuple[int | str | After, ...] | Unset = UNSET
-    owner: str | Unset | None = UNSET  # whoever asks; an admin may name somebody else
+    owner: str | Unset | None = UNSET  # the caller; an admin may name another
     unique: str | Unset | None = UNSET
     when_taken: Literal["return", "replace", "refuse"] | Unset = UNSET
     idempotency: str | Unset | None = UNSET  # or the header Idempotency-Key
-    key_scope: Literal["owner", "tenant"] | Unset = UNSET  # an admin may share its keys
+    key_scope: Literal["owner", "tenant"] | Unset = UNSET  # only an admin may share keys
     key: str | Unset | None = UNSET
-    # How it runs.
+    # Execution.
     queue: str | Unset = UNSET
     priority: int | Unset = UNSET
     retry: int | dict[str, Any] | Unset | None = UNSET
-    timeout: Length | Unset | None = UNSET
-    deadline: Length | Unset | None = UNSET
-    grace: Length | Unset | None = UNSET
-    ask_for: Length | Unset | None = UNSET
+    timeout: Duration | Unset | None = UNSET
+    deadline: Duration | Unset | None = UNSET
+    grace: Duration | Unset | None = UNSET
+    ask_for: Duration | Unset | None = UNSET
     last_rung: LastRung | Unset = UNSET
     block_on: tuple[Literal["paused", "failed"], ...] | Unset = UNSET
     budget: dict[str, int | float] | Unset | None = UNSET
@@ -64,50 +64,53 @@ class NewJobBody(Body, frozen=True, kw_only=True):
     memory: int | str | Unset | None = UNSET
     preserve_artifacts: bool | Unset = UNSET
     cancel_pauses: bool | Unset = UNSET
-    close_timeout: Length | Unset | None = UNSET
+    close_timeout: Duration | Unset | None = UNSET
     orphan: Literal["retry", "fail"] | Unset | None = UNSET
     tags: tuple[str, ...] | Unset = UNSET
 
-    def said(self) -> dict[str, Any]:
-        """What is said of it, beside its task and its arguments."""
-        said = {name: getattr(self, name) for name in self.__struct_fields__[3:]}
-        return {name: value for name, value in said.items() if value is not UNSET}
+    def options(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__[3:]}
+        return {name: value for name, value in values.items() if value is not UNSET}
+
+
+NewJobs = NewJobBody | list[NewJobBody]
 
 
 class StopBody(Body, frozen=True, kw_only=True):
-    """How a job is paused; what is left out is as the strategy says, else as the task says."""
+    """Options of a pause; missing ones come from the strategy, then from the task."""
 
     reason: str | None = None
     force: bool | None = None
-    grace: Length | None = None
-    ask_for: Length | None = None
+    grace: Duration | None = None
+    ask_for: Duration | None = None
     last_rung: LastRung | None = None
-    wait: Length | None = None  # for its end, before this request is answered
+    wait: Duration | None = None  # for the end of the stop, before the response
 
 
 class StopOptionsBody(StopBody, frozen=True, kw_only=True):
-    """How jobs are cancelled; what is left out is as the strategy says, else as the task says."""
+    """Options of a stop; missing ones come from the strategy, then from the task."""
 
     cascade: bool | None = None
-    rollback: bool | None = None  # undo what its tasks had completed
+    rollback: bool | None = None  # undo what its children had completed
     strategy: str | None = None
     preserve: bool | None = None  # keep the artifacts
 
 
 class CancelBody(StopOptionsBody, frozen=True, kw_only=True):
-    """How a job is cancelled; what is left out is as the strategy says, else as the task says."""
+    """Options of a cancel; missing ones come from the strategy, then from the task."""
 
-    rollback_tasks: tuple[int, ...] | None = None  # undo only what these had completed
+    rollback_tasks: tuple[int, ...] | None = None  # undo only these children
 
 
 class InspectBody(Body, frozen=True):
-    wait: Length = PATIENCE  # for what its worker sees
+    wait: Duration = PATIENCE  # for the answer of its worker
 
 
 class ResumeBody(Body, frozen=True):
     reason: str | None = None
-    fresh: bool = False  # without its checkpoint
-    budget: dict[str, float] | None = None  # limits that replace those it had
+    fresh: bool = False  # ignore the checkpoint
+    budget: dict[str, float] | None = None  # limits that replace the old ones
 
 
 class QueueBody(Body, frozen=True):
@@ -119,7 +122,7 @@ class Cleared(msgspec.Struct, frozen=True):
 
 
 class CancellationProgress(msgspec.Struct, frozen=True):
-    """How far the latest stop of a job has come."""
+    """The progress of the latest stop of a job."""
 
     status: CancellationStatus
     cancellation_id: str
@@ -129,7 +132,7 @@ class CancellationProgress(msgspec.Struct, frozen=True):
 
 
 class Partial(msgspec.Struct, frozen=True):
-    """What a job emitted before its end."""
+    """A partial result of a job."""
 
     id: int
     at: datetime
@@ -137,7 +140,7 @@ class Partial(msgspec.Struct, frozen=True):
 
 
 class LogEntry(msgspec.Struct, frozen=True):
-    """A line that the code of a job printed or logged."""
+    """A line that a job printed or logged."""
 
     id: int
     at: datetime
@@ -146,7 +149,7 @@ class LogEntry(msgspec.Struct, frozen=True):
 
 
 class ArtifactInfo(msgspec.Struct, frozen=True):
-    """A file that a job kept."""
+    """A file that a job stored."""
 
     name: str
     url: str
@@ -155,25 +158,25 @@ class ArtifactInfo(msgspec.Struct, frozen=True):
 
 
 class RollbackBody(Body, frozen=True):
-    tasks: tuple[int, ...] | None = None  # none: all that had completed
+    tasks: tuple[int, ...] | None = None  # none: all completed children
     reason: str | None = None
 
 
 class RollbackJob(msgspec.Struct, frozen=True):
-    """The job that undoes it."""
+    """The job that runs the rollback."""
 
     job: int
 
 
 class Paused(msgspec.Struct, frozen=True):
-    """Whether this request changed something."""
+    """Whether the pause or resume changed anything."""
 
     paused: bool | None = None
     resumed: bool | None = None
 
 
 class QueueInfo(msgspec.Struct, frozen=True):
-    """A queue, and the jobs in it."""
+    """A queue, and the number of its jobs by status."""
 
     name: str
     by_status: Mapping[str, int]
@@ -192,7 +195,7 @@ class SlotsBody(Body, frozen=True):
 
 
 class Draining(msgspec.Struct, frozen=True):
-    """A worker that was asked to leave."""
+    """A worker that was asked to drain."""
 
     worker_id: UUID
     draining_at: datetime
@@ -201,7 +204,7 @@ class Draining(msgspec.Struct, frozen=True):
 class EndRunnerBody(Body, frozen=True):
     reason: str | None = None
     force: bool = False
-    grace: Length | None = None
+    grace: Duration | None = None
 
 
 class TenantBody(Body, frozen=True):
@@ -209,24 +212,24 @@ class TenantBody(Body, frozen=True):
 
 
 class TokenBody(Body, frozen=True):
-    name: str  # whose it is
+    name: str  # of its owner
     role: Role = Role.VIEWER
-    lifetime: Length | None = in_words(TOKEN_LIFETIME)  # none: until it is revoked
-    tenant: str | None = None  # one's own; an admin of the default tenant may name another
+    lifetime: Duration | None = in_words(TOKEN_LIFETIME)  # none: valid until revoked
+    tenant: str | None = None  # the caller's own; an admin of the default tenant may name another
 
 
 class NewToken(msgspec.Struct, frozen=True):
-    """A token, and the secret that nobody sees again."""
+    """A token and its secret, which is never shown again."""
 
     secret: str
     token: Token
 
 
 class StrategyBody(Body, frozen=True):
-    """Named options of a stop."""
+    """The stop options of a strategy."""
 
-    grace: Length | None = None
-    ask_for: Length | None = None
+    grace: Duration | None = None
+    ask_for: Duration | None = None
     force: bool | None = None
     last_rung: LastRung | None = None
     cascade: bool | None = None
@@ -235,23 +238,23 @@ class StrategyBody(Body, frozen=True):
 
 
 class BulkPreviewBody(Body, frozen=True, kw_only=True):
-    """Which jobs would be reached."""
+    """The jobs that a bulk operation would change."""
 
-    filter: dict[str, JSON]  # as in the list of jobs; {}: all
+    filter: dict[str, JSON]  # the filters of the list of jobs; {}: all jobs
     intent: BulkIntent = BulkIntent.CANCEL
     force: bool = False
 
 
 class BulkBody(StopOptionsBody, frozen=True, kw_only=True):
-    """Which jobs are stopped, resumed or run again, and how."""
+    """The jobs to stop, resume or rerun, and the options."""
 
-    filter: dict[str, JSON]  # as in the list of jobs; {}: all
+    filter: dict[str, JSON]  # the filters of the list of jobs; {}: all jobs
     intent: BulkIntent = BulkIntent.CANCEL
-    fresh: bool = False  # of a resume: without their checkpoints
+    fresh: bool = False  # for a resume: ignore checkpoints
 
 
 class PolicyBody(Body, frozen=True, kw_only=True):
-    """Which jobs are stopped, when, and how."""
+    """The jobs that a policy stops, when, and how."""
 
     when: dict[str, JSON]
     filter: dict[str, JSON] = {}
@@ -265,7 +268,7 @@ class PolicyBody(Body, frozen=True, kw_only=True):
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """What is gone now."""
+    """The name of what was deleted."""
 
     dropped: str
 

@@ -1,7 +1,7 @@
-"""Which sites may act through somebody's browser, and which hosts this server answers for.
+"""Protection against requests that another site makes a browser send.
 
-A browser sends cookies and uses its place in the network for whichever site asks it to, so what it
-brings by itself proves nothing. A bearer token does: no site can make a browser add one.
+A browser sends its cookies with the request of any site, and reaches any server that its network
+does. Neither proves that the user meant it. A bearer token does: no site can make a browser add it.
 """
 
 from collections.abc import Iterable
@@ -13,64 +13,66 @@ from starlette.requests import Request
 from tenure.errors import NotAllowed
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})  # methods that change nothing
-_OURS = ("same-origin", "none")
+_SAME = ("same-origin", "none")
 _PORTS = {"http": 80, "https": 443}
 
 
 class Hosts:
-    """Names under which the server may be reached by whoever needs no token.
+    """The host names under which callers without a token may reach the server.
 
-    Another site can give its own name the address of this server, and is then of the same origin as
-    far as a browser knows. So the name counts: loopback and addresses always do, for nobody can
-    own them in the DNS; any other name has to be set.
+    Another site can point its own name at the address of this server, and then has the same origin
+    for a browser (DNS rebinding). Loopback names and IP addresses are always allowed, for nobody
+    can own them in the DNS; any other name must be configured.
     """
 
     def __init__(self, names: Iterable[str] = (), *, is_strict: bool = False) -> None:
         self._names = frozenset(map(_normal, names))
-        self.is_strict = is_strict  # checked also for those who bring a cookie
+        self.is_strict = is_strict  # also checked for requests with a cookie
 
     def require(self, request: Request) -> None:
         host = request.headers.get("host", "")
-        name = _normal(_place(host, "http")[0])
+        name = _normal(_name_and_port(host, "http")[0])
         if not (name in self._names or _is_loopback_name(name) or _is_address(name)):
             raise NotAllowed(
-                f"this server does not answer for the host {host[:200]!r}; if that is its name, "
-                f"set TENURE_HOSTS"
+                f"the host {host[:200]!r} is not known; if it is a name of this server, "
+                f"add it to TENURE_HOSTS"
             )
 
 
 def refuse_foreign(request: Request) -> None:
-    """Refuse what another site sends in somebody's name, as far as the browser says so.
+    """Refuse a request that a browser reports as sent by another site.
 
-    A visit from a link on another site is none of that.
+    Following a link from another site is allowed.
     """
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None:
         is_visit = request.method in SAFE and headers.get("sec-fetch-mode") == "navigate"
-        is_ours = site in _OURS or is_visit
+        is_allowed = site in _SAME or is_visit
     elif origin is not None:
-        scheme, _, place = origin.lower().partition("://")
+        scheme, _, sender = origin.lower().partition("://")
         hosts = (headers.get("host"), headers.get("x-forwarded-host"))
-        is_ours = _place(place, scheme) in [_place(host, scheme) for host in hosts if host]
+        is_allowed = _name_and_port(sender, scheme) in [
+            _name_and_port(host, scheme) for host in hosts if host
+        ]
     else:
-        is_ours = True
-    if not is_ours:
-        raise NotAllowed("this form or request was sent by another site, which may not act here")
+        is_allowed = True
+    if not is_allowed:
+        raise NotAllowed("this request was sent by another site, which is not allowed")
 
 
 def is_https(request: Request) -> bool:
-    """Return whether the browser speaks HTTPS, also where a proxy does that for this server."""
+    """Return whether the browser uses HTTPS, also when a proxy terminates it."""
     origin = request.headers.get("origin", "")
     return request.url.scheme == "https" or origin.lower().startswith("https://")
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether this is the address of the machine itself."""
+    """Return whether this is a loopback address."""
     return _is_address(host) and ip_address(host).is_loopback
 
 
-def _place(host: str, scheme: str) -> tuple[str, int | None]:
+def _name_and_port(host: str, scheme: str) -> tuple[str, int | None]:
     """Return the name and the port of a host as a header writes it; an empty name is no host."""
     try:
         split = urlsplit(f"//{host}")

@@ -1,41 +1,42 @@
-"""What is sent back: structs, written as JSON once."""
+"""JSON responses, and the paths and links in their headers."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+T = TypeVar("T")
+
 _encoder = msgspec.json.Encoder()
-_GUARDS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+_HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
-class JsonResponse(Response):
-    """A struct, a list of them, or anything else that msgspec writes as JSON."""
+class JsonResponse(Response, Generic[T]):
+    """A struct, a list of structs, or any other value that msgspec writes as JSON."""
 
     media_type = "application/json"
 
     def __init__(
-        self, content: Any, status: int = 200, headers: Mapping[str, str] | None = None
+        self, content: T, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(
-            _encoder.encode(content), status, {**_GUARDS, **headers} if headers else _GUARDS
+            _encoder.encode(content), status, {**_HEADERS, **headers} if headers else _HEADERS
         )
 
 
-def location(request: Request, path: str) -> str:
-    """A path of this API as its callers see it, wherever the app is mounted."""
+def location(request: Request, path: str) -> dict[str, str]:
+    """Return the header that names a path of this API, wherever the app is mounted."""
     root: str = request.scope.get("root_path", "")
-    return quote(f"{root.rstrip('/')}{path}", safe="/:@!$&'()*+,;=")
+    return {"location": quote(f"{root.rstrip('/')}{path}", safe="/:@!$&'()*+,;=")}
 
 
-def paged(request: Request, found: tuple[Any, ...], limit: int, last: int | None) -> JsonResponse:
-    """A page of things, newest first; the header Link names the next one, if there may be one."""
-    if len(found) < limit or last is None:
-        return JsonResponse(found)
-    following = request.url.include_query_params(below=last)
-    return JsonResponse(
-        found, headers={"link": f'<{following.path}?{following.query}>; rel="next"'}
-    )
+def paged(request: Request, rows: tuple[Any, ...], limit: int) -> JsonResponse[Any]:
+    """Return rows, newest first; the header Link names the next page if there may be one."""
+    if len(rows) < limit:
+        return JsonResponse(rows)
+    next_page = request.url.include_query_params(below=rows[-1].id)
+    link = f'<{next_page.path}?{next_page.query}>; rel="next"'
+    return JsonResponse(rows, headers={"link": link})

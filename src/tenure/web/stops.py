@@ -1,4 +1,4 @@
-"""A stop by request: asked for, waited for within a bound, and answered."""
+"""Stop a job for a request, and wait for its end within a limit."""
 
 import asyncio
 from contextlib import aclosing
@@ -9,76 +9,71 @@ from starlette.requests import Request
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.cancellation_log import CancellationLog
 from tenure.control.job_operations import stop
-from tenure.domain.cancellation import CancellationRecord
+from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
 from tenure.domain.task import read_length
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.store.calls import queries
 from tenure.web.context import state_of
-from tenure.web.models import Length, StopBody
+from tenure.web.models import Duration, StopBody
 from tenure.web.responses import JsonResponse, location
 from tenure.web.streams import cancel, disconnected
 
-WAIT, LONGEST_WAIT = timedelta(seconds=10), timedelta(seconds=60)
+Stopped = JsonResponse[CancellationResult] | JsonResponse[CancellationRecord]
+
+WAIT, MAX_WAIT = timedelta(seconds=10), timedelta(seconds=60)
 
 
-async def stopped(
-    request: Request, caller: AuthorizedClient, job: int, intent: Intent, asked: StopBody
-) -> JsonResponse:
-    """200 with the result if all has stopped in time, else 202 with the record."""
-    wait = bound(asked.wait)
-    record = await _asked(caller, job, intent, asked)
+async def stop_and_wait(
+    request: Request, caller: AuthorizedClient, job: int, intent: Intent, body: StopBody
+) -> Stopped:
+    """Answer 200 with the result if everything stops in time, else 202 with the record."""
+    wait = read_wait(body.wait)
+    options = {name: getattr(body, name) for name in body.__struct_fields__ if name != "wait"}
+    record = await caller.aperform(stop(job, intent, **options))
     log = CancellationLog(caller.principal.tenant, job)
     log.begin(record)
     if record.completed_at is None:
-        record = await _end(request, caller, record, wait)
+        record = await _wait_for_end(request, caller, record, wait)
     else:
-        # Asked once more: the answer to a stop does not name its members.
+        # Read again: the answer to a stop does not contain its members.
         record = await caller.asend(queries.cancellation(record.cancellation_id))
     if record.completed_at is not None:
         log.end(record)
         return JsonResponse(record.result())
     where = location(request, f"/api/cancellations/{record.cancellation_id}")
-    return JsonResponse(record, 202, {"location": where})
+    return JsonResponse(record, 202, where)
 
 
-def bound(wait: Length | None) -> timedelta:
-    """How long a request waits for what it asks for."""
-    seconds = WAIT if wait is None else length("wait", wait)
-    if seconds is None or seconds > LONGEST_WAIT:
-        raise InputRefused(f"wait: {in_words(LONGEST_WAIT)} is the most; look again later")
-    return seconds
+def read_wait(wait: Duration | None) -> timedelta:
+    """Return how long a request waits for its result."""
+    read = WAIT if wait is None else read_duration("wait", wait)
+    if read is None or read > MAX_WAIT:
+        raise InputRefused(f"wait: the maximum is {in_words(MAX_WAIT)}; poll after that")
+    return read
 
 
-def length(name: str, value: Length | None) -> timedelta | None:
+def read_duration(name: str, value: Duration | None) -> timedelta | None:
     try:
         return read_length(name, value)
     except SettingInvalid as refusal:
         raise InputRefused(str(refusal)) from None
 
 
-async def _asked(
-    caller: AuthorizedClient, job: int, intent: Intent, asked: StopBody
-) -> CancellationRecord:
-    manner = {name: getattr(asked, name) for name in asked.__struct_fields__}
-    manner.pop("wait")
-    return await caller.aperform(stop(job, intent, **manner))
-
-
-async def _end(
+async def _wait_for_end(
     request: Request, caller: AuthorizedClient, record: CancellationRecord, wait: timedelta
 ) -> CancellationRecord:
-    """The record when it is closed; after this wait, or when nobody waits, as it is then."""
-    seen = record
+    """Return the record when it is closed, when the wait is over, or when the client is gone."""
+    latest = record
     subscription = await state_of(request).subscription()
 
     async def follow() -> None:
-        nonlocal seen
+        nonlocal latest
         records = subscription.cancellation(caller, record.cancellation_id, is_patient=True)
         async with aclosing(records):
-            async for one in records:
-                seen = one
+            async for changed in records:
+                latest = changed
 
     following = asyncio.ensure_future(follow())
     gone = asyncio.ensure_future(disconnected(request.receive))
@@ -91,4 +86,4 @@ async def _end(
     finally:
         await cancel(gone)
         await cancel(following)
-    return seen
+    return latest

@@ -1,65 +1,58 @@
-"""What a job has left behind: partial results, log lines, artifacts."""
+"""The output of a job: partial results, log lines, artifacts."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from starlette.requests import Request
-from starlette.responses import Response
-
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.errors import NotFound
 from tenure.store.calls import queries
-from tenure.web import examples
 from tenure.web.artifacts import Download, open_artifact
-from tenure.web.context import Above, JobId, Limit, caller_and_job
+from tenure.web.context import Above, Limit
 from tenure.web.models import ArtifactInfo, LogEntry, Partial
-from tenure.web.openapi import router, says
-from tenure.web.responses import JsonResponse
+from tenure.web.routes import JobNumber, Routes
 
-routes = router("what jobs leave behind", "/api/jobs/{job_id}")
+routes = Routes("job output", "/api/jobs/{job_id}")
 
 
-@routes.get("/partials", **says(tuple[Partial, ...], example=[examples.PARTIAL]))
+@routes.get("/partials", returns=tuple[Partial, ...])
 async def partials(
-    request: Request, job_id: JobId, above: Above = 0, limit: Limit = 1000
-) -> JsonResponse:
-    """Its partial results, oldest first; they outlive every kind of end."""
-    return await _kept(request, job_id, "partials", above, limit)
+    caller: AuthorizedClient, job_id: JobNumber, above: Above = 0, limit: Limit = 1000
+) -> Any:
+    """List partial results, oldest first. They are kept however the job ends."""
+    return await _output(caller, job_id, "partials", above, limit)
 
 
-@routes.get("/log", **says(tuple[LogEntry, ...], example=[examples.LOG_LINE]))
+@routes.get("/log", returns=tuple[LogEntry, ...])
 async def log(
-    request: Request, job_id: JobId, above: Above = 0, limit: Limit = 1000
-) -> JsonResponse:
-    """What its code printed and logged, oldest first."""
-    return await _kept(request, job_id, "logs", above, limit)
+    caller: AuthorizedClient, job_id: JobNumber, above: Above = 0, limit: Limit = 1000
+) -> Any:
+    """List the lines that the job printed or logged, oldest first."""
+    return await _output(caller, job_id, "logs", above, limit)
 
 
-@routes.get("/artifacts", **says(tuple[ArtifactInfo, ...], example=[examples.ARTIFACT]))
-async def artifacts(request: Request, job_id: JobId) -> JsonResponse:
-    """The files it kept."""
-    caller, job = await caller_and_job(request, job_id)
-    return JsonResponse((await caller.asend(queries.show(job))).artifacts)
+@routes.get("/artifacts", returns=tuple[ArtifactInfo, ...])
+async def artifacts(caller: AuthorizedClient, job_id: JobNumber) -> Any:
+    """List the artifacts of a job."""
+    return (await caller.asend(queries.show(job_id))).artifacts
 
 
-@routes.get(
-    "/artifacts/{name:path}",
-    response_class=Response,
-    **says(media="application/octet-stream"),
-)
-async def download(request: Request, job_id: JobId, name: str) -> Response:
-    """One of the files it kept, to be saved."""
-    caller, job = await caller_and_job(request, job_id)
-    seen = await caller.asend(queries.show(job))
-    if name not in [each["name"] for each in seen.artifacts]:
+@routes.get("/artifacts/{name:path}", media="application/octet-stream")
+async def download(caller: AuthorizedClient, job_id: JobNumber, name: str) -> Download:
+    """Download an artifact."""
+    return await download_artifact(caller, job_id, name)
+
+
+async def download_artifact(caller: AuthorizedClient, job: int, name: str) -> Download:
+    artifacts = (await caller.asend(queries.show(job))).artifacts
+    if name not in [artifact["name"] for artifact in artifacts]:
         raise NotFound(f"job {job} has no artifact {name!r}")
-    client, tenant = caller.client, caller.principal.tenant
-    return Download(name, await open_artifact(client.settings, tenant, job, name))
+    settings, tenant = caller.client.settings, caller.principal.tenant
+    return Download(name, await open_artifact(settings, tenant, job, name))
 
 
-async def _kept(
-    request: Request, job_id: str, kind: Literal["partials", "logs"], above: int, limit: int
-) -> JsonResponse:
-    caller, job = await caller_and_job(request, job_id)
-    found = await caller.asend(queries.job_output(job, kind, above=above, n=limit))
-    if not found:
+async def _output(
+    caller: AuthorizedClient, job: int, kind: Literal["partials", "logs"], above: int, limit: int
+) -> Any:
+    rows = await caller.asend(queries.job_output(job, kind, above=above, n=limit))
+    if not rows:
         await caller.asend(queries.show(job))
-    return JsonResponse(found)
+    return rows

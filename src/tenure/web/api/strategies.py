@@ -1,49 +1,37 @@
-"""Strategies: named ways to stop."""
+"""Strategies: named sets of stop options."""
 
-from starlette.requests import Request
+from typing import Any
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Strategy
-from tenure.web import examples
-from tenure.web.authentication import caller_of
-from tenure.web.context import read_body
 from tenure.web.models import Dropped, StrategyBody
-from tenure.web.openapi import router, says
-from tenure.web.responses import JsonResponse
-from tenure.web.stops import length
+from tenure.web.routes import Routes
+from tenure.web.stops import read_duration
 
-routes = router("strategies", "/api/strategies")
-
-
-@routes.get("", **says(tuple[Strategy, ...], example=[examples.STRATEGY]))
-async def list_strategies(request: Request) -> JsonResponse:
-    """Strategies by name, with the options of a stop that each stands for."""
-    return JsonResponse(await caller_of(request).asend(queries.strategies()))
+routes = Routes("strategies", "/api/strategies")
 
 
-@routes.put(
-    "/{name:path}",
-    **says(
-        Strategy,
-        takes=StrategyBody,
-        sent={"grace": "10s", "cascade": False},
-        example=examples.STRATEGY,
-    ),
-)
-async def set_strategy(request: Request, name: str) -> JsonResponse:
-    """Make or change a strategy."""
-    asked = await read_body(request, StrategyBody)
+@routes.get("")
+async def list_strategies(caller: AuthorizedClient) -> tuple[Strategy, ...]:
+    """List strategies by name, with their stop options."""
+    return await caller.asend(queries.strategies())
+
+
+@routes.put("/{name:path}")
+async def set_strategy(caller: AuthorizedClient, name: str, body: StrategyBody) -> Strategy:
+    """Create or replace a strategy."""
     options = {}
-    for option in asked.__struct_fields__:
-        value = getattr(asked, option)
-        if option in ("grace", "ask_for") and (read := length(option, value)) is not None:
+    for option in body.__struct_fields__:
+        value = getattr(body, option)
+        if option in ("grace", "ask_for") and (read := read_duration(option, value)) is not None:
             value = read.total_seconds()
         if value is not None:
             options[option] = value
-    return JsonResponse(await caller_of(request).asend(control_calls.set_strategy(name, options)))
+    return await caller.asend(control_calls.set_strategy(name, options))
 
 
-@routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "gentle"}))
-async def drop_strategy(request: Request, name: str) -> JsonResponse:
-    """Delete a strategy; stops that were made by it stay as they are."""
-    return JsonResponse(await caller_of(request).asend(control_calls.drop_strategy(name)))
+@routes.delete("/{name:path}", returns=Dropped)
+async def drop_strategy(caller: AuthorizedClient, name: str) -> dict[str, Any]:
+    """Delete a strategy. Stops that used it do not change."""
+    return await caller.asend(control_calls.drop_strategy(name))

@@ -1,62 +1,43 @@
-"""Tokens: made, listed and revoked by admins."""
+"""Tokens, managed by admins."""
 
 from typing import Annotated
 
 from fastapi import Path
-from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.tokens import amake_token
 from tenure.domain.tenant import Tenant
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Token
-from tenure.web import examples
-from tenure.web.authentication import caller_of
-from tenure.web.context import read_body
-from tenure.web.limits import MOST_ID
+from tenure.web.limits import MAX_ID
 from tenure.web.models import NewToken, ReasonBody, TokenBody
-from tenure.web.openapi import router, says
-from tenure.web.responses import JsonResponse
-from tenure.web.stops import length
+from tenure.web.routes import Routes
+from tenure.web.stops import read_duration
 
-routes = router("tokens", "/api/tokens")
-
-
-@routes.get("", **says(tuple[Token, ...], example=[examples.TOKEN]))
-async def list_tokens(request: Request, tenant: str | None = None) -> JsonResponse:
-    """Tokens of this tenant; an admin of the default tenant sees those of all, or of one."""
-    of = None if tenant is None else Tenant(tenant)
-    return JsonResponse(await caller_of(request).asend(queries.tokens(of)))
+routes = Routes("tokens", "/api/tokens")
 
 
-@routes.post(
-    "",
-    **says(
-        NewToken,
-        status=201,
-        takes=TokenBody,
-        sent={"name": "ada", "role": "operator", "lifetime": "30d"},
-        example={"secret": "tenure_...", "token": examples.TOKEN},
-    ),
-)
-async def create_token(request: Request) -> JsonResponse:
-    """Make a token. Its secret is in this answer and nowhere else."""
-    asked = await read_body(request, TokenBody)
+@routes.get("")
+async def list_tokens(caller: AuthorizedClient, tenant: str | None = None) -> tuple[Token, ...]:
+    """List tokens. An admin of the default tenant sees those of all tenants, or of `tenant`."""
+    return await caller.asend(queries.tokens(None if tenant is None else Tenant(tenant)))
+
+
+@routes.post("", status=201)
+async def create_token(caller: AuthorizedClient, body: TokenBody) -> NewToken:
+    """Create a token. Only this response contains its secret."""
+    lifetime = read_duration("lifetime", body.lifetime)
     secret, token = await amake_token(
-        caller_of(request),
-        asked.name,
-        asked.role,
-        tenant=asked.tenant,
-        lifetime=length("lifetime", asked.lifetime),
+        caller, body.name, body.role, tenant=body.tenant, lifetime=lifetime
     )
-    return JsonResponse(NewToken(secret, token), 201)
+    return NewToken(secret, token)
 
 
-@routes.post("/{token_id}/revoke", **says(Token, takes=ReasonBody, example=examples.TOKEN))
+@routes.post("/{token_id}/revoke")
 async def revoke_token(
-    request: Request, token_id: Annotated[int, Path(ge=0, le=MOST_ID)]
-) -> JsonResponse:
-    """Revoke a token; within a second nobody is recognized by it."""
-    asked = await read_body(request, ReasonBody)
-    return JsonResponse(
-        await caller_of(request).asend(control_calls.revoke_token(token_id, reason=asked.reason))
-    )
+    caller: AuthorizedClient,
+    token_id: Annotated[int, Path(ge=0, le=MAX_ID)],
+    body: ReasonBody,
+) -> Token:
+    """Revoke a token. It stops working within a second."""
+    return await caller.asend(control_calls.revoke_token(token_id, reason=body.reason))

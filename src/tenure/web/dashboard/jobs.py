@@ -16,7 +16,7 @@ from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.rendering import render
-from tenure.web.limits import MOST_ID
+from tenure.web.limits import MAX_ID
 
 ON_A_PAGE = 50
 FILTERS = ("status", "queue", "task", "target", "owner", "tag", "key", "text", "since", "until")
@@ -69,7 +69,7 @@ def read_below(request: Request) -> int | None:
     text = request.query_params.get("below")
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MOST_ID):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ID):
         raise InputRefused("below: it takes the id of a row")
     return int(text)
 

@@ -10,7 +10,7 @@ from tenure.store.calls import control_calls, queries
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.forms import Form, form_of
 from tenure.web.dashboard.rendering import redirect, render
-from tenure.web.stops import length
+from tenure.web.stops import read_duration
 
 LENGTHS = ("grace", "ask_for")
 SWITCHES = {
@@ -45,7 +45,7 @@ def _options(form: Form) -> dict[str, JSON]:
     """What is left as it is by default is not said."""
     options: dict[str, JSON] = {}
     for name in LENGTHS:
-        if (seconds := length(name, form.get(name))) is not None:
+        if (seconds := read_duration(name, form.get(name))) is not None:
             options[name] = seconds.total_seconds()
     for name in SWITCHES:
         if (said := form.get(name)) is not None:

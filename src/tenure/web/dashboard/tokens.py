@@ -14,8 +14,8 @@ from tenure.store.results import Token
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.forms import form_of
 from tenure.web.dashboard.rendering import redirect, render
-from tenure.web.limits import MOST_ID
-from tenure.web.stops import length
+from tenure.web.limits import MAX_ID
+from tenure.web.stops import read_duration
 
 NEVER = "never"
 
@@ -39,7 +39,7 @@ async def create_token(request: Request) -> Response:
 
 async def revoke_token(request: Request) -> Response:
     text, form = request.path_params["token"], form_of(request)
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MOST_ID):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ID):
         raise NotFound(f"there is no token {text[:20]!r}")
     await caller_of(request).asend(control_calls.revoke_token(int(text), reason=form.reason))
     return redirect(request, "/tokens")
@@ -68,7 +68,7 @@ def _status(token: Token) -> str:
 def _lifetime(text: str | None) -> timedelta | None:
     if text is None:
         return TOKEN_LIFETIME
-    return None if text.strip() == NEVER else length("lifetime", text)
+    return None if text.strip() == NEVER else read_duration("lifetime", text)
 
 
 def _role(text: str | None) -> Role:
