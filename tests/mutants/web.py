@@ -11,7 +11,7 @@ WEB: tuple[Mutant, ...] = (
     python_mutant(
         "a page lists all queues there are",
         "web/dashboard/overview.py",
-        "shown = ranked[:_MOST_QUEUES]",
+        "shown = ranked[:_MAX_QUEUES]",
         "shown = ranked",
         "tests/web/dashboard/test_pages.py::test_a_page_shows_so_many_queues_and_says_how_many_are_left_out",
     ),

@@ -1,4 +1,4 @@
-"""REST and the page: needs the extra ``web``."""
+"""The REST API and the dashboard. Needs the extra ``web``."""
 
 from tenure.web.app import create_app
 from tenure.web.limits import RequestLimits

@@ -58,7 +58,7 @@ def refuse_foreign(request: Request) -> None:
     else:
         is_allowed = True
     if not is_allowed:
-        raise NotAllowed("this request was sent by another site, which is not allowed")
+        raise NotAllowed("this form or request was sent by another site, which is not allowed")
 
 
 def is_https(request: Request) -> bool:

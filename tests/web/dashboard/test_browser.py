@@ -71,7 +71,7 @@ def test_force_what_clings(stage: Stage) -> None:
     page = stage.opens("root", Role.ADMIN, path=f"/jobs/{clings}")
     stop(page, "Cancel", "too loud")
     expect(page.locator(".strip .next")).to_contain_text("SIGTERM to what it has started, in")
-    stop(page, "Force the cancel now", "at once")
+    stop(page, "Force the stop now", "at once")
     expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
     expect(page.locator(".strip li.done .name", has_text="SIGKILL")).to_be_visible()
 

@@ -88,5 +88,5 @@ def test_a_stop_has_a_reason(root: Visitor, store: Store) -> None:
     for verb in ("cancel", "pause"):
         answer = root.does(f"/jobs/{job}/{verb}", reason="  ")
         assert answer.status_code == 422
-        assert "say why" in said(answer.text)
+        assert "reason: this field is required" in said(answer.text)
     assert not store.show(job).cancellation_id

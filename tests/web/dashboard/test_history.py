@@ -57,7 +57,7 @@ def test_the_overview_tells_what_ended_in_drawings_in_words_and_in_a_table(
     text = vic.sees("/")
     words = said(text)
     assert "Last 24 hours" in words
-    assert "1 completed in all. Most of them, 1, " in words
+    assert "1 completed in all. Maximum: 1, " in words
     assert "1 failed in all." in words
     assert "Wait of jobs that completed or failed. In all: p50" in words
     drawings = [told for tag, told in tags(text) if tag == "svg"]
@@ -73,7 +73,7 @@ def test_the_overview_tells_what_ended_in_drawings_in_words_and_in_a_table(
 
 def test_of_nothing_there_are_empty_drawings(vic: Visitor) -> None:
     words = said(vic.sees("/"))
-    assert "0 completed in all. None at any time." in words
+    assert "0 completed in all. None." in words
     assert "no job was started" in words
     assert "The same as a table" not in words
 
@@ -143,7 +143,7 @@ def test_bars_are_as_high_as_their_counts_and_one_of_many_can_be_seen() -> None:
     chart = chart_of(
         history_of(Ends(completed=400), Ends(), Ends(completed=1), Ends(completed=200)), "completed"
     )
-    [bars] = chart.shapes
+    [bars] = chart.paths
     drawn = [bar.split() for bar in bars.d.split("M")[1:]]
     assert [(int(x), bar.split("v-")[1].split("h")[0]) for x, bar in drawn] == [
         (1, "100.0"),
@@ -151,8 +151,8 @@ def test_bars_are_as_high_as_their_counts_and_one_of_many_can_be_seen() -> None:
         (3 * STEP + 1, "50.0"),
     ]
     assert chart.ticks == ("400", "200", "0")
-    assert chart.places[1].said == "12:15 to 12:30: 0 completed"
-    assert chart.places[3].said == "12:45 to 13:00, so far: 200 completed"
+    assert chart.buckets[1].text == "12:15 to 12:30: 0 completed"
+    assert chart.buckets[3].text == "12:45 to 13:00, so far: 200 completed"
 
 
 @pytest.mark.parametrize(("most", "top"), [(0, "1"), (1, "1"), (5, "6"), (11, "20"), (290, "300")])
@@ -165,12 +165,12 @@ def test_times_stand_between_the_round_times_around_them() -> None:
     fast = Ends(completed=1, run_p50=0.02, run_p95=10.0)
     chart = chart_of(history_of(slow, Ends(), fast), "run")
     assert chart.ticks == ("10 m", "1 m", "10 s", "1 s", "100 ms", "10 ms")
-    band, p95, p50 = chart.shapes
+    band, p95, p50 = chart.paths
     assert p50.d.startswith("M0 60.0h10M20 ")
     assert p95.d.endswith("M20 40.0h10")
     assert band.d.count("z") == 2
-    assert "p50 1.0 s, p95 1 m 30 s" in chart.places[0].said
-    assert "no job was started" in chart.places[1].said
+    assert "p50 1.0 s, p95 1 m 30 s" in chart.buckets[0].text
+    assert "no job was started" in chart.buckets[1].text
 
 
 @pytest.mark.parametrize("high", [0.0005, 0.5, 59, 3599, 86_400, 5e6, 9e9])
@@ -179,7 +179,7 @@ def test_no_time_is_drawn_outside(low: float, high: float) -> None:
     low, high = sorted((low, high))
     chart = chart_of(history_of(Ends(completed=1, wait_p50=low, wait_p95=high)), "wait")
     assert 2 <= len(chart.ticks) <= 8
-    for shape in chart.shapes[1:]:
+    for shape in chart.paths[1:]:
         assert 0 <= float(shape.d.removeprefix("M0 ").removesuffix("h10")) <= HEIGHT
 
 

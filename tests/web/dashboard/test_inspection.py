@@ -75,7 +75,7 @@ def test_the_newest_lines_of_a_long_log_are_shown(
     shown = said(ann.sees(f"/jobs/{job.id}"))
     assert "line-5099." not in shown
     assert shown.index("line-5100.") < shown.index("line-5599.")
-    assert "These are the newest lines" in shown
+    assert "Only the newest lines are shown" in shown
 
 
 def test_the_strip_names_the_processes_that_are_gone(

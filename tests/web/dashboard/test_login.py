@@ -98,7 +98,7 @@ def test_a_link_logs_in_once_and_from_this_machine_alone(http: Http, client: Cli
     assert "tenure_session=" in answer.headers["set-cookie"]
     again = http.as_({}).send("POST", "/login", **form)
     assert again.status_code == 401
-    assert "each works once, within an hour" in said(again.text)
+    assert "A link works once, within an hour" in said(again.text)
 
 
 async def _from(address: str, client: Client, code: str) -> int:

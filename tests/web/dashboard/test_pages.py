@@ -41,7 +41,7 @@ def test_a_page_shows_so_many_queues_and_says_how_many_are_left_out(
         assert len(rows) == 200
         assert rows == sorted(rows)
         assert "z-busy" in rows
-        assert "50 further queues, those with the fewest jobs, are not shown" in text
+        assert "50 more queues, those with the fewest jobs, are not shown" in text
 
 
 def test_jobs_are_listed_newest_first_page_by_page(root: Visitor, store: Store) -> None:
@@ -99,8 +99,8 @@ def test_a_job_says_what_a_cancel_would_do(root: Visitor, store: Store) -> None:
     make_job(store, parent=parent)
     make_job(store, parent=parent)
     assert (
-        "It ends for good: 2 children will be cancelled, 1 slot released. "
-        "Its code has 20s to end, and is killed then."
+        "It ends permanently: 2 children will be cancelled, 1 slot released. "
+        "Its code has 20s to end, then it is killed."
     ) in said(root.sees(f"/jobs/{parent}"))
 
 
@@ -139,10 +139,10 @@ def test_the_strip_of_a_silent_worker_says_when_its_lease_ends(root: Visitor, st
     claimed = worker.claim_one()
     store.stop(job, reason="now", by="ann", grace=timedelta(hours=1))
     text = said(root.sees(f"/jobs/{job}"))
-    assert "ann asked to cancel it: now" in text
+    assert "cancel requested by ann: now" in text
     assert "Delivered under way" in text
     assert "its lease ends at" in text
-    assert "If it stays silent, its lease ends and a living worker ends the job for it, in" in text
+    assert "If it stays silent, its lease ends and another worker ends the job, in" in text
     end_as_stopped(worker, claimed, Rung.TERMINATED)
     store.promote()
     text = said(root.sees(f"/jobs/{job}"))
@@ -204,7 +204,7 @@ def test_workers_are_seen_and_drained(root: Visitor, store: Store) -> None:
     root.does(f"/workers/{worker.id}/drain", reason="new host")
     text = said(root.sees("/workers"))
     assert "↓ draining" in text
-    assert "it leaves when these have ended" in text
+    assert "it exits when these have ended" in text
     assert root.does("/workers/no-id/drain").status_code == 404
 
 
@@ -212,9 +212,9 @@ def test_many_are_stopped_after_a_preview(root: Visitor, ann: Visitor, store: St
     store.enqueue([NewJob(task="work", queue="crawl", owner="ann") for _ in range(3)])
     other = make_job(store, queue="crawl", owner="ben")
     assert "3 would be stopped" in said(ann.sees("/bulk?queue=crawl"))
-    assert "1 belong to others" in said(ann.sees("/bulk?queue=crawl"))
+    assert "1 unchanged: they belong to other owners" in said(ann.sees("/bulk?queue=crawl"))
     place = ann.does("/bulk", queue="crawl", reason="wrong site").headers["location"]
-    assert "3 of 4 asked to stop , 1 belong to others" in said(ann.sees(place))
+    assert "3 of 4 asked to stop , 1 belong to other owners" in said(ann.sees(place))
     assert store.show(other).state is State.PENDING
     assert "4 would be stopped" not in said(root.sees("/bulk?queue=crawl&intent=pause"))
     assert root.see("/bulk?intent=explode").status_code == 422

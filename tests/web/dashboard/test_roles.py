@@ -62,7 +62,7 @@ def test_an_admin_sees_all_of_its_tenant(root: Visitor, store: Store) -> None:
     ("state", "offered"),
     [
         (State.PENDING, {"cancel", "pause"}),
-        (State.RUNNING, {"cancel", "pause", "look"}),
+        (State.RUNNING, {"cancel", "pause", "inspect"}),
         (State.PAUSED, {"cancel", "resume"}),
         (State.COMPLETED, {"rerun"}),
         (State.FAILED, {"resume", "clear", "rerun"}),

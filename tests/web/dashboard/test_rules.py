@@ -77,12 +77,12 @@ def test_a_policy_is_set_switched_and_dropped(root: Visitor, vic: Visitor, store
     [
         ({}, "a policy says when"),
         ({"age": "long"}, "age"),
-        ({"unit": "tokens"}, "share: it takes a share such as 0.9"),
-        ({"unit": "tokens", "share": "x"}, "share: it takes a share such as 0.9"),
+        ({"unit": "tokens"}, "share: must be a number such as 0.9"),
+        ({"unit": "tokens", "share": "x"}, "share: must be a number such as 0.9"),
         ({"unit": "tokens", "share": "7"}, "a share of the budget of tokens above 0"),
-        ({"above": "0.5", "of": "-1"}, "of: it takes a number of jobs"),
+        ({"above": "0.5", "of": "-1"}, "of: must be a number of jobs"),
         ({"above": "nan"}, "'above' is a share from 0"),
-        ({"at": "soon"}, "at: it takes a moment"),
+        ({"at": "soon"}, "at: must be a time"),
         ({"age": "1h", "intent": "stop"}, "a policy cancels or pauses"),
         ({"age": "1h", "strategy": "nothing"}, "there is no strategy"),
     ],
@@ -192,7 +192,7 @@ def test_a_tenant_is_dropped_by_whoever_types_its_name(
     for typed in ("", "Acme", "default"):
         answer = root.does("/tenants/drop", name="acme", typed=typed)
         assert answer.status_code == 422
-        assert "nothing was dropped" in said(answer.text)
+        assert "not dropped: type its name" in said(answer.text)
     assert boss.does("/tenants/drop", name="acme", typed="acme").status_code == 403
     answer = root.does("/tenants/drop", name="default", typed="default", force="1")
     assert "cannot be dropped" in said(answer.text)
@@ -236,13 +236,13 @@ def test_a_stop_whose_job_went_on_is_told_as_one_of_then(root: Visitor, store: S
     [paused] = [one.id for one in store.list_jobs({"status": "paused"})]
     text = said(root.sees(f"/jobs/{paused}"))
     assert "Pause pause-" in text
-    assert "That was then" not in text
+    assert "Since then" not in text
     root.does(f"/jobs/{paused}/resume", reason="lunch is over")
     text = said(root.sees(f"/jobs/{paused}"))
     assert "Earlier pause pause-" in text
     assert "the job was resumed by root" in text
     assert "lunch is over" in text
-    assert "That was then" not in said(root.sees(f"/jobs/{job}"))
+    assert "Since then" not in said(root.sees(f"/jobs/{job}"))
 
 
 def test_what_went_on_with_a_job_above_it_says_so(root: Visitor, store: Store) -> None:

@@ -21,7 +21,7 @@ def test_a_job_that_waits_says_for_what(store: Store) -> None:
     job = make_job(store, delay=timedelta(hours=1))
     seen = drawn(store, job)
     assert names(seen) == ["waiting"]
-    assert "for its time" in seen.rows[0].said
+    assert "for its time" in seen.rows[0].text
 
 
 def test_every_attempt_is_a_bar_within_the_drawing(store: Store) -> None:
@@ -34,7 +34,7 @@ def test_every_attempt_is_a_bar_within_the_drawing(store: Store) -> None:
     worker.claim_one()
     seen = drawn(store, job)
     assert names(seen)[:4] == ["waiting", "attempt 1", "attempt 2", "attempt 3"]
-    assert "running" in seen.rows[3].said
+    assert "running" in seen.rows[3].text
     for row in seen.rows:
         for bar in row.bars:
             assert bar.width > 0
@@ -44,7 +44,7 @@ def test_every_attempt_is_a_bar_within_the_drawing(store: Store) -> None:
 def test_a_job_that_completed_at_once_has_its_bar(store: Store) -> None:
     seen = drawn(store, make_job_in(store, State.COMPLETED))
     assert names(seen) == ["waiting", "attempt 1"]
-    assert "completed in" in seen.rows[1].said
+    assert "completed in" in seen.rows[1].text
     assert seen.rows[1].bars[0].tone == "good"
 
 

@@ -1,4 +1,4 @@
-"""The page: watch jobs, stop them, and see the proof."""
+"""The dashboard: watch jobs, stop them, and see the proof."""
 
 from tenure.web.dashboard.middleware import Dashboard
 from tenure.web.dashboard.sessions import Sessions

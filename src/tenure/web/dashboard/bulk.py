@@ -1,4 +1,4 @@
-"""Stop, resume or rerun many jobs at once: counted first, then asked for, then followed."""
+"""Bulk operations: the preview, the list, and the progress of each."""
 
 import asyncio
 
@@ -12,16 +12,15 @@ from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.ruled import Bulk
 from tenure.web.authentication import caller_of
-from tenure.web.dashboard.forms import form_of
-from tenure.web.dashboard.jobs import filters_of, read_filters
-from tenure.web.dashboard.rendering import redirect, render
+from tenure.web.dashboard.form import Form
+from tenure.web.dashboard.jobs import PAGE_SIZE, filters_of, read_filters
+from tenure.web.dashboard.rendering import render
 
-ON_A_PAGE = 50
-_SEEN_TO = 3.0  # seconds that a request carries it on; then the workers do
+_ADVANCED_FOR = 3.0  # seconds that a request advances it; then workers do
 
 
 async def preview(request: Request) -> Response:
-    """Count the jobs that would be reached, and say what would be done to them."""
+    """Count the jobs that would be changed, and say what would be done to them."""
     caller = caller_of(request)
     given, intent = filters_of(request.query_params), _intent(request.query_params.get("intent"))
     found = await caller.asend(queries.bulk_preview(read_filters(given), intent))
@@ -37,63 +36,56 @@ async def preview(request: Request) -> Response:
     )
 
 
-async def start(request: Request) -> Response:
-    caller, form = caller_of(request), form_of(request)
-    wanted, intent = read_filters(filters_of(form)), _intent(form.get("intent"))
+async def start_bulk(caller: AuthorizedClient, form: Form) -> Bulk:
+    filters, intent = read_filters(filters_of(form)), _intent(form.get("intent"))
     match intent:
         case BulkIntent.RESUME:
-            begin = policy_calls.bulk_resume(wanted, form.stated_reason, fresh="fresh" in form)
+            begin = policy_calls.bulk_resume(filters, form.stated_reason, fresh="fresh" in form)
         case BulkIntent.RERUN:
-            begin = policy_calls.bulk_rerun(wanted, form.stated_reason)
+            begin = policy_calls.bulk_rerun(filters, form.stated_reason)
         case _:
-            strategy = form.get("strategy")
             begin = policy_calls.bulk_stop(
-                wanted, Intent(intent), form.stated_reason, strategy=strategy
+                filters, Intent(intent), form.stated_reason, strategy=form.get("strategy")
             )
-    bulk = await caller.asend(begin)
-    await _carry_on(caller, bulk)
-    return redirect(request, f"/bulk/{bulk.id}")
+    return await _advance(caller, await caller.asend(begin))
+
+
+async def carry_on_bulk(caller: AuthorizedClient, form: Form) -> Bulk:
+    """Advance a bulk operation without a worker."""
+    return await _advance(caller, await caller.asend(queries.bulk(_number(form.path["bulk"]))))
 
 
 async def list_bulks(request: Request) -> Response:
-    found = await caller_of(request).asend(queries.bulks(ON_A_PAGE))
-    goes_on = any(bulk.ended_at is None for bulk in found)
-    return render(request, "bulks.html", bulks=found, every=2 if goes_on else None)
+    found = await caller_of(request).asend(queries.bulks(PAGE_SIZE))
+    is_active = any(bulk.ended_at is None for bulk in found)
+    return render(request, "bulks.html", bulks=found, every=2 if is_active else None)
 
 
-async def show(request: Request) -> Response:
-    bulk = await caller_of(request).asend(queries.bulk(_number(request)))
-    is_over = bulk.ended_at is not None
-    return render(request, "bulk.html", bulk=bulk, intents=WORDS, every=None if is_over else 1)
+async def show_bulk(request: Request) -> Response:
+    bulk = await caller_of(request).asend(queries.bulk(_number(request.path_params["bulk"])))
+    every = 1 if bulk.ended_at is None else None
+    return render(request, "bulk.html", bulk=bulk, intents=WORDS, every=every)
 
 
-async def carry_on(request: Request) -> Response:
-    """See it through without a worker."""
-    caller = caller_of(request)
-    bulk = await caller.asend(queries.bulk(_number(request)))
-    await _carry_on(caller, bulk)
-    return redirect(request, f"/bulk/{bulk.id}")
-
-
-async def _carry_on(caller: AuthorizedClient, bulk: Bulk) -> None:
+async def _advance(caller: AuthorizedClient, bulk: Bulk) -> Bulk:
     loop = asyncio.get_running_loop()
-    until = loop.time() + _SEEN_TO
+    until = loop.time() + _ADVANCED_FOR
     while bulk.ended_at is None and loop.time() < until:
         moved = await caller.asend(upkeep.advance_bulk(bulk=bulk.id))
         if moved is None or moved == bulk:
-            return
+            break
         bulk = moved
+    return bulk
 
 
 def _intent(text: str | None) -> BulkIntent:
     try:
         return BulkIntent(text or BulkIntent.CANCEL)
     except ValueError:
-        raise InputRefused(f"many jobs take {', '.join(BulkIntent)}, and this is none") from None
+        raise InputRefused(f"intent: must be one of {', '.join(BulkIntent)}") from None
 
 
-def _number(request: Request) -> int:
-    text: str = request.path_params["bulk"]
+def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise NotFound(f"there is no bulk operation {text[:20]!r}")
     return int(text)

@@ -1,7 +1,7 @@
-"""The history as drawings: bars for counts, bands between p50 and p95 for times.
+"""The history as charts: bars for counts, bands between p50 and p95 for times.
 
-A drawing is stretched to the room it has, so nothing is written in it: what stands beside it has
-its place by even distances alone.
+A chart is stretched to the available width, so it contains no text; labels next to it are evenly
+spaced.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,22 +15,22 @@ from tenure.web.dashboard.formatting import elapsed
 STEP = 10  # the width of a bucket
 HEIGHT = 100
 _GAP = 1
-_LEAST = 2.5  # the height of a bar for one among thousands
+_MIN_HEIGHT = 2.5  # of a bar, however small its share
 _TIMES = {
     0.001: "1 ms", 0.01: "10 ms", 0.1: "100 ms", 1: "1 s", 10: "10 s", 60: "1 m", 600: "10 m",
     3600: "1 h", 36_000: "10 h", 86_400: "1 d", 864_000: "10 d", 8_640_000: "100 d",
 }  # fmt: skip
-_MOST_TICKS = 6
+_MAX_TICKS = 6
 
 Times = Callable[[EndsAt], float | None]
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A bucket, and what is said of it."""
+    """A bucket with its tooltip."""
 
     x: int
-    said: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class ChartPath:
 class Chart:
     id: str
     name: str
-    figures: tuple[tuple[str, str], ...]  # of the whole time: a name, if any, and a value
-    said: str  # to whom does not see it
+    figures: tuple[tuple[str, str], ...]  # of the whole time span: a name, if any, and a value
+    description: str  # for screen readers
     ticks: tuple[str, ...]  # from top to bottom
-    shapes: tuple[ChartPath, ...]
-    places: tuple[Bucket, ...]
+    paths: tuple[ChartPath, ...]
+    buckets: tuple[Bucket, ...]
     width: int
     unit: str = ""
     is_bad: bool = False
 
     @property
     def lines(self) -> list[float]:
-        """Where the ticks are."""
+        """Return the heights of the ticks."""
         return [round(HEIGHT * n / (len(self.ticks) - 1), 1) for n in range(len(self.ticks))]
 
 
@@ -81,7 +81,7 @@ def charts(history: History) -> tuple[Chart, ...]:
 
 
 def hours(history: History) -> tuple[str, ...]:
-    """The times below a drawing, at even distances."""
+    """Return the times below a chart, evenly spaced."""
     step = timedelta(seconds=history.step_seconds) * _slots(history) / 4
     return tuple(_clock(history.since + n * step) for n in range(5))
 
@@ -93,7 +93,7 @@ def span_of(history: History, bucket: EndsAt) -> str:
 
 
 def _slots(history: History) -> int:
-    """How many buckets there is room for: up to the end of this quarter of an hour."""
+    """Return the number of buckets up to the end of this quarter of an hour."""
     in_a_quarter = max(round(900 / history.step_seconds), 1)
     return -(-len(history.buckets) // in_a_quarter) * in_a_quarter
 
@@ -110,16 +110,16 @@ def _counts(
     top = _round_up(most)
     bars = "".join(_bar(place, n / top) for place, n in enumerate(counts) if n)
     peak = history.buckets[counts.index(most)]
-    said = f"{whole:,} {kind} in all. "
-    said += f"Most of them, {most:,}, {span_of(history, peak)}." if whole else "None at any time."
+    description = f"{whole:,} {kind} in all. "
+    description += f"Maximum: {most:,}, {span_of(history, peak)}." if whole else "None."
     return Chart(
         kind,
         name,
         (("", f"{whole:,}"),),
-        said,
+        description,
         (f"{top:,}", f"{top // 2:,}" if top % 2 == 0 else "", "0"),
         (ChartPath(tone, bars),),
-        _places(history, lambda bucket: f"{count(bucket):,} {kind}"),
+        _buckets(history, lambda bucket: f"{count(bucket):,} {kind}"),
         STEP * _slots(history),
         unit=f"per {history.step_seconds / 60:.0f} min",
         is_bad=tone == "bad" and whole > 0,
@@ -138,14 +138,14 @@ def _times(
     ticks = _ticks(known)
     names = ("p50", "p95")
 
-    def told(values: Sequence[float | None]) -> str:
+    def text(values: Sequence[float | None]) -> str:
         if values[0] is None:
             return "no job was started"
         return ", ".join(
             f"{name} {elapsed(value)}" for name, value in zip(names, values, strict=True)
         )
 
-    said = f"{name} of jobs that completed or failed. In all: {told(whole)}."
+    description = f"{name} of jobs that completed or failed. In all: {text(whole)}."
     return Chart(
         kind,
         name,
@@ -153,32 +153,32 @@ def _times(
             (name, "none" if value is None else elapsed(value))
             for name, value in zip(names, whole, strict=True)
         ),
-        said,
+        description,
         tuple(_TIMES[tick] for tick in reversed(ticks)),
         (
             ChartPath("band", _band(low, high, ticks)),
             ChartPath("p95", _line(high, ticks)),
             ChartPath("p50", _line(low, ticks)),
         ),
-        _places(history, lambda bucket: told([part(bucket) for part in parts])),
+        _buckets(history, lambda bucket: text([part(bucket) for part in parts])),
         STEP * _slots(history),
     )
 
 
-def _places(history: History, told: Callable[[EndsAt], str]) -> tuple[Bucket, ...]:
+def _buckets(history: History, text: Callable[[EndsAt], str]) -> tuple[Bucket, ...]:
     return tuple(
-        Bucket(STEP * place, f"{span_of(history, bucket)}: {told(bucket)}")
-        for place, bucket in enumerate(history.buckets)
+        Bucket(STEP * index, f"{span_of(history, bucket)}: {text(bucket)}")
+        for index, bucket in enumerate(history.buckets)
     )
 
 
 def _bar(place: int, share: float) -> str:
-    height = round(max(share * HEIGHT, _LEAST), 1)
+    height = round(max(share * HEIGHT, _MIN_HEIGHT), 1)
     return f"M{STEP * place + _GAP} {HEIGHT}v-{height}h{STEP - 2 * _GAP}v{height}z"
 
 
 def _line(values: Sequence[float | None], ticks: Sequence[float]) -> str:
-    """Level through each bucket; broken where nothing ran."""
+    """Draw a line, level in each bucket, with gaps where no job ran."""
     drawn, before = [], None
     for place, value in enumerate(values):
         if value is not None:
@@ -198,19 +198,19 @@ def _band(low: Sequence[float | None], high: Sequence[float | None], ticks: Sequ
 
 
 def _ticks(values: Sequence[float]) -> list[float]:
-    """The round times around all of these; every other one when there are too many."""
+    """Return round times that enclose all values; every second if there are too many."""
     rounds = list(_TIMES)
     if not values:
         return rounds[1:4]
     first = max(sum(tick <= min(values) for tick in rounds) - 1, 0)
     last = max(sum(tick < max(values) for tick in rounds), first + 1)
     last = min(last, len(rounds) - 1)
-    every = 1 if last - first < _MOST_TICKS else 2
+    every = 1 if last - first < _MAX_TICKS else 2
     return rounds[first : last + every : every]
 
 
 def _y(value: float, ticks: Sequence[float]) -> float:
-    """Ticks are at even distances; between two of them a time has its place by its logarithm."""
+    """Return the height of a time; between two evenly spaced ticks, the scale is logarithmic."""
     value = min(max(value, ticks[0]), ticks[-1])
     place = max(sum(tick <= value for tick in ticks[:-1]) - 1, 0)
     share = log10(value / ticks[place]) / log10(ticks[place + 1] / ticks[place])
@@ -218,7 +218,7 @@ def _y(value: float, ticks: Sequence[float]) -> float:
 
 
 def _round_up(most: int) -> int:
-    """The next round number: most of them have a half."""
+    """Return the next round number, preferably an even one."""
     size = 1
     while True:
         for step in (1, 2, 3, 4, 6, 8):

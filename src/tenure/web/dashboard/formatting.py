@@ -1,4 +1,4 @@
-"""How values are said on the page."""
+"""Values as the dashboard shows them."""
 
 import json
 from datetime import UTC, datetime
@@ -10,8 +10,8 @@ from markupsafe import Markup
 from tenure.domain import duration
 from tenure.domain.values import nearest_time
 
-# A shape beside every word, so that no status is told by its colour alone.
-SHAPES = {
+# A symbol next to every status, so that it does not depend on colour alone.
+SYMBOLS = {
     "pending": "○",
     "scheduled": "◷",
     "waiting": "◌",
@@ -62,11 +62,11 @@ _TONES = {
         ["initiated", "stopping_runners", "updating_tasks", "cleaning_resources"], "care"
     ),
 }
-_MOST_SHOWN = 200_000  # characters of one value
+_MAX_SHOWN = 200_000  # characters of one value
 
 
-def shape(status: str) -> str:
-    return SHAPES.get(status, "•")
+def symbol(status: str) -> str:
+    return SYMBOLS.get(status, "•")
 
 
 def tone(status: str) -> str:
@@ -77,22 +77,22 @@ def plain(status: str) -> str:
     return status.replace("_", " ")
 
 
-# Lists have many of these two: they are written here, which takes a fifth of the time of a macro.
+# Lists contain many of these two; in Python they take a fifth of the time of a macro.
 @lru_cache(maxsize=100)
 def status_mark(status: str) -> Markup:
-    """A status with its shape and its tone."""
+    """Return a status with its symbol and its tone."""
     return Markup('<span class="status {}"><span aria-hidden="true">{}</span> {}</span>').format(
-        tone(status), shape(status), plain(status)
+        tone(status), symbol(status), plain(status)
     )
 
 
 def when(value: datetime | str | None) -> Markup:
-    """How long ago something was, with the exact moment behind it."""
+    """Return how long ago something was, with the exact time as a tooltip."""
     at = timestamp(value)
     if at is None:
         return Markup()
-    said = f'datetime="{machine(at)}" title="{exact(at)}"'
-    return Markup(f"<time {said}>{ago(at)}</time>")  # noqa: S704  made of digits
+    attributes = f'datetime="{machine(at)}" title="{exact(at)}"'
+    return Markup(f"<time {attributes}>{ago(at)}</time>")  # noqa: S704  made of digits
 
 
 def timestamp(value: datetime | str | None) -> datetime | None:
@@ -119,7 +119,7 @@ def age(seconds: float) -> str:
 
 
 def ago(value: datetime | str | None) -> str:
-    """When something was or will be: 3 m ago, in 2 h."""
+    """Return a time relative to now: 3 m ago, in 2 h."""
     at = timestamp(value)
     if at is None:
         return ""
@@ -127,7 +127,7 @@ def ago(value: datetime | str | None) -> str:
 
 
 def elapsed(seconds: float | None) -> str:
-    """A length of time as people say it: 40 ms, 12.5 s, 3 m 20 s, 2 h 5 m."""
+    """Return a duration as text: 40 ms, 12.5 s, 3 m 20 s, 2 h 5 m."""
     if seconds is None:
         return ""
     if seconds < 1:
@@ -143,7 +143,7 @@ def elapsed(seconds: float | None) -> str:
 
 
 def since(earlier: datetime, later: datetime | str | None) -> str:
-    """How long after something this was: +40 ms."""
+    """Return the time between two events: +40 ms."""
     at = timestamp(later)
     return "" if at is None else f"+{elapsed(max((at - earlier).total_seconds(), 0))}"
 
@@ -161,11 +161,11 @@ def number(value: float) -> str:
 
 
 def pretty(value: Any) -> str:
-    """A value as people write JSON; what is far too long is cut, and says so."""
+    """Return a value as indented JSON; a very long one is truncated, with a note."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    if len(text) <= _MOST_SHOWN:
+    if len(text) <= _MAX_SHOWN:
         return text
-    return f"{text[:_MOST_SHOWN]}\n... and {len(text) - _MOST_SHOWN} characters more"
+    return f"{text[:_MAX_SHOWN]}\n... and {len(text) - _MAX_SHOWN} more characters"
 
 
 def compact(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""What ended in the last hours, as a part of the overview.
+"""The history of ended jobs, a part of the overview.
 
-All who look at it see the same, and it need not be new four times a second: it is asked for and
-drawn once in a few seconds, and a page that has it already is not sent it again.
+It is the same for all users, so it is queried and drawn once in a few seconds, and not sent again
+to a page that already has it.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ from tenure.web.dashboard.rendering import render_part
 SPANS = {"1h": "hour", "6h": "6 hours", "24h": "24 hours"}
 HISTORIES = "tenure.histories"
 FRESH_FOR = 5.0  # seconds
-BEHIND = timedelta(minutes=10)  # what is older than this is not read from the jobs
-MOST_QUEUES = 50
-_MOST_KEPT = 100  # histories that somebody has looked at
+BEHIND = timedelta(minutes=10)  # older than this, jobs are not counted directly
+MAX_QUEUES = 50
+_MAX_CACHED = 100  # histories
 
 Ask = Callable[[], Awaitable[History]]
 Draw = Callable[["Drawn"], str]
@@ -41,7 +41,7 @@ class Drawn:
     history: History
     span: str
     queue: str | None
-    texts: dict[str, Markup] = field(default_factory=dict)  # by the root of the page's addresses
+    texts: dict[str, Markup] = field(default_factory=dict)  # by the root path of the app
 
     def __post_init__(self) -> None:
         self.charts = charts(self.history)
@@ -52,18 +52,18 @@ class Drawn:
             if _ended(bucket)
         ]
         self.queues = sorted(
-            sorted(self.history.queues, key=_ended, reverse=True)[:MOST_QUEUES],
-            key=lambda one: one.queue,
+            sorted(self.history.queues, key=_ended, reverse=True)[:MAX_QUEUES],
+            key=lambda ends: ends.queue,
         )
         self.behind = self.history.until - BEHIND
-        told = (self.history.total, self.history.buckets, self.history.queues, self.is_behind)
-        self.mark = hashlib.sha256(msgspec.json.encode((self.span, self.queue, told))).hexdigest()[
-            :16
-        ]
+        content = (self.history.total, self.history.buckets, self.history.queues, self.is_behind)
+        self.mark = hashlib.sha256(
+            msgspec.json.encode((self.span, self.queue, content))
+        ).hexdigest()[:16]
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is a time that is neither rolled up nor read from the jobs."""
+        """Return whether some time is neither rolled up nor counted directly."""
         counted = self.history.counted_until
         return counted is not None and self.history.since < counted < self.behind
 
@@ -74,35 +74,35 @@ class Drawn:
 
 
 class Histories:
-    """Those that somebody looked at in the last seconds."""
+    """A cache of the histories that were shown in the last seconds."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Tenant, str, str | None], _Kept] = {}
+        self._cached: dict[tuple[Tenant, str, str | None], _Cached] = {}
 
     async def drawn(self, tenant: Tenant, span: str, queue: str | None, ask: Ask) -> Drawn:
-        kept = self._kept.setdefault((tenant, span, queue), _Kept())
-        while len(self._kept) > _MOST_KEPT:
-            self._kept.pop(next(iter(self._kept)))
+        cached = self._cached.setdefault((tenant, span, queue), _Cached())
+        while len(self._cached) > _MAX_CACHED:
+            self._cached.pop(next(iter(self._cached)))
         now = time.monotonic()
-        if kept.drawn is None or now >= kept.asked_at + FRESH_FOR:
-            kept.asked_at = now  # whoever comes meanwhile makes do with the old one
+        if cached.drawn is None or now >= cached.asked_at + FRESH_FOR:
+            cached.asked_at = now  # requests in the meantime get the old one
             fresh = Drawn(await ask(), span, queue)
-            if kept.drawn is None or fresh.mark != kept.drawn.mark:
-                kept.drawn = fresh
-        return kept.drawn
+            if cached.drawn is None or fresh.mark != cached.drawn.mark:
+                cached.drawn = fresh
+        return cached.drawn
 
 
 @dataclass
-class _Kept:
+class _Cached:
     drawn: Drawn | None = None
     asked_at: float = 0.0
 
 
 async def history(request: Request) -> Markup:
-    """That part of the page, or a sign that it is as the page has it already."""
+    """Return the history as HTML, or a marker if the page already has this version."""
     span, queue = request.query_params.get("span", "24h"), request.query_params.get("queue") or None
     if span not in SPANS:
-        raise InputRefused(f"span: it is one of {', '.join(SPANS)}")
+        raise InputRefused(f"span: must be one of {', '.join(SPANS)}")
     caller = caller_of(request)
 
     async def ask() -> History:

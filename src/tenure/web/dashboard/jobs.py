@@ -18,7 +18,7 @@ from tenure.web.authentication import caller_of
 from tenure.web.dashboard.rendering import render
 from tenure.web.limits import MAX_ID
 
-ON_A_PAGE = 50
+PAGE_SIZE = 50
 FILTERS = ("status", "queue", "task", "target", "owner", "tag", "key", "text", "since", "until")
 
 
@@ -26,9 +26,9 @@ async def list_jobs(request: Request) -> Response:
     given = filters_of(request.query_params)
     below = read_below(request)
     found = await caller_of(request).asend(
-        queries.list_jobs(read_filters(given), below=below, n=ON_A_PAGE + 1)
+        queries.list_jobs(read_filters(given), below=below, n=PAGE_SIZE + 1)
     )
-    jobs = found[:ON_A_PAGE]
+    jobs = found[:PAGE_SIZE]
     return render(
         request,
         "jobs.html",
@@ -38,19 +38,19 @@ async def list_jobs(request: Request) -> Response:
         given_any=bool(given),
         may_stop_many=caller_of(request).principal.role.includes(Role.OPERATOR),
         below=below,
-        following=jobs[-1].id if len(found) > ON_A_PAGE else None,
-        how_far=how_far,
+        following=jobs[-1].id if len(found) > PAGE_SIZE else None,
+        progress_of=progress_of,
         live="/live",
     )
 
 
 def filters_of(fields: Any) -> dict[str, str | list[str]]:
-    """Return the filters as they were written: a list where several values were given."""
+    """Return the given filters; a filter with several values is a list."""
     found: dict[str, str | list[str]] = {}
     for name in FILTERS:
-        said = [value for one in fields.getlist(name) if (value := one.strip())]
-        if said:
-            found[name] = said if name in SEVERAL and len(said) > 1 else said[-1]
+        values = [value for given in fields.getlist(name) if (value := given.strip())]
+        if values:
+            found[name] = values if name in SEVERAL and len(values) > 1 else values[-1]
     return found
 
 
@@ -70,12 +70,12 @@ def read_below(request: Request) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ID):
-        raise InputRefused("below: it takes the id of a row")
+        raise InputRefused("below: must be the id of a row")
     return int(text)
 
 
-def how_far(job: Job) -> float | None:
-    """How much of it is done, from 0 to 1, if anybody knows."""
+def progress_of(job: Job) -> float | None:
+    """Return the share of a job that is done, from 0 to 1; none if it is not known."""
     progress = job.progress if isinstance(job.progress, dict) else {}
     done, total = progress.get("done"), progress.get("total")
     if (
@@ -88,9 +88,9 @@ def how_far(job: Job) -> float | None:
 
 
 def read_timestamp(name: str, text: str) -> str:
-    """As a field for dates and times writes it, which is in UTC here."""
+    """Read the value of a datetime-local field, which is in UTC here."""
     try:
-        moment = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError:
-        raise InputRefused(f"{name}: it takes a moment such as 2030-01-01T12:00") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+        raise InputRefused(f"{name}: must be a time such as 2030-01-01T12:00") from None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()

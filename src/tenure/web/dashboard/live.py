@@ -1,4 +1,4 @@
-"""Streams that tell a page when to look again; what is new it fetches itself, as it may see it."""
+"""Event streams that tell a page when to refresh. The page fetches the content itself."""
 
 from contextlib import aclosing
 
@@ -16,14 +16,14 @@ LAST = "last-event-id"
 
 
 async def everything(request: Request) -> Response:
-    """When jobs or stops move."""
+    """Send a hint when jobs or stops change."""
     subscription = await state_of(request).subscription()
     after = request.headers.get(LAST)
     return _stream(request, _hints(subscription.pulse(caller_of(request), after=after)))
 
 
 async def job(request: Request) -> Response:
-    """When a job moves, or a stop that reaches it."""
+    """Send a hint when a job changes, or a stop that includes it."""
     caller, number = await caller_and_job(request, request.path_params["job"])
     subscription = await state_of(request).subscription()
     after = request.headers.get(LAST)
@@ -32,7 +32,7 @@ async def job(request: Request) -> Response:
 
 
 async def cancellation(request: Request) -> Response:
-    """When a record moves, until it is closed."""
+    """Send a hint when a stop record changes, until it is closed."""
     subscription = await state_of(request).subscription()
     name, after = request.path_params["cancellation"], request.headers.get(LAST)
     records = subscription.cancellation(caller_of(request), name, after=after)
@@ -54,7 +54,7 @@ def _stream(request: Request, hints: Events) -> Stream:
 
 
 async def _hints(events: Events, about: int | None = None) -> Events:
-    """Nothing but that something has moved, and for which job if only one is of interest."""
+    """Strip events of their values; with ``about``, keep only those about that job."""
     async with aclosing(events):
         async for event in events:
             if about is None or _is_about(event, about):

@@ -1,21 +1,21 @@
-"""In by a token or by a link, and out.
+"""Log in with a token or a link, and log out.
 
-A link of `tenure up` has its code behind the #, which browsers keep to themselves: it is in no log
-of a server or proxy and in no Referer. The script of the login page posts it.
+A link of `tenure up` has its code after the #. Browsers do not send that part, so the code appears
+in no log of a server or proxy, and in no Referer. The script of the login page posts it.
 """
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.errors import NotRecognized
-from tenure.web.dashboard.forms import read_form
+from tenure.web.dashboard.form import read_form
 from tenure.web.dashboard.rendering import redirect, render
 from tenure.web.dashboard.sessions import sessions_of
 
-_SENTENCE = "This token is not valid. Ask an admin for a new one, or make one: tenure token create"
+_NOT_VALID = "This token is not valid. Ask an admin for a new one, or run: tenure token create"
 _USED = (
-    "This link cannot log you in: each works once, within an hour, on the machine where tenure up "
-    "printed it. Log in with a token instead, or start tenure up again for a new link."
+    "This link is not valid. A link works once, within an hour, on the machine where tenure up "
+    "printed it. Log in with a token, or run tenure up again for a new link."
 )
 
 
@@ -39,7 +39,7 @@ async def login(request: Request) -> Response:
         else:
             await sessions_of(request).begin(request, response, secret)
     except NotRecognized:
-        problem = _SENTENCE if code is None else _USED
+        problem = _NOT_VALID if code is None else _USED
         return render(request, "login.html", 401, next=wanted, problem=problem)
     return response
 
@@ -51,7 +51,7 @@ async def logout(request: Request) -> Response:
 
 
 def _local(path: str | None) -> str:
-    """Where to go on: a path of the page, and nothing that leads elsewhere."""
+    """Return the path to show after the login, if it is one of this site."""
     if path is None or not path.startswith("/") or path.startswith("//"):
         return "/"
     return path if path.isprintable() and "\\" not in path else "/"

@@ -1,4 +1,4 @@
-"""The way into the page: who is not recognized sees the login, and no form is taken unproven."""
+"""The middleware of the dashboard: it asks for a login, and refuses forged forms."""
 
 import logging
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +15,7 @@ from tenure.control.authorized_client import AuthorizedClient
 from tenure.errors import NotRecognized, TenureError
 from tenure.web.authentication import CALLER, path_of
 from tenure.web.dashboard import rendering, routes
-from tenure.web.dashboard.forms import FORM, read_form
+from tenure.web.dashboard.form import FORM, read_form
 from tenure.web.dashboard.history import HISTORIES, Histories
 from tenure.web.dashboard.rendering import redirect
 from tenure.web.dashboard.sessions import SESSIONS, Sessions, drop_cookie, refuse_forged
@@ -32,11 +32,11 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
 }
-_WENT_WRONG = "something went wrong here; the log of the server says what"
+_INTERNAL = "Internal error; see the log of the server"
 
 
 class Dashboard:
-    """In front of the API: what is no path of the page is the API's."""
+    """Serve the paths of the dashboard; pass all others on to the API."""
 
     def __init__(self, app: ASGIApp, sessions: Sessions, requests: Quota) -> None:
         self._app = app
@@ -46,7 +46,7 @@ class Dashboard:
         self._router = Router(routes.ROUTES, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._is_of_the_page(scope):
+        if scope["type"] != "http" or not self._is_ours(scope):
             await self._app(scope, receive, send)
             return
         started = False
@@ -55,7 +55,7 @@ class Dashboard:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                _guard(MutableHeaders(scope=message))
+                _add_headers(MutableHeaders(scope=message))
             await send(message)
 
         request = Request(scope, receive)
@@ -63,27 +63,27 @@ class Dashboard:
         scope[HISTORIES] = self._histories
         try:
             answer = await self._refused(request)
-            with self._place(scope):
+            with self._counted(scope):
                 await (answer or self._router)(scope, receive, sent)
         except ClientDisconnect:
-            return  # in the middle of its form; there is nobody to tell
+            return  # while the form was read: nobody waits for a response
         except Exception as error:
             if started:
                 raise
-            await told(request, error)(scope, receive, sent)
+            await error_page(request, error)(scope, receive, sent)
 
-    def _place(self, scope: Scope) -> AbstractContextManager[None]:
-        """One of the requests that whoever asks may have under way; the login needs none."""
+    def _counted(self, scope: Scope) -> AbstractContextManager[None]:
+        """Count the request for its caller; a login has none."""
         caller: AuthorizedClient | None = scope.get(CALLER)
         return nullcontext() if caller is None else self._requests.hold(caller.principal)
 
-    def _is_of_the_page(self, scope: Scope) -> bool:
-        if path_of(scope).startswith(API):  # said first: programs ask more often than people
+    def _is_ours(self, scope: Scope) -> bool:
+        if path_of(scope).startswith(API):  # checked first: most requests are for the API
             return False
         return any(route.matches(scope)[0] is not Match.NONE for route in routes.ROUTES)
 
     async def _refused(self, request: Request) -> Response | None:
-        """What is answered in place of the page; none: all is well."""
+        """Return the response that replaces the page; none if the page may be shown."""
         path = path_of(request.scope)
         if path.startswith("/static/"):
             return None
@@ -98,20 +98,20 @@ class Dashboard:
         return None
 
 
-def told(request: Request, error: Exception) -> Response:
-    """What went wrong, as a page; what is the caller's affair is said as it is."""
-    status, message = 500, _WENT_WRONG
+def error_page(request: Request, error: Exception) -> Response:
+    """Return an error as a page. The cause of a server error goes to the log only."""
+    status, message = 500, _INTERNAL
     match error:
         case TenureError() if error.http_status not in (500, 503):
             status, message = error.http_status, str(error)
         case TenureError():
             log.warning("%s: %s", type(error).__name__, error)
             status = error.http_status
-            message = (type(error).__doc__ or _WENT_WRONG).partition("\n")[0].rstrip(".")
+            message = (type(error).__doc__ or _INTERNAL).partition("\n")[0].rstrip(".")
         case HTTPException():
             status, message = error.status_code, error.detail
         case _:
-            log.error("a page ended in an error that nobody expected", exc_info=error)
+            log.error("unexpected error while rendering a page", exc_info=error)
     title = HTTPStatus(status).phrase
     return rendering.render(request, "error.html", status, title=title, message=message)
 
@@ -123,12 +123,12 @@ def _login_first(request: Request, path: str, error: NotRecognized) -> Response:
         wanted = path + (f"?{request.url.query}" if request.url.query else "")
         response = redirect(request, "/login", {"next": wanted if wanted != "/" else None})
     else:
-        response = told(request, error)
+        response = error_page(request, error)
     drop_cookie(request, response)
     return response
 
 
-def _guard(headers: MutableHeaders) -> None:
+def _add_headers(headers: MutableHeaders) -> None:
     for name, value in _HEADERS.items():
         headers[name] = value
     headers.setdefault("cache-control", "no-store")

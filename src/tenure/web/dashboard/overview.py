@@ -1,4 +1,4 @@
-"""The whole at a glance: queues, workers, and the stops that go on."""
+"""The overview: queues, workers, and stops in progress."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from tenure.web.authentication import caller_of
 from tenure.web.dashboard.history import history
 from tenure.web.dashboard.rendering import render
 
-_MOST_STOPS = 200
-_MOST_QUEUES = 200
+_MAX_STOPS = 200
+_MAX_QUEUES = 200
 
 
 @dataclass
@@ -39,10 +39,10 @@ class QueueRow:
 
 @dataclass(frozen=True)
 class StopRow:
-    """A stop that goes on."""
+    """A stop in progress."""
 
     stop: OpenStop
-    late: float | None  # seconds since it should have been over; none: it may take for ever
+    late: float | None  # seconds since it should have ended; none: it has no limit
 
     @property
     def is_overdue(self) -> bool:
@@ -53,8 +53,8 @@ async def overview(request: Request) -> Response:
     caller = caller_of(request)
     settings = caller.client.settings
     totals = await caller.asend(queries.totals(settings.stop_grace))
-    found = await caller.asend(diagnosis.stops(_MOST_STOPS))
-    stops = underway(found, settings)
+    found = await caller.asend(diagnosis.stops(_MAX_STOPS))
+    stops = stop_rows(found, settings)
     queues, left_out = foremost(queues_of(totals))
     alive: dict[str, int] = defaultdict(int)
     for jobs in totals.jobs:
@@ -98,34 +98,36 @@ def queues_of(totals: Totals) -> list[QueueRow]:
 
 
 def foremost(queues: Sequence[QueueRow]) -> tuple[list[QueueRow], int]:
-    """Those that are shown, by name, and how many are left out.
+    """Return the queues to show, by name, and the number of those left out.
 
-    Paused queues and those with the most jobs are shown: whoever enqueues can make thousands.
+    Paused queues and those with the most jobs are shown: a client can create thousands.
     """
     ranked = sorted(queues, key=lambda queue: (not queue.is_paused, -sum(queue.by_status.values())))
-    shown = ranked[:_MOST_QUEUES]
+    shown = ranked[:_MAX_QUEUES]
     return sorted(shown, key=lambda queue: queue.name), len(ranked) - len(shown)
 
 
-def underway(stops: Sequence[OpenStop], settings: Settings) -> list[StopRow]:
-    """The latest first."""
+def stop_rows(stops: Sequence[OpenStop], settings: Settings) -> list[StopRow]:
+    """Return the stops in progress, the most overdue first."""
     found = []
     for stop in stops:
         longest = longest_stop(stop, settings)
         late = (
-            None if longest is None else stop.seconds - (longest + _heard(settings)).total_seconds()
+            None
+            if longest is None
+            else stop.seconds - (longest + _notice_time(settings)).total_seconds()
         )
         found.append(StopRow(stop, late))
-    return sorted(found, key=lambda one: -(one.late if one.late is not None else -1e9))
+    return sorted(found, key=lambda row: -(row.late if row.late is not None else -1e9))
 
 
-def _heard(settings: Settings) -> timedelta:
-    """A worker that no notice reaches hears of a stop with its beat; then it takes a moment."""
+def _notice_time(settings: Settings) -> timedelta:
+    """Return how long a worker may take to notice a stop if no notification reaches it."""
     return settings.beat + timedelta(seconds=5)
 
 
 def _stop_times(totals: Totals) -> list[tuple[str, float]]:
-    """Within how many seconds half, and most, of the jobs that were stopped were gone."""
+    """Return the p50 and p95 of the time from a stop to the end of the job."""
     runners = [tally for tally in totals.tally if tally.kind == "runner"]
     if not runners:
         return []

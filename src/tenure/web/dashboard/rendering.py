@@ -1,4 +1,4 @@
-"""Templates, and what all of them know."""
+"""Templates, and the values that all of them use."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from tenure.web.dashboard import formatting
 from tenure.web.dashboard.sessions import COOKIE, form_token, remember_form_key
 from tenure.web.dashboard.static import mark
 
-PLACES = (
+PAGES = (
     ("/", "Overview"),
     ("/jobs", "Jobs"),
     ("/cancellations", "Cancellations"),
@@ -35,11 +35,11 @@ PLACES = (
     ("/audit", "Audit"),
     ("/system", "System"),
 )
-ADMINS_PLACES = (*PLACES, ("/tokens", "Tokens"))
-SHARED_PLACES = (*ADMINS_PLACES, ("/tenants", "Tenants"))
-LOOKS = 20  # in a second, by all who have a page open that may change
-SHORTEST = 250  # ms between two looks of one of them
-_VERSION = version("tenure")  # read once: it stands in a file
+ADMIN_PAGES = (*PAGES, ("/tokens", "Tokens"))
+ROOT_PAGES = (*ADMIN_PAGES, ("/tenants", "Tenants"))
+REFRESHES = 20  # per second, of all open pages together
+MIN_PAUSE = 250  # ms between two refreshes of one page
+_VERSION = version("tenure")  # read once: it comes from a file
 
 _environment = Environment(
     loader=PackageLoader("tenure.web.dashboard"),
@@ -51,15 +51,20 @@ _environment = Environment(
 _environment.filters |= {
     name: getattr(formatting, name)
     for name in (
-        *("shape", "tone", "plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since"),
+        *("symbol", "tone", "plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since"),
         *("size", "number", "pretty", "compact", "status_mark", "when"),
     )
 }
 _environment.globals |= {"amount": amount, "mark": mark, "infinity": float("inf")}
 
 
+def provide(**values: Any) -> None:
+    """Make values available to all templates."""
+    _environment.globals |= values
+
+
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """A whole page, or only the part of it that a live page wants anew."""
+    """Return a whole page, or only the part that a live page refreshes."""
     made = _environment.get_template(template)
     known = {**_common(request), **values}
     fragment = request.headers.get("x-fragment")
@@ -73,13 +78,13 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
 
 
 def render_part(request: Request, template: str, **values: Any) -> str:
-    """A part that is the same for everybody who sees it at all."""
+    """Return a part that is the same for every user."""
     known = {"url": lambda path, **query: url(request, path, query)}
     return _environment.get_template(template).render(known | values)
 
 
 def url(request: Request, path: str, query: Mapping[str, Any] | None = None) -> str:
-    """A path of the page as browsers see it, wherever the app is mounted."""
+    """Return the URL of a path, wherever the app is mounted."""
     root: str = request.scope.get("root_path", "").rstrip("/")
     given = {name: value for name, value in (query or {}).items() if value not in (None, "", [])}
     return quote(f"{root}{path}", safe="/:@") + (
@@ -88,7 +93,7 @@ def url(request: Request, path: str, query: Mapping[str, Any] | None = None) -> 
 
 
 def redirect(request: Request, path: str, query: Mapping[str, Any] | None = None) -> Response:
-    """See another page: what every form that was carried out ends with."""
+    """Show another page after a form."""
     return RedirectResponse(url(request, path, query), 303)
 
 
@@ -102,7 +107,7 @@ def _common(request: Request) -> dict[str, Any]:
         "who": principal,
         "is_admin": is_admin,
         "is_root": is_root,
-        "places": SHARED_PLACES if is_root else ADMINS_PLACES if is_admin else PLACES,
+        "pages": ROOT_PAGES if is_root else ADMIN_PAGES if is_admin else PAGES,
         "is_here": lambda path: _is_here(here, path),
         "has_session": COOKIE in request.cookies,
         "form_token": form_token(request) if principal is not None else "",
@@ -116,8 +121,8 @@ def _common(request: Request) -> dict[str, Any]:
 
 
 def _pause(viewers: int) -> int:
-    """The most milliseconds that a page waits before it looks again."""
-    return max(round(viewers / LOOKS * 1000), SHORTEST)
+    """Return the maximum pause of a page between two refreshes, in milliseconds."""
+    return max(round(viewers / REFRESHES * 1000), MIN_PAUSE)
 
 
 def _is_here(here: str, path: str) -> bool:

@@ -1,8 +1,8 @@
-"""Who looks at the page, and whether a form is one of ours.
+"""Sessions of the dashboard, and protection against forged forms.
 
-A login draws a session of its own, which the browser keeps in a cookie that no script reads. It
-outlives a restart of the server, and ends when its user logs out, when its token is revoked or
-expires, and after 30 days. Only the page takes the cookie; the API does not.
+Each login creates a session, kept in a cookie that scripts cannot read. A session survives a
+restart of the server. It ends when the user logs out, when the token is revoked or expires, and
+after 30 days. Only the dashboard accepts the cookie; the API does not.
 """
 
 import hashlib
@@ -25,30 +25,30 @@ from tenure.web.principals import Authenticator
 
 COOKIE = "tenure_session"
 SESSIONS = "tenure.sessions"
-_FORM_COOKIE = "tenure_form"  # of those who are recognized by something else than our cookie
+_FORM_COOKIE = "tenure_form"  # of users without a session
 _FORM_KEY = "tenure.form_key"
 
 
 class Sessions(Authenticator):
-    """Finds the principal of a request by its cookie."""
+    """Find the principal of a request by its cookie."""
 
     via = "page"
 
-    def is_sent_by_browser(self, request: Request) -> bool:  # noqa: ARG002 - whatever it brings
+    def is_sent_by_browser(self, request: Request) -> bool:  # noqa: ARG002
         return True
 
     async def begin(self, request: Request, response: Response, secret: str) -> None:
-        """Log somebody in by a token, until the browser is closed."""
+        """Log in with a token, until the browser is closed."""
         _set_cookie(request, response, COOKIE, await alog_in(self._client, secret))
 
     async def begin_by_code(self, request: Request, response: Response, code: str) -> None:
-        """Log in whoever follows a link of `tenure up`, from this machine alone."""
+        """Log in with a link of `tenure up`, from this machine only."""
         if request.client is None or not is_loopback(request.client.host):
-            raise NotRecognized("a link logs in only from the machine that it was made on")
+            raise NotRecognized("a link works only on the machine where it was created")
         _set_cookie(request, response, COOKIE, await alog_in_by_code(self._client, code))
 
     async def end(self, request: Request, response: Response) -> None:
-        """Log this browser out, on the server too: whoever has copied its cookie has nothing."""
+        """Log out on the server too, so that a copied cookie is worthless."""
         if (session := request.cookies.get(COOKIE)) is not None:
             await alog_out(self._client, session)
             self._forget(session)
@@ -67,25 +67,27 @@ def sessions_of(request: Request) -> Sessions:
 
 
 def drop_cookie(request: Request, response: Response) -> None:
-    response.delete_cookie(COOKIE, path=_place(request), httponly=True, samesite="strict")
+    response.delete_cookie(COOKIE, path=_cookie_path(request), httponly=True, samesite="strict")
 
 
 def form_token(request: Request) -> str:
-    """What every form that changes something carries, and nobody else can know."""
+    """Return the secret that every form of this session contains."""
     return _token(_form_key(request))
 
 
 def remember_form_key(request: Request, response: Response) -> None:
-    """Let the browser bring back the key that was drawn for it."""
-    if (drawn := request.scope.get(_FORM_KEY)) is not None:
-        _set_cookie(request, response, _FORM_COOKIE, drawn)
+    """Set the cookie with the form key that was created for this browser."""
+    if (key := request.scope.get(_FORM_KEY)) is not None:
+        _set_cookie(request, response, _FORM_COOKIE, key)
 
 
 def refuse_forged(request: Request, sent: str | None) -> None:
-    """Refuse a form that is not one of ours, or was filled for somebody else."""
+    """Refuse a form that this server did not create for this session."""
     key = request.cookies.get(COOKIE) or request.cookies.get(_FORM_COOKIE)
     if key is None or not hmac.compare_digest(_token(key).encode(), (sent or "").encode()):
-        raise NotAllowed("this form is not of your session; go back, reload the page and try again")
+        raise NotAllowed(
+            "this form does not belong to your session; go back, reload the page and try again"
+        )
 
 
 def _form_key(request: Request) -> str:
@@ -103,13 +105,13 @@ def _set_cookie(request: Request, response: Response, name: str, value: str) -> 
     response.set_cookie(
         name,
         value,
-        path=_place(request),
+        path=_cookie_path(request),
         httponly=True,
         samesite="strict",
         secure=is_https(request),
     )
 
 
-def _place(request: Request) -> str:
+def _cookie_path(request: Request) -> str:
     root: str = request.scope.get("root_path", "")
     return f"{root.rstrip('/')}/"

@@ -1,4 +1,4 @@
-"""The style and the script of the page, read once and kept by browsers until they change."""
+"""The style sheet and scripts, read once and cached by browsers until they change."""
 
 import hashlib
 from importlib.resources import files
@@ -17,7 +17,7 @@ _MARKS = {name: hashlib.sha256(text).hexdigest()[:12] for name, text in _FILES.i
 
 
 def mark(name: str) -> str:
-    """Another text when the file is another."""
+    """Return a digest that changes with the file."""
     return _MARKS[name]
 
 
@@ -26,6 +26,6 @@ async def static(request: Request) -> Response:
     if name not in _FILES:
         raise HTTPException(404, "there is nothing at this path")
     is_current = request.query_params.get("v") == mark(name)
-    kept = "public, max-age=31536000, immutable" if is_current else "no-cache"
+    cached = "public, max-age=31536000, immutable" if is_current else "no-cache"
     kind = _KINDS[name[name.rindex(".") :]]
-    return Response(_FILES[name], media_type=kind, headers={"cache-control": kept})
+    return Response(_FILES[name], media_type=kind, headers={"cache-control": cached})

@@ -1,6 +1,6 @@
-"""The stop strip: what a stop has done to a job, what it does now, and what comes next.
+"""The stop strip: what a stop has done to a job, what it is doing, and what comes next.
 
-It says what is on record and nothing else: a moment that nobody noted is not made up.
+It shows only what is on record: a missing timestamp is never invented.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ Mark = Literal["done", "now", "ahead", "skipped", "wrong"]
 
 _TERMINATE_BEFORE = timedelta(seconds=5)  # the kill, at most; see docs/stopping.md
 _RUNGS = {
-    Rung.INTERRUPTED: ("Interrupted", "the code is interrupted, also out of a blocking call"),
-    Rung.TERMINATED: ("SIGTERM", "SIGTERM to what it has started"),
-    Rung.KILLED: ("SIGKILL", "SIGKILL to its runner and all below it"),
+    Rung.INTERRUPTED: ("Interrupted", "the code is interrupted, even in a blocking call"),
+    Rung.TERMINATED: ("SIGTERM", "SIGTERM to the processes it has started"),
+    Rung.KILLED: ("SIGKILL", "SIGKILL to its runner and all its processes"),
 }
 _SILENT = (
-    "Its worker has not answered yet. If it stays silent, its lease ends and a living worker "
-    "ends the job for it,"
+    "Its worker has not answered yet. If it stays silent, its lease ends and another worker "
+    "ends the job,"
 )
 
 
@@ -35,15 +35,15 @@ _SILENT = (
 class Cell:
     name: str
     mark: Mark
-    said: str = ""
+    text: str = ""
     at: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Next:
-    """What comes next if the code is still there then."""
+    """The next step, if the code is still running then."""
 
-    said: str
+    text: str
     at: datetime
 
 
@@ -52,7 +52,7 @@ def strip(record: CancellationRecord, job: Job, settings: Settings) -> tuple[Cel
 
 
 def next_of(record: CancellationRecord, job: Job, settings: Settings) -> Next | None:
-    """What happens next to code that goes on; none: it is gone, or nothing more may be done."""
+    """Return the next step; none if the code has ended, or if nothing more may be done."""
     member = member_of(record, job.id)
     if member is None or member.ended_at is not None or member.was is not State.RUNNING:
         return None
@@ -61,7 +61,7 @@ def next_of(record: CancellationRecord, job: Job, settings: Settings) -> Next | 
         return Next(_SILENT, job.lease_expires_at) if job.lease_expires_at else None
     for rung, at in _plan(record, job, settings):
         if rung not in reached and rung <= last:
-            return Next(f"Next, if it is still there: {_RUNGS[rung][1]},", at)
+            return Next(f"Next, if it is still running: {_RUNGS[rung][1]},", at)
     return None
 
 
@@ -70,25 +70,27 @@ def member_of(record: CancellationRecord, job: int) -> CancellationMember | None
 
 
 @dataclass(frozen=True)
-class WentOn:
-    """Somebody let a job go on after its stop had ended."""
+class Resumption:
+    """A resume of a job after its stop had ended."""
 
-    by: AuditRow | None  # none: it went on with a job above it
+    by: AuditRow | None  # none: it was resumed with a job above it
 
 
-def went_on(record: CancellationRecord, job: Job, trail: Sequence[AuditRow]) -> WentOn | None:
-    """Whether the stop is over and done with: its proof is of then, not of now."""
+def resumption(
+    record: CancellationRecord, job: Job, audit_log: Sequence[AuditRow]
+) -> Resumption | None:
+    """Return the resume that ended the effect of a stop, if there was one."""
     member, closed = member_of(record, job.id), record.completed_at
     if member is None or closed is None or member.became not in (State.PAUSED, State.FAILED):
         return None
-    resumed = [row for row in trail if row.verb == "resume" and row.at >= closed]
+    resumed = [row for row in audit_log if row.verb == "resume" and row.at >= closed]
     if not resumed and job.state in (member.became, State.CANCELLED):
         return None
-    return WentOn(min(resumed, key=lambda row: row.at, default=None))
+    return Resumption(min(resumed, key=lambda row: row.at, default=None))
 
 
 def marks(record: CancellationRecord, job: int) -> Mapping[str, datetime]:
-    """The rungs that a job has reached, and when."""
+    """Return the rungs that a job has reached, with their times."""
     member = member_of(record, job)
     reached = {} if member is None else member.reached
     return {rung: reached[rung] for rung in Rung if rung in reached}
@@ -111,18 +113,20 @@ def _cells(record: CancellationRecord, job: Job, settings: Settings) -> Iterator
 
 def _requested(record: CancellationRecord) -> Cell:
     how = " by force" if record.force else ""
-    said = f"{record.initiated_by} asked to {record.intent} it{how}: {record.reason}"
-    return Cell("Requested", "done", said, record.initiated_at)
+    text = f"{record.intent}{how} requested by {record.initiated_by}: {record.reason}"
+    return Cell("Requested", "done", text, record.initiated_at)
 
 
 def _delivered(member: CancellationMember) -> Cell:
     if (delivered := member.reached.get("delivered")) is not None:
-        return Cell("Delivered", "done", "its worker has heard of it", delivered)
+        return Cell("Delivered", "done", "its worker has received it", delivered)
     if member.ended_at is not None:
         if member.rung is Rung.EXPIRED:
             return Cell("Delivered", "skipped", "its worker was lost before it could answer")
-        return Cell("Delivered", "done", "its worker has heard of it")
-    return Cell("Delivered", "now", "its worker hears of it in milliseconds, or with its next beat")
+        return Cell("Delivered", "done", "its worker has received it")
+    return Cell(
+        "Delivered", "now", "its worker receives it in milliseconds, or with its next heartbeat"
+    )
 
 
 def _asked(member: CancellationMember) -> Cell:
@@ -143,19 +147,19 @@ def _rungs(
     yield _asked(member)
     planned = dict(_plan(record, job, settings))
     highest = max(map(Rung, reached), default=None)
-    for rung, (name, said) in _RUNGS.items():
+    for rung, (name, text) in _RUNGS.items():
         if rung in reached:
             is_tried = rung == highest and member.ended_at is None
-            yield Cell(name, "now" if is_tried else "done", said, reached[rung])
+            yield Cell(name, "now" if is_tried else "done", text, reached[rung])
         elif member.rung is not None and rung <= member.rung and member.rung is not Rung.EXPIRED:
-            yield Cell(name, "done", said)
+            yield Cell(name, "done", text)
         elif member.ended_at is not None:
             yield Cell(name, "skipped", "was not needed")
         elif rung > last:
-            yield Cell(name, "skipped", f"this stop goes no further than {last}")
+            yield Cell(name, "skipped", f"the last rung of this stop is {last}")
         else:
-            # Until its worker has heard of it nobody knows when.
-            yield Cell(name, "ahead", said, planned[rung] if reached else None)
+            # Unknown until its worker has received the stop.
+            yield Cell(name, "ahead", text, planned[rung] if reached else None)
 
 
 def _others(record: CancellationRecord, job: Job) -> Iterator[Cell]:
@@ -165,9 +169,9 @@ def _others(record: CancellationRecord, job: Job) -> Iterator[Cell]:
     over = [member for member in others if member.ended_at is not None]
     ended = [member.ended_at for member in over if member.ended_at is not None]
     is_over = len(over) == len(others)
-    said = f"{len(over)} of {amount(len(others), 'other job')} ended"
+    text = f"{len(over)} of {amount(len(others), 'other job')} ended"
     name = "Children" if job.id == (record.task_id or record.job_id) else "Others"
-    yield Cell(name, "done" if is_over else "now", said, max(ended) if is_over else None)
+    yield Cell(name, "done" if is_over else "now", text, max(ended) if is_over else None)
 
 
 def _cleanup(member: CancellationMember) -> Iterator[Cell]:
@@ -186,18 +190,18 @@ def _cleanup(member: CancellationMember) -> Iterator[Cell]:
 
 def _gone(member: CancellationMember) -> Cell:
     if member.ended_at is None:
-        return Cell("Gone", "ahead", "nothing of its code runs any more")
+        return Cell("Gone", "ahead", "none of its code is running")
     if member.was is not State.RUNNING:
-        return Cell("Gone", "done", "it did not run", member.ended_at)
+        return Cell("Gone", "done", "it was not running", member.ended_at)
     if member.rung is Rung.EXPIRED:
-        said = "its worker was lost, its lease ran out, and its job was ended for it"
+        text = "its worker was lost and its lease expired; another worker ended the job"
     else:
-        said = f"nothing of its code runs any more ({member.runner or 'its runner'})"
-    return Cell("Gone", "done", said + _tree(member), member.ended_at)
+        text = f"none of its code is running ({member.runner or 'its runner'})"
+    return Cell("Gone", "done", text + _tree(member), member.ended_at)
 
 
 def _tree(member: CancellationMember) -> str:
-    """The processes that ended with it."""
+    """Return the processes that ended with a job, as text."""
     if not member.pids:
         return ""
     more = (member.processes or 0) - len(member.pids)
@@ -205,48 +209,48 @@ def _tree(member: CancellationMember) -> str:
     return f"; its process tree is gone: {'pid' if len(member.pids) == 1 else 'pids'} {pids}"
 
 
-def _counted(
-    record: CancellationRecord, step_name: str, name: str, things: tuple[str, ...]
-) -> Cell:
+def _counted(record: CancellationRecord, step_name: str, name: str, names: tuple[str, ...]) -> Cell:
     step = _step(record, step_name)
-    said = ", ".join(things[:10]) + (f" and {len(things) - 10} more" if len(things) > 10 else "")
+    text = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
     if step is None or step.status in ("pending", "in_progress"):
-        return Cell(name, "ahead", said)
+        return Cell(name, "ahead", text)
     if step.status == "failed":
-        return Cell(name, "wrong", step.error or said)
-    return Cell(name, "done", said or "there were none", step.completed_at)
+        return Cell(name, "wrong", step.error or text)
+    return Cell(name, "done", text or "none", step.completed_at)
 
 
 def _preserved(record: CancellationRecord) -> Cell:
     partials = record.partials_preserved
-    kept = (amount(partials, "partial result"),) if partials else ()
-    return _counted(record, "preserve_artifacts", "Preserved", (*record.artifacts_preserved, *kept))
+    results = (amount(partials, "partial result"),) if partials else ()
+    return _counted(
+        record, "preserve_artifacts", "Preserved", (*record.artifacts_preserved, *results)
+    )
 
 
 def _closed(record: CancellationRecord) -> Cell:
     if record.completed_at is None:
         return Cell("Record closed", "ahead", record.cancellation_id)
-    said = f"{record.cancellation_id} is {record.status}"
+    text = f"{record.cancellation_id} is {record.status}"
     if record.errors:
-        return Cell("Record closed", "wrong", f"{said}: {record.errors[0]}", record.completed_at)
-    return Cell("Record closed", "done", said, record.completed_at)
+        return Cell("Record closed", "wrong", f"{text}: {record.errors[0]}", record.completed_at)
+    return Cell("Record closed", "done", text, record.completed_at)
 
 
 def _plan(
     record: CancellationRecord, job: Job, settings: Settings
 ) -> Iterator[tuple[Rung, datetime]]:
-    """When each rung is due, counted from the request."""
+    """Yield each rung with the time at which it is due."""
     grace = (
-        timedelta(0) if record.force else _length(record.grace, job, "grace", settings.stop_grace)
+        timedelta(0) if record.force else _duration(record.grace, job, "grace", settings.stop_grace)
     )
-    asking = min(_length(record.ask_for, job, "ask_for", settings.ask_for), grace)
+    asking = min(_duration(record.ask_for, job, "ask_for", settings.ask_for), grace)
     begin = record.initiated_at
     yield Rung.INTERRUPTED, begin + asking
     yield Rung.TERMINATED, begin + grace - min(_TERMINATE_BEFORE, (grace - asking) / 2)
     yield Rung.KILLED, begin + grace
 
 
-def _length(of_stop: float | None, job: Job, name: str, default: timedelta) -> timedelta:
+def _duration(of_stop: float | None, job: Job, name: str, default: timedelta) -> timedelta:
     if of_stop is not None:
         return timedelta(seconds=of_stop)
     options: Any = job.options or {}

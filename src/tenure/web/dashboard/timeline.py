@@ -1,4 +1,4 @@
-"""The time of a job as bars: waiting, each attempt, what happened meanwhile, and its children."""
+"""The timeline of a job as bars: waiting, each attempt, events, and its children."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
 from tenure.web.dashboard.formatting import elapsed, timestamp
 
-WIDTH = 1000  # of the drawing, whatever the screen
-_THINNEST = 3
-_MOST_CHILDREN = 20
+WIDTH = 1000  # of the drawing, on any screen
+_MIN_WIDTH = 3
+_MAX_CHILDREN = 20
 _TONES = {
     "completed": "good",
     "failed": "bad",
@@ -31,15 +31,15 @@ class Bar:
     x: float
     width: float
     tone: str
-    said: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Row:
     name: str
-    said: str
+    text: str
     bars: tuple[Bar, ...]
-    job: int | None = None  # the child that it is about
+    job: int | None = None  # the child that the row shows
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,27 @@ class _Period:
     begin: datetime
     end: datetime
     tone: str
-    said: str
+    text: str
 
 
 def timeline(
     job: Job,
     record: CancellationRecord | None,
     children: Sequence[Job],
-    kept: Sequence[Mapping[str, Any]],
+    partials: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
 ) -> Timeline:
-    """``kept`` are its partial results and ``events`` what happened to it."""
+    """Return the rows of a job, with its partial results and its recorded events."""
     now = datetime.now(UTC)
     scale = _Scale(job.created_at, job.completed_at or now)
     rows = [_row(scale, "waiting", list(_waits(job, now)))]
     rows += [_row(scale, f"attempt {number}", [span]) for number, span in _attempts(job, now)]
-    happened = sorted(_happened(job, record, kept, events), key=lambda one: one[0])
+    happened = sorted(_happened(job, record, partials, events), key=lambda event: event[0])
     if happened:
-        points = [_Period(at, at, "point", said) for at, said in happened]
-        rows.append(_row(scale, "happened", points))
-    rows += [_child(scale, child, now) for child in sorted(children, key=lambda one: one.id)][
-        :_MOST_CHILDREN
+        points = [_Period(at, at, "point", text) for at, text in happened]
+        rows.append(_row(scale, "events", points))
+    rows += [_child(scale, child, now) for child in sorted(children, key=lambda child: child.id)][
+        :_MAX_CHILDREN
     ]
     return Timeline(scale.begin, scale.end, tuple(rows))
 
@@ -86,8 +86,8 @@ class _Scale:
 
     def bar(self, span: _Period) -> Bar:
         x, end = self._x(span.begin), self._x(span.end)
-        width = max(end - x, _THINNEST)
-        return Bar(round(min(x, WIDTH - width), 1), round(width, 1), span.tone, span.said)
+        width = max(end - x, _MIN_WIDTH)
+        return Bar(round(min(x, WIDTH - width), 1), round(width, 1), span.tone, span.text)
 
     def _x(self, at: datetime) -> float:
         share = (at - self.begin).total_seconds() / self._seconds
@@ -95,12 +95,12 @@ class _Scale:
 
 
 def _row(scale: _Scale, name: str, spans: Sequence[_Period], job: int | None = None) -> Row:
-    said = "; ".join(span.said for span in spans)
-    return Row(name, said, tuple(scale.bar(span) for span in spans), job)
+    text = "; ".join(span.text for span in spans)
+    return Row(name, text, tuple(scale.bar(span) for span in spans), job)
 
 
 def _waits(job: Job, now: datetime) -> Iterator[_Period]:
-    """Between its attempts, before the first, and until now if it is pending."""
+    """Yield the times between its attempts, before the first, and until now if it is pending."""
     begin = job.created_at
     runs = [span for _, span in _attempts(job, now)]
     for run in runs:
@@ -115,16 +115,19 @@ def _waits(job: Job, now: datetime) -> Iterator[_Period]:
 
 def _attempts(job: Job, now: datetime) -> Iterator[tuple[int, _Period]]:
     last = None
-    for told in job.attempts:
-        begin, end = timestamp(told["started_at"]), timestamp(told["ended_at"])
+    for attempt in job.attempts:
+        begin, end = timestamp(attempt["started_at"]), timestamp(attempt["ended_at"])
         if begin is None or end is None:
             continue
         last = begin
         took = elapsed((end - begin).total_seconds())
-        rung = f", {told['rung']}" if told.get("rung") else ""
-        tone = _TONES.get(told["outcome"], "plain")
-        yield told["attempt"], _Period(begin, end, tone, f"{told['outcome']}{rung} after {took}")
-    # The one that runs has no row of its own yet, nor has a first one that completed.
+        rung = f", {attempt['rung']}" if attempt.get("rung") else ""
+        tone = _TONES.get(attempt["outcome"], "plain")
+        yield (
+            attempt["attempt"],
+            _Period(begin, end, tone, f"{attempt['outcome']}{rung} after {took}"),
+        )
+    # A running attempt has no row yet, nor has a first attempt that completed.
     if job.started_at is not None and (last is None or job.started_at > last):
         end = job.completed_at or now
         if job.state in (State.RUNNING, State.COMPLETED):
@@ -136,22 +139,22 @@ def _attempts(job: Job, now: datetime) -> Iterator[tuple[int, _Period]]:
 def _happened(
     job: Job,
     record: CancellationRecord | None,
-    kept: Sequence[Mapping[str, Any]],
+    partials: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
 ) -> Iterator[tuple[datetime, str]]:
     if record is not None:
-        yield record.initiated_at, f"{record.intent} asked for by {record.initiated_by}"
+        yield record.initiated_at, f"{record.intent} requested by {record.initiated_by}"
     for event in events:
         if event["kind"] != "cancellation" and (at := timestamp(event["at"])):
             yield at, str(event["kind"])
-    for partial in kept:
+    for partial in partials:
         if at := timestamp(partial["at"]):
             yield at, "partial result"
     for artifact in job.artifacts:
         if at := timestamp(artifact["created_at"]):
             yield at, f"artifact {artifact['name']}"
     if job.state is State.RUNNING and job.heartbeat_at is not None:
-        yield job.heartbeat_at, "last beat"
+        yield job.heartbeat_at, "last heartbeat"
 
 
 def _child(scale: _Scale, child: Job, now: datetime) -> Row:

@@ -1,40 +1,40 @@
-// Keeps a page current: an event stream says when to look, the page itself is what is looked at.
+// Keeps a page current: an event stream reports when to refresh; the page itself is fetched again.
 //
-// <main data-live="stream" data-every="seconds"> is fetched anew and merged into what is there, so
-// that focus, scrolling, open details and half-filled forms stay as they are. A part with a mark is
-// not sent again while it is the same.
+// <main data-live="stream" data-every="seconds"> is fetched and merged into the page, so that focus,
+// scrolling, open details and half-filled forms are kept. A part with a mark is not sent again while
+// it is unchanged.
 
-const PAUSE = 250; // ms between two looks, at least; up to data-pause when many look
-const AGAIN = 2000; // ms before a stream that was refused is tried once more
+const PAUSE = 250; // ms between two refreshes, at least; up to data-pause with many viewers
+const RETRY = 2000; // ms before a refused stream is opened again
 
 const page = () => document.querySelector("main");
 const cut = document.querySelector(".cut");
 
 let stream = null;
 let streamed = null;
-let looking = false;
+let refreshing = false;
 let wanted = false;
 let waiting = null;
 let timer = null;
 let ahead = 0; // ms by which the server's clock is ahead of ours
 
-function say(isCut) {
+function showCut(isCut) {
   if (cut) cut.hidden = !isCut;
   document.documentElement.classList.toggle("is-cut", isCut);
 }
 
-// What never changes is not fetched anew either: it may be there to be read once.
-function mayMove() {
+// A page that never changes is not fetched again: it may show a secret only once.
+function mayChange() {
   const { live, every } = page()?.dataset ?? {};
   return Boolean(live || every);
 }
 
-async function look() {
-  if (looking) {
+async function refresh() {
+  if (refreshing) {
     wanted = true;
     return;
   }
-  looking = true;
+  refreshing = true;
   wanted = false;
   try {
     const answer = await fetch(location.href, {
@@ -49,28 +49,28 @@ async function look() {
     if (answer.status < 500) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (fresh.querySelector("main")) merge(page(), fresh.querySelector("main"));
-      say(false);
+      showCut(false);
     } else {
-      say(true);
+      showCut(true);
     }
   } catch {
-    say(true);
+    showCut(true);
   } finally {
-    looking = false;
+    refreshing = false;
   }
   begin();
   if (wanted) soon();
 }
 
 function marks() {
-  return [...document.querySelectorAll("[data-mark]")].map((one) => one.dataset.mark).join(" ");
+  return [...document.querySelectorAll("[data-mark]")].map((part) => part.dataset.mark).join(" ");
 }
 
 function soon() {
   if (waiting === null) {
     waiting = setTimeout(() => {
       waiting = null;
-      look();
+      refresh();
     }, PAUSE + Math.random() * Math.max((page()?.dataset.pause ?? 0) - PAUSE, 0));
   }
 }
@@ -90,18 +90,18 @@ function open(live) {
   const opened = (stream = new EventSource(live));
   let isFirst = true;
   opened.onopen = () => {
-    say(false);
+    showCut(false);
     if (!isFirst) soon();
     isFirst = false;
   };
   opened.onerror = () => {
     if (opened !== stream) return;
     if (opened.readyState === EventSource.CLOSED) {
-      // Refused, or there is nothing more to come: the page itself says which.
+      // Refused, or nothing more to come: a refresh of the page shows which.
       stream = null;
-      setTimeout(() => stream === null && streamed === live && look(), AGAIN);
+      setTimeout(() => stream === null && streamed === live && refresh(), RETRY);
     } else {
-      say(true);
+      showCut(true);
     }
   };
   for (const kind of ["job", "cancellation", "totals"]) opened.addEventListener(kind, soon);
@@ -122,7 +122,7 @@ function merge(old, fresh) {
   }
   if (old.isEqualNode(fresh) || "same" in fresh.dataset) return;
   attributes(old, fresh);
-  if (old.matches("input, textarea, select")) return; // what somebody is filling in is theirs
+  if (old.matches("input, textarea, select")) return; // the user may be filling it in
   const atEnd = old.scrollTop + old.clientHeight >= old.scrollHeight - 4;
   const keyed = new Map();
   for (const child of old.childNodes) if (key(child)) keyed.set(key(child), child);
@@ -171,15 +171,15 @@ function tick() {
 if (page()?.dataset.now) ahead = Date.parse(page().dataset.now) - Date.now();
 for (const tail of document.querySelectorAll("[data-tail]")) tail.scrollTop = tail.scrollHeight;
 setInterval(tick, 500);
-// On a narrow screen the pages stand in a row that one scrolls.
+// On a narrow screen the links to the pages are in a row that scrolls.
 document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     open(null);
     clearInterval(timer);
-  } else if (mayMove()) {
-    look();
+  } else if (mayChange()) {
+    refresh();
   }
 });
-addEventListener("pageshow", (event) => event.persisted && mayMove() && look());
+addEventListener("pageshow", (event) => event.persisted && mayChange() && refresh());
 begin();

@@ -1,5 +1,5 @@
-// A link of `tenure up` brings a code that logs in once. It stands behind the #, which no browser
-// sends; it is posted from here, and removed from the address and the history first.
+// A link of `tenure up` has a code that logs in once. It comes after the #, which no browser sends;
+// it is removed from the address and the history, and then posted.
 const code = new URLSearchParams(location.hash.slice(1)).get("code");
 if (code) {
   history.replaceState(null, "", location.pathname + location.search);
