@@ -1,14 +1,14 @@
-# Everything from a fresh clone: Python 3.11, pip and make are enough.
+# All commands work in a fresh clone with Python 3.11, pip and make.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-# Compiled once and kept, whatever the surroundings say: the tests start thousands of processes.
+# Always write bytecode files: the tests start thousands of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
-help:  ## Show this list
+help:  ## List all targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
@@ -19,57 +19,59 @@ $(READY): pyproject.toml
 	@touch $@
 
 .PHONY: setup
-setup: $(READY)  ## Make the virtual environment .venv
+setup: $(READY)  ## Create the virtual environment .venv
 
 .PHONY: check
-check: $(READY)  ## Format, lint, types, layers, pages, links, the texts and tests of the mutants
+check: $(READY)  ## Check format, lint, types, import layers, generated pages, links, and that mutants apply
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell src docs tests tools examples demo bench *.md
+	$(BIN)/python -m tools.house
 	$(BIN)/python -m tools.docs --check
 	$(BIN)/python -m tests.mutants --verify
 
 .PHONY: format
-format: $(READY)  ## Format and fix what can be fixed
+format: $(READY)  ## Format the code and apply automatic fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# More at once than there are processors: many wait. What takes long comes first (tests/conftest.py).
-TOGETHER := --numprocesses 5 --dist loadfile --no-loadscope-reorder
+# More processes than processors, because many tests wait. Slow tests run first (tests/conftest.py).
+PARALLEL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
-test: $(READY)  ## All tests, on the embedded PostgreSQL 18
-	$(BIN)/pytest $(TOGETHER)
+test: $(READY)  ## Run all tests on the embedded PostgreSQL 18
+	$(BIN)/pytest $(PARALLEL)
 
 .PHONY: test-examples
-test-examples: $(READY)  ## Those of the examples alone, from end to end
-	$(BIN)/pytest $(TOGETHER) tests/examples
+test-examples: $(READY)  ## Run only the end-to-end tests of the examples
+	$(BIN)/pytest $(PARALLEL) tests/examples
 
-# What tells one PostgreSQL from another: the schema, every verb in every state, plans, races, the server itself.
-TELLING := tests/store/test_schema.py tests/store/test_search_path.py tests/store/test_catalog.py \
+# Tests that may differ between PostgreSQL versions: schema, every verb in every state, plans, races, the server.
+VERSION_TESTS := tests/store/test_schema.py tests/store/test_search_path.py tests/store/test_catalog.py \
 	tests/store/test_lifecycle_matrix.py tests/store/test_plans.py \
 	tests/store/test_reads.py tests/store/races tests/store/test_stop.py tests/store/test_exchange.py \
 	tests/store/test_policies.py tests/store/test_totals.py tests/store/test_authorization.py tests/system/embedded
 TESTS ?= tests/store tests/model tests/system/embedded
 
 .PHONY: test-system
-test-system: $(READY)  ## The tests of the database on the system's PostgreSQL (apt install postgresql)
-	TENURE_TEST_BINARIES=system $(BIN)/pytest $(TOGETHER) $(TESTS)
+test-system: $(READY)  ## Run the database tests on the system's PostgreSQL (apt install postgresql)
+	TENURE_TEST_BINARIES=system $(BIN)/pytest $(PARALLEL) $(TESTS)
 
 .PHONY: test-system-quick
-test-system-quick:  ## Those of them that tell one PostgreSQL from another
-	@$(MAKE) --no-print-directory test-system TESTS="$(TELLING)"
+test-system-quick:  ## Run only those that may differ between PostgreSQL versions
+	@$(MAKE) --no-print-directory test-system TESTS="$(VERSION_TESTS)"
 
-# The lowest versions that pyproject.toml allows of all that Tenure needs; the tools of the tests are new.
+# The lowest dependency versions that pyproject.toml allows; the test tools are current.
 LOWEST := .venv-lowest
 LOWEST_INSTALL := $(LOWEST)/bin/uv pip install --quiet --compile-bytecode --python $(LOWEST)/bin/python
-# At least one file for each dependency, and little that waits.
+# At least one test file per dependency, preferring fast ones.
 LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_printing.py tests/cli/test_migrate.py \
 	tests/cli/test_job_enqueue.py tests/cli/test_job_list.py tests/cli/test_job_cancel.py \
 	tests/cli/test_top.py tests/cli/test_serve.py tests/cli/test_worker.py \
 	tests/control/test_tasks.py tests/control/test_tasks_arguments.py tests/control/test_tasks_schedules.py \
-	tests/store/test_store.py tests/store/test_line.py tests/store/test_cancelled_calls.py \
+	tests/store/test_store.py tests/store/test_serial_connection.py tests/store/test_cancelled_calls.py \
 	tests/store/test_lifecycle_matrix.py tests/store/test_notices.py \
 	tests/observe/test_metrics.py tests/runtime/test_artifacts.py tests/runtime/test_conformance.py \
 	tests/web/test_jobs.py tests/web/test_stops.py tests/web/test_events.py tests/web/dashboard/test_pages.py
@@ -83,8 +85,8 @@ $(LOWEST)/.ready: pyproject.toml
 	@touch $@
 
 .PHONY: test-lowest
-test-lowest: $(LOWEST)/.ready  ## Some tests, on the lowest versions of the dependencies that are allowed
-	$(LOWEST)/bin/pytest $(TOGETHER) -W ignore::DeprecationWarning $(LOWEST_TESTS)
+test-lowest: $(LOWEST)/.ready  ## Run some tests with the lowest allowed dependency versions
+	$(LOWEST)/bin/pytest $(PARALLEL) -W ignore::DeprecationWarning $(LOWEST_TESTS)
 
 .PHONY: demo
 demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
@@ -93,49 +95,53 @@ demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
 PART ?= 1/1
 
 .PHONY: mutants
-mutants: $(READY)  ## Remove every guard once, and see its test fail (PART=3/17: one part of them)
+mutants: $(READY)  ## Remove each guard once and check that a test fails (PART=3/17: one of 17 parts)
 	$(BIN)/python -m tests.mutants --part $(PART)
 
 .PHONY: soak
-soak: $(READY)  ## The model of a job's life, for a long time
+soak: $(READY)  ## Run the model-based tests for a long time
 	TENURE_TEST_MODEL_EXAMPLES=3000 $(BIN)/pytest tests/model --timeout=0
 
 .PHONY: bench-store
-bench-store: $(READY)  ## The speed of the verbs, beside a bare loop on a bare table
+bench-store: $(READY)  ## Benchmark the verbs against a bare loop on a bare table
 	$(BIN)/python -m bench.store
 
 .PHONY: bench-worker
-bench-worker: $(READY)  ## The speed of a worker: jobs, stops, deaths, memory
+bench-worker: $(READY)  ## Benchmark a worker: jobs, stops, deaths, memory
 	$(BIN)/python -m bench.worker
 
 .PHONY: bench-api
-bench-api: $(READY)  ## The speed of the REST API, beside a bare endpoint; a stop of 1,000 tasks
+bench-api: $(READY)  ## Benchmark the REST API against a bare endpoint; a stop of 1,000 tasks
 	$(BIN)/python -m bench.api
 
 .PHONY: bench-page
-bench-page: $(READY)  ## The speed of the page: a list of a million jobs, 200 live viewers
+bench-page: $(READY)  ## Benchmark the dashboard: a list of a million jobs, 200 live viewers
 	$(BIN)/python -m bench.page
 
 .PHONY: bench-peers
-bench-peers: $(READY)  ## Tenure beside its peers; writes docs/benchmarks.md (an hour; apt install redis-server nodejs npm)
+bench-peers: $(READY)  ## Compare Tenure with its peers; writes docs/benchmarks.md (1 h; apt install redis-server nodejs npm)
 	$(BIN)/python -m bench.peers --write docs
 
 .PHONY: bench-scale
-bench-scale: $(READY)  ## Cost as the work grows, as curves; writes docs/scale.md (half an hour)
+bench-scale: $(READY)  ## Measure cost as the work grows; writes docs/scale.md (30 min)
 	$(BIN)/python -m bench.scale --write docs
 
 .PHONY: bench
-bench: bench-store bench-worker bench-api bench-page  ## All benchmarks
+bench: bench-store bench-worker bench-api bench-page  ## Run the four benchmarks above: store, worker, api, page
 
 .PHONY: docs
-docs: $(READY)  ## Write the pages that are made from the code, and look at all links
+docs: $(READY)  ## Write the generated pages and check all links
 	$(BIN)/python -m tools.docs
 
+.PHONY: surface
+surface: $(READY)  ## Write the snapshot of the public surface (tests/public/surface)
+	$(BIN)/python -m tools.surface
+
 .PHONY: pictures
-pictures: $(READY)  ## Take the pictures of the README anew (needs Chromium and tmux)
+pictures: $(READY)  ## Retake the pictures of the README (needs Chromium and tmux)
 	$(BIN)/python -m tools.pictures
 	$(BIN)/python -m tools.demo_picture
 
 .PHONY: clean
-clean:  ## Remove what was made here
+clean:  ## Remove environments, caches and build output
 	rm -rf .venv .venv-lowest .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

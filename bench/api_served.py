@@ -46,7 +46,7 @@ def bare(url: str) -> FastAPI:
         return Response(made, 201, media_type="application/json")
 
     async def _asked(query: bytes, value: object) -> str:
-        async with store._shared.connection(store.tenant) as connection:
+        async with store._pool.connection(store.tenant) as connection:
             cursor = await connection.execute(query, (value,))
             row = await cursor.fetchone()
         assert row is not None

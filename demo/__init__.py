@@ -1,1 +1,1 @@
-"""A short show of what Tenure promises; every line of it is computed."""
+"""A short demonstration of Tenure's promises; every line is computed from a real run."""

@@ -1,4 +1,4 @@
-"""An agent that cannot be asked: it ignores SIGTERM and has a helper in a session of its own."""
+"""An agent that ignores SIGTERM and starts a helper in its own session."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ def main(steps: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
     helper = subprocess.Popen(sleeper, start_new_session=True)  # noqa: S603
-    say(f"{os.getpid()} {helper.pid}")
+    print_line(f"{os.getpid()} {helper.pid}")
     for step in range(steps):
         time.sleep(0.2)
-        say(str(step + 1))
+        print_line(str(step + 1))
 
 
-def say(what: str) -> None:
-    sys.stdout.write(f"{what}\n")
+def print_line(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 

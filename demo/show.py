@@ -1,4 +1,4 @@
-"""How the demo speaks: lines with the time since its start, and promises that held or did not."""
+"""The output of the demo: timed lines, progress bars, and promises kept or broken."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from demo.surroundings import eventually
-from tenure.domain.job import Job
-from tenure.store.store import Store
+from demo.deployment import eventually
+from tenure import Job
+from tenure.verbs import Store
 
 COLOURS = {
     "completed": "green",
@@ -40,7 +40,7 @@ class Show:
         self.console.print(Text(at, style="dim") + Text(text))
 
     def promise(self, text: str, *, held: bool) -> None:
-        """A promise, and whether it held just now."""
+        """Print a promise, marked as kept or broken."""
         mark = Text("✓ ", style="green") if held else Text("✗ ", style="bold red")
         self.console.print(Text(" " * 10) + mark + Text(text))
         if not held:
@@ -49,32 +49,32 @@ class Show:
     def watch(
         self, store: Store, jobs: Sequence[int], until: Callable[[list[Job]], bool]
     ) -> list[Job]:
-        """Their progress as bars, where there is a terminal, until something is true of them."""
+        """Show progress bars of these jobs until the condition holds; return the jobs."""
         columns = (TextColumn("{task.description:>20}"), BarColumn(40), MofNCompleteColumn())
         with Progress(*columns, console=self.console, transient=False) as bars:
             rows: list[Any] = [bars.add_task("", total=None) for _ in jobs]
 
-            def look() -> list[Job]:
+            def poll() -> list[Job]:
                 seen = [store.show(job) for job in jobs]
                 for row, job in zip(rows, seen, strict=True):
-                    told: Any = job.progress or {}
-                    words = f"{job.task} {job.id} {job.status}"
-                    done, total = told.get("done", 0), told.get("total")
-                    bars.update(row, description=words, completed=done, total=total)
+                    progress: Any = job.progress or {}
+                    description = f"{job.task} {job.id} {job.status}"
+                    done, total = progress.get("done", 0), progress.get("total")
+                    bars.update(row, description=description, completed=done, total=total)
                 return seen if until(seen) else []
 
-            return eventually(look)
+            return eventually(poll)
 
 
 def timeline(show: Show, jobs: Iterable[Job], width: int = 56) -> None:
-    """Each job as a bar over the real time it took: waiting, then its attempts."""
+    """Draw each job as a bar over real time: its wait, then its attempts."""
     shown = list(jobs)
     start = min(job.created_at for job in shown).timestamp()
     end = max((job.completed_at or job.created_at) for job in shown).timestamp()
     scale = width / max(end - start, 0.001)
 
-    def column(moment: float) -> int:
-        return min(width, max(0, round((moment - start) * scale)))
+    def column(timestamp: float) -> int:
+        return min(width, max(0, round((timestamp - start) * scale)))
 
     for job in shown:
         bar = Text(" " * width)
@@ -88,12 +88,12 @@ def timeline(show: Show, jobs: Iterable[Job], width: int = 56) -> None:
         first = spans[0][0] if spans else (job.completed_at or job.created_at).timestamp()
         waited = "·" * max(0, column(first) - column(job.created_at.timestamp()))
         bar = Text(" " * column(job.created_at.timestamp())) + Text(waited, style="dim")
-        for begin, over, outcome in spans:
-            bar.append(" " * max(0, column(begin) - len(bar)))
-            bar.append("━" * max(1, column(over) - len(bar)), style=COLOURS.get(outcome, "cyan"))
+        for started, ended, outcome in spans:
+            bar.append(" " * max(0, column(started) - len(bar)))
+            bar.append("━" * max(1, column(ended) - len(bar)), style=COLOURS.get(outcome, "cyan"))
         show.console.print(Text(f"{'':8}{f'{job.task} {job.id}':<10}") + bar)
     show.console.print(Text(f"{'':18}0 s{'':<{width - 8}}{end - start:4.1f} s", style="dim"))
 
 
-def _seconds(moment: object) -> float:
-    return datetime.fromisoformat(str(moment)).timestamp()
+def _seconds(timestamp: object) -> float:
+    return datetime.fromisoformat(str(timestamp)).timestamp()

@@ -1,4 +1,4 @@
-"""A small site on loopback, which remembers who asked for what, and has a page that hangs."""
+"""A small site on loopback that counts requests and has a page that hangs."""
 
 import threading
 import time
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-HANGS = 20  # the page that is not answered as long as the site hangs
-_SLOW = 0.08  # seconds for a page
+HANGS = 20  # the page without an answer while the site hangs
+_SLOW = 0.08  # seconds per page
 
 
 class Site(ThreadingHTTPServer):
@@ -18,24 +18,24 @@ class Site(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.asked: Counter[str] = Counter()
-        self._answers = threading.Event()
+        self.requests: Counter[str] = Counter()
+        self._responding = threading.Event()
 
     def hang(self) -> None:
-        self.asked.clear()
-        self._answers.clear()
+        self.requests.clear()
+        self._responding.clear()
 
-    def go_on(self) -> None:
-        self._answers.set()
+    def resume(self) -> None:
+        self._responding.set()
 
     def wait_for(self, path: str) -> None:
-        self.asked[path] += 1
+        self.requests[path] += 1
         time.sleep(_SLOW)
         if path == f"/{HANGS}":
-            self._answers.wait()
+            self._responding.wait()
 
     def handle_error(self, *_: Any) -> None:
-        """Nothing: somebody who was stopped reads no more."""
+        """Ignore errors of clients that were stopped."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the demo says what it wants to say."""
+        """Write no log."""
 
 
 @contextmanager
@@ -59,5 +59,5 @@ def served() -> Iterator[Site]:
     with Site() as site:
         threading.Thread(target=site.serve_forever, daemon=True).start()
         yield site
-        site.go_on()
+        site.resume()
         site.shutdown()

@@ -1,4 +1,4 @@
-"""What the demo runs: a crawl that obeys, an agent that does not, and a small job beside them."""
+"""The tasks of the demo: a cooperative crawl, a stubborn agent and a small job."""
 
 import asyncio
 import subprocess
@@ -16,7 +16,7 @@ AGENT = Path(__file__).with_name("agent.py")
 
 @app.task(name="crawl")
 async def crawl(ctx: Context, site: str, pages: int) -> int:
-    """Count the words of a site; goes on behind the last page that was saved."""
+    """Count the words of a site, starting after the last saved page."""
     client = httpx.AsyncClient(base_url=site, timeout=600, trust_env=False)
     ctx.resources.add(client, name="connection to the site")
     first = (ctx.checkpoint or {}).get("page", 0)
@@ -30,7 +30,7 @@ async def crawl(ctx: Context, site: str, pages: int) -> int:
 
 @app.task(name="agent")
 def agent(ctx: Context, steps: int) -> int:
-    """Let an agent work; its first line names its processes, the others count its steps."""
+    """Run an agent. Its first line names its pids, the others count its steps."""
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, AGENT, str(steps)], stdout=subprocess.PIPE, text=True
     )
@@ -45,7 +45,7 @@ def agent(ctx: Context, steps: int) -> int:
 
 @app.task(name="note")
 async def note(ctx: Context, seconds: float) -> int:
-    """Tell which attempt this was, after a while."""
+    """Return the attempt number after a while."""
     ctx.progress(0, 1, "thinking")
     await asyncio.sleep(seconds)
     return ctx.attempt

@@ -19,7 +19,7 @@ SIGHT = InspectionAnswer(
 def waiting(worker: Worker) -> list[int]:
     """The looks that a worker hears of with its beat."""
     signals = worker.store.renew(worker.id).signals
-    return [int(one.orders["look"]) for one in signals if "look" in one.orders]
+    return [int(one.orders["inspection"]) for one in signals if "inspection" in one.orders]
 
 
 def answers(worker: Worker, job: Claimed, look: int, sight: InspectionAnswer = SIGHT) -> bool:

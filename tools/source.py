@@ -6,9 +6,9 @@ import io
 import textwrap
 import tokenize
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_overloads
 
-MOST_COLUMNS = 96
+MAX_COLUMNS = 96
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,19 @@ def fields_of(cls: type) -> list[Field]:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=value):
                 default = "" if value is None else ast.unparse(value)
-                found.append(Field(name, ast.unparse(kind), default, meaning, group))
+                found.append(Field(name, ast.unparse(_plain(kind)), default, meaning, group))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found.append(Field(name, "", ast.unparse(value), meaning, group))
     return [field for field in found if not field.name.startswith("_")]
+
+
+def _plain(kind: ast.expr) -> ast.expr:
+    """Return an annotation without what Annotated adds to it."""
+    match kind:
+        case ast.Subscript(value=ast.Name(id="Annotated"), slice=ast.Tuple(elts=[plain, *_])):
+            return plain
+        case _:
+            return kind
 
 
 def attributes_of(cls: type) -> list[Field]:
@@ -53,15 +62,33 @@ def attributes_of(cls: type) -> list[Field]:
     return found
 
 
+def signatures_of(function: Any) -> list[str]:
+    """Return the signature of a function as written, or those of its overloads.
+
+    Of overloads that differ only in the types of their arguments, the last counts: it is the most
+    general one.
+    """
+    overloads = get_overloads(inspect.unwrap(function))
+    if not overloads:
+        return [signature_of(function)]
+    by_form = {(_form(overload)): signature_of(overload) for overload in overloads}
+    return list(by_form.values())
+
+
+def _form(function: Any) -> tuple[str, ...]:
+    found = inspect.signature(function)
+    return (*found.parameters, str(found.return_annotation))
+
+
 def signature_of(function: Any) -> str:
-    """``name(a: int, b: str = "x") -> int``, as it was written, without ``self``."""
+    """Return ``name(a: int, b: str = "x") -> int``, as it was written, without ``self``."""
     [node] = ast.parse(_source(inspect.unwrap(function))).body
     assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     arguments = _arguments(node.args)
     returns = f" -> {ast.unparse(node.returns).strip(chr(39))}" if node.returns else ""
     begin = "await " if isinstance(node, ast.AsyncFunctionDef) and not _yields(node) else ""
     short = f"{begin}{node.name}({', '.join(arguments)}){returns}"
-    if len(short) <= MOST_COLUMNS:
+    if len(short) <= MAX_COLUMNS:
         return short
     lines = "".join(f"    {argument},\n" for argument in arguments)
     return f"{begin}{node.name}(\n{lines}){returns}"

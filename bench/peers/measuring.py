@@ -197,7 +197,7 @@ _ENQUEUED = (
     "A job is checked and committed to disk before the call returns; Redis has it in memory."
 )
 _DRAINED = "Each batch is claimed under a fence and its end recorded, in one commit to disk."
-_MADE_OF = "([what it is made of](decisions/025-what-bounds-a-stop-and-a-pick-up.md))"
+_MADE_OF = "([what it is made of](decisions/025-latency-of-stops-and-pick-ups.md))"
 _PICKED_UP = (
     f"Two commits to disk lie between the call and the function: the job, and its claim {_MADE_OF}."
 )

@@ -16,9 +16,9 @@ from examples.agent_fleet import fleet
 from examples.agent_fleet.resources import ArtifactStore, PoolManager, slot_names
 from examples.agent_fleet.runners import RunnerMonitor, runner_of
 from examples.agent_fleet.tasks import DispatcherCore, TaskRegistry, TaskState
-from tenure import Settings, Tenure, control
-from tenure.control import CancellationStatus, CancellationStep
+from tenure import Settings, Tenure, stops
 from tenure.errors import IllegalTransition
+from tenure.stops import CancellationStatus, CancellationStep
 
 __all__ = [
     "CancellationRecord",
@@ -112,7 +112,7 @@ class CancellationTracker:
         """Return the latest cancellations, newest first."""
         return [self._read(record) for record in self._app.store.cancellations(limit)]
 
-    def _read(self, record: control.CancellationRecord) -> CancellationRecord:
+    def _read(self, record: stops.CancellationRecord) -> CancellationRecord:
         task = record.task_id
         return CancellationRecord(
             cancellation_id=record.cancellation_id,
@@ -146,7 +146,7 @@ class CancellationService:
         self.repo_pool = repo_pool
         self.artifact_store = artifact_store
         self.cancellation_tracker = CancellationTracker(app=task_registry.app)
-        self._stops = control.CancellationService(task_registry.app)
+        self._stops = stops.CancellationService(task_registry.app)
 
     async def cancel_job(self, job_id: str, reason: str, force: bool = False) -> CancellationResult:
         """Cancel entire job and all associated tasks, and wait until everything has stopped.
@@ -165,10 +165,10 @@ class CancellationService:
         """Get current cancellation status for a job."""
         return await self._stops.get_cancellation_status(job_id)
 
-    async def _read(self, result: control.CancellationResult) -> CancellationResult:
+    async def _read(self, result: stops.CancellationResult) -> CancellationResult:
         return await asyncio.to_thread(self._in_names, result)
 
-    def _in_names(self, result: control.CancellationResult) -> CancellationResult:
+    def _in_names(self, result: stops.CancellationResult) -> CancellationResult:
         """Return a result of Tenure with the names of this system."""
         job = self.task_registry.name(result.job_id)
         completed = self.task_registry.names(job, result.tasks_completed)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from examples.agent_fleet.fleet import agent
 from examples.agent_fleet.plan import Plan
 from tenure import Job, NewJob, Tenure
-from tenure.domain.lifecycle import State as TaskState
+from tenure import State as TaskState
 
 MOST_TASKS = 1000  # of one job
 

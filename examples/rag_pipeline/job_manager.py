@@ -4,9 +4,8 @@ import os
 from typing import Any, Self
 
 from examples.rag_pipeline.job_status import status_of
-from tenure import Settings, Tenure
-from tenure.domain.cancellation import CancellationRecord
-from tenure.runtime.worker import Worker
+from tenure import Settings, Tenure, Worker
+from tenure.stops import CancellationRecord
 
 
 class JobManager:

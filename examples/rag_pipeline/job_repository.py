@@ -9,11 +9,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from examples.rag_pipeline.job_status import STATUSES, JobStatus
-from tenure import Job, Tenure
-from tenure.domain.lifecycle import Status
+from tenure import Job, Status, Tenure
 from tenure.errors import InputRefused, LeaseLost
-from tenure.store.outcomes import Ending
-from tenure.store.results import Holding
+from tenure.verbs import Ending, Holding
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class JobRepository:
         store = await self._app.astore_of()
         settings = self._app.settings
         recovery = await store.recover(
-            grace=settings.recover_grace, orphan_after=settings.orphan_after, jobs=[job_id]
+            grace=settings.recover_grace, orphan_after=settings.orphan_after, ids=[job_id]
         )
         return any(recovered.job == job_id for recovered in recovery.recovered)
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from tenure import Job
-from tenure.domain.lifecycle import Status
+from tenure import Job, Status
 
 
 class JobStatus(StrEnum):

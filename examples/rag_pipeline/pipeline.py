@@ -16,7 +16,7 @@ from examples.rag_pipeline.job_manager import JobManager
 from examples.rag_pipeline.job_repository import JobRepository
 from examples.rag_pipeline.pages import Page, split
 from tenure import Context, Retry
-from tenure.runtime.resources import HTTPResourceManager
+from tenure.resources import HTTPResourceManager
 
 PRESETS = {
     "development": {"heartbeat_interval": 10, "lease_duration": 60},

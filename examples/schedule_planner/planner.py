@@ -23,8 +23,8 @@ from examples.schedule_planner.drawing import draw
 from examples.schedule_planner.model import Job, JobStatus, session_on
 from examples.schedule_planner.rota import Rota, Solution
 from tenure import Context, Settings, Tenure
-from tenure.config import PORTUGUESE_ORPHAN_MESSAGE
 
+ORPHAN_MESSAGE = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
 ORPHANS = {  # unless the environment says otherwise
     "TENURE_BEAT": "30s",
     "TENURE_LEASE": "2m",  # two minutes without a beat, and the job is an orphan
@@ -32,7 +32,7 @@ ORPHANS = {  # unless the environment says otherwise
     "TENURE_PENDING_ORPHAN_AFTER": "1h",  # also one that nobody starts
     "TENURE_RECOVER_EVERY": "1m",
     "TENURE_ON_ORPHAN": "fail",  # not tried again: somebody looks at it first
-    "TENURE_ORPHAN_MESSAGE": PORTUGUESE_ORPHAN_MESSAGE,
+    "TENURE_ORPHAN_MESSAGE": ORPHAN_MESSAGE,
 }
 HEAR_EVERY = 0.2  # seconds between two looks whether a search is to stop
 
@@ -138,12 +138,12 @@ def reconcile_orphan_jobs() -> dict[str, list[int]]:
         ).all()
         for job in running_orphans:
             job.status = JobStatus.FAILED
-            job.error_message = PORTUGUESE_ORPHAN_MESSAGE
+            job.error_message = ORPHAN_MESSAGE
             job.completed_at = now
         session.commit()
         running = [job.id for job in running_orphans if job.status is JobStatus.FAILED]
     pending = app.store.recover(
-        pending_after=app.settings.pending_orphan_after, message=PORTUGUESE_ORPHAN_MESSAGE
+        pending_after=app.settings.pending_orphan_after, message=ORPHAN_MESSAGE
     )
     return {"running": running, "pending": list(pending.stale)}
 

@@ -1,56 +1,46 @@
 """Tenure: a job orchestrator for Python on PostgreSQL."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tenure._lazy import lazy
 
 if TYPE_CHECKING:
-    from tenure.app import Tenure
-    from tenure.config import Settings
-    from tenure.control.handle import Handle
-    from tenure.control.task import Task
-    from tenure.domain.job import NEVER, After, Job, NewJob
-    from tenure.domain.retry import Retry
-    from tenure.errors import TenureError
-    from tenure.runtime.context import Context
-    from tenure.runtime.raised import Discard, Pause, Snooze
+    from tenure.app import Tenure as Tenure
+    from tenure.config import Settings as Settings
+    from tenure.control.handle import Handle as Handle
+    from tenure.control.schedule import Schedule as Schedule
+    from tenure.control.task import Task as Task
+    from tenure.domain.job import NEVER as NEVER
+    from tenure.domain.job import After as After
+    from tenure.domain.job import Job as Job
+    from tenure.domain.job import NewJob as NewJob
+    from tenure.domain.lifecycle import Intent as Intent
+    from tenure.domain.lifecycle import State as State
+    from tenure.domain.lifecycle import Status as Status
+    from tenure.domain.retry import Retry as Retry
+    from tenure.domain.tenant import Tenant as Tenant
+    from tenure.errors import TenureError as TenureError
+    from tenure.runtime.context import Context as Context
+    from tenure.runtime.control_exceptions import Discard as Discard
+    from tenure.runtime.control_exceptions import Pause as Pause
+    from tenure.runtime.control_exceptions import Snooze as Snooze
+    from tenure.runtime.worker import Worker as Worker
 
-_HOMES = {
-    "NEVER": "tenure.domain.job",
-    "After": "tenure.domain.job",
-    "Context": "tenure.runtime.context",
-    "Discard": "tenure.runtime.raised",
-    "Handle": "tenure.control.handle",
-    "Job": "tenure.domain.job",
-    "NewJob": "tenure.domain.job",
-    "Pause": "tenure.runtime.raised",
-    "Retry": "tenure.domain.retry",
-    "Settings": "tenure.config",
-    "Snooze": "tenure.runtime.raised",
-    "Task": "tenure.control.task",
-    "Tenure": "tenure.app",
-    "TenureError": "tenure.errors",
-}
-
-__all__ = [
-    "NEVER",
-    "After",
-    "Context",
-    "Discard",
-    "Handle",
-    "Job",
-    "NewJob",
-    "Pause",
-    "Retry",
-    "Settings",
-    "Snooze",
-    "Task",
-    "Tenure",
-    "TenureError",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Each name from its home at first use: a keeper needs little of this, and starts sooner."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tenure' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__, __all__ = lazy(
+    __name__,
+    {
+        "tenure.app": ("Tenure",),
+        "tenure.config": ("Settings",),
+        "tenure.control.handle": ("Handle",),
+        "tenure.control.schedule": ("Schedule",),
+        "tenure.control.task": ("Task",),
+        "tenure.domain.job": ("NEVER", "After", "Job", "NewJob"),
+        "tenure.domain.lifecycle": ("Intent", "State", "Status"),
+        "tenure.domain.retry": ("Retry",),
+        "tenure.domain.tenant": ("Tenant",),
+        "tenure.errors": ("TenureError",),
+        "tenure.runtime.context": ("Context",),
+        "tenure.runtime.control_exceptions": ("Discard", "Pause", "Snooze"),
+        "tenure.runtime.worker": ("Worker",),
+    },
+)

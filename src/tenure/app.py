@@ -1,4 +1,4 @@
-"""An app: its task functions and schedules, and the jobs it makes of them."""
+"""An app: its task functions and schedules."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
@@ -25,13 +25,15 @@ from tenure.control.declaration import (
     read_template,
     refusals_of,
 )
+from tenure.control.enqueue_options import EnqueueOptionSet
 from tenure.control.handle import Handle
 from tenure.control.job_operations import end_runner, job_with_key
 from tenure.control.schedule import Overlap, Schedule, make_schedule
 from tenure.control.signature import Signature, name_of
 from tenure.control.task import Task
+from tenure.domain.duration import Duration
 from tenure.domain.job import JSON, Job
-from tenure.domain.task import Executor, JobOptions, Length, WrittenOptions, refuse_unknown
+from tenure.domain.options import Executor, JobOptions, refuse_unknown
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.domain.values import shown
 from tenure.errors import SettingInvalid
@@ -47,9 +49,9 @@ R = TypeVar("R")
 AnyTask = TypeVar("AnyTask", bound=Task[..., Any])
 
 
-class CommonOptions(WrittenOptions, total=False):
+class CommonOptions(JobOptions, total=False):
     target: str | None  # a template: "site:{site}"
-    unique: str | None  # likewise
+    unique: str | None  # a template too
     compensate: Task[..., Any] | None
 
 
@@ -62,8 +64,8 @@ class CommandResult(TypedDict):
     exit_code: int
 
 
-class Declares(Protocol):
-    """``@app.task(...)``: makes a task of a function, without the context in its signature."""
+class TaskDecorator(Protocol):
+    """The decorator ``@app.task(...)``: a task has the signature without the context."""
 
     @overload
     def __call__(
@@ -98,7 +100,7 @@ class Tenure(Client):
     @overload
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
-    def task(self, /, **options: Unpack[TaskOptions]) -> Declares: ...
+    def task(self, /, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         """Make a task of a function: ``@app.task`` or ``@app.task(queue="crawl", ...)``."""
 
@@ -110,15 +112,16 @@ class Tenure(Client):
     def command(
         self, name: str, argv: Sequence[str], **options: Unpack[CommonOptions]
     ) -> Task[..., CommandResult]:
-        """A task that runs a program: ``app.command("resize", ["convert", "{source}", "{to}"])``.
+        """Declare a task that runs a program.
 
-        The names in braces are its parameters, texts or numbers; each stays one argument, whatever
-        is in it. The program itself is no parameter.
+        ``app.command("resize", ["convert", "{source}", "{to}"])``: the names in braces are its
+        parameters, strings or numbers. Each stays one argument, whatever its value is. The program
+        itself cannot be a parameter.
         """
         templates, types = read_argv(name, argv)
 
         def run(ctx: Context, **arguments: JSON) -> Any:
-            # Here and not above: who only enqueues needs nothing of the executors.
+            # Imported here: a program that only enqueues does not need the executors.
             from tenure.runtime.executors.command import run
 
             return run(ctx, [template.fill(arguments) for template in templates])
@@ -134,7 +137,7 @@ class Tenure(Client):
         tz: str = "UTC",
         overlap: Overlap = "skip",
         name: str | None = None,
-        catch_up: Length = "60s",
+        catch_up: Duration = "60s",
         args: Mapping[str, Any] | None = None,
     ) -> Callable[[AnyTask], AnyTask]: ...
     @overload
@@ -146,7 +149,7 @@ class Tenure(Client):
         tz: str = "UTC",
         overlap: Overlap = "skip",
         name: str | None = None,
-        catch_up: Length = "60s",
+        catch_up: Duration = "60s",
         args: Mapping[str, Any] | None = None,
     ) -> Schedule: ...
     def schedule(
@@ -154,8 +157,8 @@ class Tenure(Client):
     ) -> Any:
         """Enqueue a task at these times: ``@app.schedule("0 3 * * *", tz="Europe/Berlin")``.
 
-        It stands above ``@app.task``, or is given the task. ``overlap`` says what happens when the
-        job of the time before has not ended, ``catch_up`` how late a job may still be enqueued.
+        Put it above ``@app.task``, or pass the task. ``overlap`` decides what happens when the
+        previous job has not ended, ``catch_up`` how late a job may still be enqueued.
         """
 
         def declare(task: AnyTask) -> AnyTask:
@@ -173,7 +176,7 @@ class Tenure(Client):
         concurrency: int | None = None,
         processes: int | None = None,
     ) -> Worker:
-        """A worker beside this program: ``async with app.worker():``."""
+        """Return a worker that runs next to this program: ``async with app.worker():``."""
         return Worker(
             self,
             queues=queues,
@@ -185,14 +188,14 @@ class Tenure(Client):
 
     @property
     def cancellations(self) -> "CancellationService":
-        """The stops of the default tenant; ``CancellationService(app, "acme")`` has another's."""
-        # Here and not above: who runs jobs has no use for it, and starts sooner.
+        """Return the cancellation service of the default tenant."""
+        # Imported here: a runner does not need it, and starts sooner.
         from tenure.control.cancellation import CancellationService
 
         return CancellationService(self)
 
     def handle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
-        """A job by its id, without asking whether it exists; or by its key, which is looked up."""
+        """Return a handle by the id of a job, without a query, or by its key."""
         if isinstance(job, str):
             job = self.perform(job_with_key(job), as_tenant(tenant))
         return Handle(self, job, as_tenant(tenant))
@@ -208,14 +211,14 @@ class Tenure(Client):
         reason: str | None = None,
         *,
         force: bool = False,
-        grace: Length | None = None,
+        grace: Duration | None = None,
         by: str | None = None,
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
-        """End a runner by its id (see ``Handle.runners``); its worker hears of it at once.
+        """End a runner by its id (see ``Handle.runners``).
 
-        All jobs in it are stopped within ``grace``, at once with ``force``, and are given back,
-        unspent, to go on elsewhere. None of them is cancelled.
+        All jobs in it are stopped within ``grace``, at once with ``force``, and are released to run
+        elsewhere, without spending an attempt. None of them is cancelled.
         """
         how = end_runner(runner, reason, force=force, grace=grace, by=by)
         return self.perform(how, as_tenant(tenant))
@@ -226,7 +229,7 @@ class Tenure(Client):
         reason: str | None = None,
         *,
         force: bool = False,
-        grace: Length | None = None,
+        grace: Duration | None = None,
         by: str | None = None,
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
@@ -238,7 +241,7 @@ class Tenure(Client):
         return job.result if task is None else task.read_result(job.result)
 
     def announcement(self) -> dict[str, JSON]:
-        """What a worker has to know of this app, as JSON."""
+        """Return what a worker has to know of this app, as JSON."""
         return {
             "tasks": [task.announcement() for task in self._tasks.values()],
             "schedules": [schedule.announcement() for schedule in self._schedules.values()],
@@ -273,9 +276,9 @@ class Tenure(Client):
                 target=read_template("target", written.pop("target", None), signature),
                 unique=read_template("unique", written.pop("unique", None), signature),
                 compensate=written.pop("compensate", None),
-                options=JobOptions().changed(written),
+                options=EnqueueOptionSet().changed(written),
             )
-            task.options.argue(task.options.grace or self.settings.stop_grace)
+            task.options.check_ask_for(task.options.grace or self.settings.stop_grace)
             _refuse_compensation(task)
         if name in self._tasks:
             raise SettingInvalid(

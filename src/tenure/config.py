@@ -1,4 +1,4 @@
-"""Every setting with its default; read once, and checked against the others."""
+"""The settings with their defaults; read once, and checked against one another."""
 
 import dataclasses
 import difflib
@@ -18,16 +18,14 @@ from tenure.domain.retry import Retry
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
-PORTUGUESE_ORPHAN_MESSAGE = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
-
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
-MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # by which processes of jobs are known
+MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # in the environment of jobs
 COMMAND_LINE = ("TENURE_TOKEN", "TENURE_APP")  # options of commands; never settings
 _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 _NAMES = re.compile(r"[\w.-]+(?:,[\w.-]+)*")
 _SHORTEST_TIMEOUT = timedelta(milliseconds=10)
-_MOST_DIGITS = 18  # of a whole number
+_MAX_DIGITS = 18  # of a whole number
 SHUTDOWN_GRACE = "SHUTDOWN_GRACE_PERIOD_SECONDS"  # another name for drain_grace, in whole seconds
 
 
@@ -39,7 +37,7 @@ def require(holds: bool, why: str) -> None:
 
 @dataclass(frozen=True)
 class Settings:
-    """Every value may also be given as text: a duration as "20s", nothing as "none"."""
+    """The settings. Every value may be a string: a duration as "20s", None as "none"."""
 
     # Where the jobs are.
     database_url: str | None = field(default=None, repr=False)  # none: embedded, under folder
@@ -107,8 +105,8 @@ class Settings:
     keep_failed: timedelta | None = None
     keep_cancelled: timedelta | None = timedelta(days=30)
     keep_events: timedelta | None = timedelta(days=30)
-    keep_audit: timedelta | None = None
-    keep_records: timedelta | None = None  # of cancellations whose job is gone
+    keep_audit: timedelta | None = None  # only where workers connect as the owner of the schema
+    keep_records: timedelta | None = None  # of cancellations whose job is gone; also the owner's
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
         _refuse_unknown(values, cls.names())
@@ -118,9 +116,9 @@ class Settings:
         for setting in dataclasses.fields(self):
             value = _read(setting.name, setting.type, getattr(self, setting.name))
             object.__setattr__(self, setting.name, value)
-        self._argue()
+        self._check()
 
-    def _argue(self) -> None:
+    def _check(self) -> None:
         for name in (
             *("beat", "recover_every", "promote_every", "poll", "policies_every"),
             *("connect_timeout", "request_timeout"),
@@ -139,7 +137,7 @@ class Settings:
         # A sweep that comes later than a lease takes itself for blind.
         require(
             self.recover_every < self.lease,
-            f"recover_every: looking every {in_words(self.recover_every)} is too seldom to declare "
+            f"recover_every: looking every {in_words(self.recover_every)} is too rare to declare "
             f"a worker dead whose lease is {lease}",
         )
         require(
@@ -183,13 +181,13 @@ class Settings:
         )
 
     def replace(self, **changes: Any) -> Self:
-        """These settings with some of them changed."""
+        """Return these settings with some of them changed."""
         _refuse_unknown(changes, self.names())
         return dataclasses.replace(self, **changes)
 
-    def told(self) -> dict[str, Any]:
-        """These settings as texts and numbers that another process can read back."""
-        return {name: _told(getattr(self, name)) for name in self.names()}
+    def dump(self) -> dict[str, Any]:
+        """Return these settings as strings and numbers that another process can read back."""
+        return {name: _plain(getattr(self, name)) for name in self.names()}
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -197,7 +195,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str]) -> Self:
-        """TENURE_LEASE=20s and so on; an empty variable counts as one that is not set."""
+        """Read TENURE_LEASE=20s and so on; an empty variable counts as not set."""
         known = {f"{PREFIX}{name.upper()}": name for name in cls.names()}
         ours = [
             name for name in env if name.startswith(PREFIX) and name not in (*MARKS, *COMMAND_LINE)
@@ -216,17 +214,17 @@ class Settings:
 
     @classmethod
     def development(cls, **changes: Any) -> Self:
-        """Soon to notice what died."""
+        """Return settings that detect dead workers soon."""
         return cls._preset("10s", "60s", changes)
 
     @classmethod
     def production(cls, **changes: Any) -> Self:
-        """Patient with a database or a network that is away for minutes."""
+        """Return settings that survive outages of the database or network of minutes."""
         return cls._preset("30s", "300s", changes)
 
     @classmethod
     def high_reliability(cls, **changes: Any) -> Self:
-        """More beats to a lease, and back to work sooner."""
+        """Return settings with more heartbeats in a lease, and a faster recovery."""
         return cls._preset("15s", "180s", changes)
 
     @classmethod
@@ -248,7 +246,7 @@ def _is_network(text: str) -> bool:
     return True
 
 
-def _told(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     match value:
         case timedelta():
             return in_words(value)
@@ -269,22 +267,24 @@ def _refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _read(name: str, kind: Any, value: Any) -> object:
-    """The value of a setting, from itself or from its text."""
+    """Return the value of a setting, from itself or from its text."""
     if NoneType in get_args(kind):
         if value is None or value == "none":
             return None
         kind, _ = get_args(kind)
-    if kind is timedelta:
-        return _duration(name, value)
-    if kind is Retry:
-        return _retry(value)
+    if kind in (timedelta, Retry):
+        try:
+            return duration(value) if kind is timedelta else _retry(value)
+        except InputRefused as refusal:
+            about = f"{name}: " if kind is timedelta else ""
+            raise SettingInvalid(f"{about}{refusal}") from None
     if get_origin(kind) is Literal:
         choices = " or ".join(map(repr, get_args(kind)))
         require(value in get_args(kind), f"{name}: it takes {choices}, not {shown(value)}")
         return value
     if kind is int:
         text = str(value).strip() if type(value) in (int, str) else ""
-        whole = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+        whole = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
         require(whole, f"{name}: it takes a whole number, not {shown(value)}")
         return int(text)
     # The value is not shown: it may be a URL with a password in it.
@@ -293,22 +293,15 @@ def _read(name: str, kind: Any, value: Any) -> object:
     return kind(value)
 
 
-def _duration(name: str, value: Any) -> timedelta:
-    try:
-        return duration(value)
-    except InputRefused as refusal:
-        raise SettingInvalid(f"{name}: {refusal}") from None
-
-
 def _retry(value: Any) -> Retry:
-    """A Retry, a number of retries, or options; the latter two also as text."""
+    """Read a Retry, a number of retries, or options; the latter two also as text."""
     if isinstance(value, Retry):
         return value
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except ValueError:
-            raise SettingInvalid(
+            raise InputRefused(
                 f'retry: it takes a number of retries or {{"max": 3, "base": "1s", ...}}, '
                 f"not {shown(value)}"
             ) from None

@@ -2,18 +2,18 @@
 
 TenureError
 ├── SettingInvalid        a setting is wrong, or contradicts another
-├── InputRefused          what was handed in cannot be taken as it is
-│   ├── NotFound          there is no such thing
+├── InputRefused          an argument, option or request is wrong
+│   ├── NotFound          what was named does not exist
 │   │   └── JobNotFound   there is no such job
 │   ├── IllegalTransition the state of the job does not allow the verb
 │   └── KeyTaken          another job holds the unique key, and "refuse" was asked for
-├── NotAllowed            whoever asks may not do this
-├── NotRecognized         nobody knows who asks: no token, or one that is not valid
-├── LeaseLost             the worker was declared dead; nothing it says counts any more
+├── NotAllowed            the caller may not do this
+├── NotRecognized         the caller has no token, or one that is not valid
+├── LeaseLost             the worker was declared dead; its reports are refused
 ├── SchemaMismatch        the database is older or newer than this code
 ├── StoreUnavailable      the database cannot be reached, or went away
-├── QueryTimeout          the database took longer than it may, and was told to give up
-├── GuardUnavailable      the guard of the runners is gone, or refuses for want of trust
+├── QueryTimeout          a query took longer than its limit and was cancelled
+├── GuardUnavailable      the guard of the runners is gone, or does not trust this process
 ├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
 ├── JobFailed             the job whose result was asked for failed
 ├── JobCancelled          the job whose result was asked for was cancelled
@@ -28,10 +28,9 @@ from typing import Any, ClassVar, Self
 
 
 class TenureError(Exception):
-    """Something a user can read and act on; the message is a whole sentence.
+    """An error that a user can act on; its message is a whole sentence.
 
-    Each class says how it ends a command and a request; a class that does not say ends them as the
-    one above it.
+    Each class has its exit code and HTTP status, or those of its base class.
     """
 
     exit_code: ClassVar[int] = 1
@@ -43,14 +42,14 @@ class SettingInvalid(TenureError):
 
 
 class InputRefused(TenureError):
-    """What was handed in cannot be taken as it is."""
+    """An argument, option or request is wrong."""
 
     exit_code = 2
     http_status = 422
 
 
 class NotFound(InputRefused):
-    """There is no such thing."""
+    """What was named does not exist."""
 
     exit_code = 10
     http_status = 404
@@ -75,21 +74,21 @@ class KeyTaken(InputRefused):
 
 
 class NotAllowed(TenureError):
-    """Whoever asks may not do this."""
+    """The caller may not do this."""
 
     exit_code = 12
     http_status = 403
 
 
 class NotRecognized(TenureError):
-    """Nobody knows who asks: no token, or one that is not valid."""
+    """The caller has no token, or one that is not valid."""
 
     exit_code = 12
     http_status = 401
 
 
 class LeaseLost(TenureError):
-    """The worker was declared dead; nothing it says counts any more."""
+    """The worker was declared dead; its reports are refused."""
 
 
 class SchemaMismatch(TenureError):
@@ -119,7 +118,7 @@ class WriteRefused(StoreUnavailable):
 
 
 class QueryTimeout(TenureError, TimeoutError):
-    """The database took longer than it may, and was told to give up; nothing was changed."""
+    """A query took longer than its limit and was cancelled; nothing was changed."""
 
     exit_code = 14
     http_status = 504
@@ -141,7 +140,7 @@ class CloseFailed(TenureError):
 
 
 class GuardUnavailable(TenureError):
-    """The guard of the runners is gone, or refuses for want of trust."""
+    """The guard of the runners is gone, or does not trust this process."""
 
 
 class JobFailed(TenureError):
@@ -157,8 +156,8 @@ class JobFailed(TenureError):
         self.error_traceback = error_traceback  # as text
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        told = (self.job_id, self.error_type, self.error_message, self.error_traceback)
-        return type(self), told
+        fields = (self.job_id, self.error_type, self.error_message, self.error_traceback)
+        return type(self), fields
 
 
 class JobCancelled(TenureError):

@@ -303,10 +303,10 @@ def sleeps(ctx: Context) -> None:
 
 @app.task(retry=0, ask_for="100ms", grace="10s")
 async def speaks_slowly(ctx: Context, how: str) -> None:
-    """Half a frame, then, when it is meant by an interrupt, some time, then the other half."""
+    """Half a frame, then, when an interrupt is for it, some time, then the other half."""
     link: Any = ctx._attempt.link
     handler: Any = signal.getsignal(signal.SIGUSR1)
-    page = handler.__self__._page
+    shared = handler.__self__._shared
     transport = link._channel._transport
     write = transport.write
 
@@ -314,7 +314,7 @@ async def speaks_slowly(ctx: Context, how: str) -> None:
         del transport.write
         write(frame[:5])
         mark(f"started-{ctx.job.id}")
-        _wait_until(lambda: page.meant != 0)
+        _wait_until(lambda: shared.interrupt_target != 0)
         until = time.monotonic() + 0.2
         _wait_until(lambda: time.monotonic() > until)
         write(frame[5:])
@@ -324,7 +324,7 @@ async def speaks_slowly(ctx: Context, how: str) -> None:
     if how == "emit":
         await ctx.emit("slowly")
     else:
-        await ctx._attempt.link.aask(ctx._attempt.work.run, "flush", None)
+        await ctx._attempt.arequest("flush")
     while True:
         time.sleep(0.01)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tenure import Context, Discard, Pause, Snooze, Tenure
 from tenure.errors import TenureError
-from tenure.runtime.messages import Said
+from tenure.runtime.messages import AttemptReport
 
 app = Tenure()
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
@@ -259,7 +259,7 @@ async def returns(value: str) -> Any:
 async def says_what_cannot_be_sent(ctx: Context, field: str) -> str:
     """Past all the checks of the context."""
     bad: Any = {"progress": {("a", 1): Raising()}, "give": (float("nan"),)}[field]
-    ctx._attempt.link.say(Said(ctx._attempt.work.run, **{field: bad}))
+    ctx._attempt.link.report(AttemptReport(ctx._attempt.work.run, **{field: bad}))
     await ctx.aflush()
     return "said"
 
@@ -267,7 +267,7 @@ async def says_what_cannot_be_sent(ctx: Context, field: str) -> str:
 @app.task(retry=0)
 async def asks_what_cannot_be_sent(ctx: Context) -> str:
     try:
-        await ctx._attempt.link.aask(ctx._attempt.work.run, "slot", Raising())
+        await ctx._attempt.arequest("slot", Raising())
     except TenureError as refusal:
         return str(refusal)
     return ""

@@ -8,11 +8,11 @@ from tenure.domain.bounds import (
     Bound,
     Bytes,
     Count,
-    Moment,
+    DurationRange,
     Names,
     Number,
-    Span,
     Text,
+    TimestampRange,
     Whole,
 )
 from tenure.domain.duration import in_words
@@ -31,9 +31,9 @@ def within(bound: Bound) -> list[Any]:
             return [least, most]
         case Number(least, most):
             return [least, most]
-        case Span(most, least):
+        case DurationRange(most, least):
             return [in_words(least), in_words(most)]
-        case Moment(earliest, latest):
+        case TimestampRange(earliest, latest):
             return [earliest.isoformat(), (latest - timedelta(days=2)).isoformat()]
         case Bytes():
             return [{"x": nested(MOST_LEVELS - 1)}, {"x": 1.7e308}, {"x": -(10**308)}]
@@ -54,10 +54,10 @@ def beyond(bound: Bound) -> list[Any]:
             return [*odd, least - 1, most + 1, 1.5, "x", 10**400]
         case Number(least, most):
             return [*odd, least - 1, most * 1.01, "x", 10**400]
-        case Span(most):
+        case DurationRange(most):
             length = in_words(most + SECOND)
             return [*odd, -1, length, "999999999d", "soon", "infinity", "", 1e300, 10**400]
-        case Moment():
+        case TimestampRange():
             return [
                 *odd,
                 *("0001-01-01T00:00:00+01:00", "1969-12-31T00:00:00+00:00", "-infinity"),

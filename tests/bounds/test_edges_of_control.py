@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.domain.bounds import BOUNDS, CONTROL, TENANT, WORKER, Span, Text
+from tenure.domain.bounds import BOUNDS, CONTROL, TENANT, WORKER, DurationRange, Text
 from tenure.errors import TenureError
 from tests.bounds.doors import JSON, Doors, Refusal, cli, rest, sql
 from tests.factories import make_job, make_worker
@@ -228,7 +228,7 @@ def test_what_a_running_job_reports_is_bounded(doors: Doors, case: str) -> None:
 
 def test_a_lease_lasts_for_a_day_at_most(doors: Doors) -> None:
     lease = WORKER["lease"]
-    assert isinstance(lease, Span)
+    assert isinstance(lease, DurationRange)
     make_worker(doors.store, lease=lease.most)
     with pytest.raises(TenureError, match="a day at most"):
         doors.store.register(uuid4(), "h", 1, lease.most + timedelta(seconds=1))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tenure.domain.bounds import BOUNDS, JOB, MOST_LEVELS, Count, Number, Span, Text
+from tenure.domain.bounds import BOUNDS, JOB, MOST_LEVELS, Count, DurationRange, Number, Text
 from tenure.domain.duration import duration, in_words
 from tenure.errors import InputRefused
 from tests.bounds.doors import Doors, Refusal, by_name, by_rest, by_sql, dumped, sql
@@ -32,7 +32,11 @@ def test_each_part_of_a_retry_is_bounded(doors: Doors, name: str, door: str) -> 
     bound = BOUNDS[f"retry_{name}"]
     for value in within(bound):
         # A base is never above the cap.
-        whole = {"cap": in_words(Span().most), name: value} if name == "base" else {name: value}
+        whole = (
+            {"cap": in_words(DurationRange().most), name: value}
+            if name == "base"
+            else {name: value}
+        )
         whole = {"base": "0s", name: value} if name == "cap" else whole
         assert tried(doors, door, "retry", whole) is None, value
     for value in beyond(bound):

@@ -14,7 +14,7 @@ from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
 from tenure.errors import NotRecognized
-from tenure.store.connecting import describe_url
+from tenure.store.connection import describe_url
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.cli.running import Cli, process

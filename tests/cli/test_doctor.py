@@ -185,7 +185,7 @@ def test_a_database_user_who_may_only_look_is_told_what_it_cannot_see(
     try:
         sql.execute("SELECT tenure.admit('onlooker', 'viewer')")
         found = Doctor(database.replace("postgres@", "onlooker@"), capsys).finds(0)
-        assert found["schema"]["sentence"] == "this database user may not look"
+        assert found["schema"]["sentence"] == "not checked: this user may not read it"
         assert found["queues"]["level"] == "fine"
     finally:
         sql.execute("DROP OWNED BY onlooker")

@@ -96,7 +96,7 @@ def test_recovery_takes_the_settings_of_an_app(
     assert cli("recover").out == "nothing to recover\n"
     done = cli("recover", "--app", f"{place}:app")
     assert done.rows == [[str(job), "failed: nobody started it"]]
-    message = "orphan: left alone; nobody started it within 00:01:00"
+    message = "orphan: left alone; no worker started it within 00:01:00"
     assert store.show(job).error_message == message
 
 
@@ -104,7 +104,7 @@ def test_who_was_away_declares_nobody_dead(cli: Cli, store: Store, sql: psycopg.
     cli("recover")
     make_worker(store)
     sql.execute("UPDATE tenure.worker SET expires_at = clock_timestamp() - interval '1s'")
-    sql.execute("UPDATE tenure.watch SET swept_at = clock_timestamp() - interval '1h'")
+    sql.execute("UPDATE tenure.last_sweep SET swept_at = clock_timestamp() - interval '1h'")
     done = cli("recover")
     assert done.lines[0].startswith("Nobody looked for a while; workers are declared dead in ")
 

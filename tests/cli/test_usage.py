@@ -121,7 +121,7 @@ def test_what_is_typed_wrongly_ends_with_2(cli: Cli, words: str, said: str) -> N
         ("job cancel 1 --strategy gracefull", "there is no strategy 'gracefull'"),
         ("policy set p --when age=1h --strategy gracefull", "there is no strategy 'gracefull'"),
         ("job rollback cancel-000007", "there is no cancellation cancel-000007"),
-        ("job cancel-status 1", "nobody has stopped job 1"),
+        ("job cancel-status 1", "job 1 was never stopped"),
         ("worker drain 12345678", "there is no living worker '12345678'"),
     ],
 )

@@ -5,7 +5,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from tenure.config import Settings
-from tenure.control import CancellationService, Client
+from tenure.control.client import Client
+from tenure.stops import CancellationService
 from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tests.factories import Worker, end_as_stopped, make_job, make_worker, promote

@@ -15,7 +15,7 @@ from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, NotAllowed
 from tenure.store.calls import queries, upkeep
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 from tenure.store.store import Store
 from tests.conftest import Connect
 from tests.factories import make_job

@@ -9,12 +9,7 @@ import psycopg
 import pytest
 
 from tenure.config import Settings
-from tenure.control import (
-    CancellationResult,
-    CancellationService,
-    CancellationStatus,
-    Client,
-)
+from tenure.control.client import Client
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung, State
 from tenure.errors import (
@@ -23,6 +18,7 @@ from tenure.errors import (
     JobNotEnded,
     JobNotFound,
 )
+from tenure.stops import CancellationResult, CancellationService, CancellationStatus
 from tenure.store.store import Store
 from tests.control.conftest import Answered
 from tests.control.serviced import asked, end, run, start

@@ -14,8 +14,9 @@ import psycopg
 import pytest
 
 from tenure.app import Tenure
+from tenure.auth import Principal, Role
 from tenure.config import Settings
-from tenure.control import Client, Principal, Role
+from tenure.control.client import Client
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant

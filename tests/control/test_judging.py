@@ -13,23 +13,23 @@ from tenure.control import checks
 from tenure.control.checks import Finding, Level, longest_stop
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.domain.principal import Role
-from tenure.store.examined import (
+from tenure.store.diagnosis_results import (
     Diagnosis,
-    Ended,
+    EndedJobs,
     LongTransaction,
     OpenStop,
-    Server,
-    Size,
-    Some,
+    ServerInfo,
+    SomeJobs,
+    TableSize,
     Unserved,
 )
-from tenure.store.results import Token, Worker
+from tenure.store.results import Token, WorkerInfo
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 SETTINGS = Settings()
 GB = 1 << 30
 
-SERVER = Server(
+SERVER = ServerInfo(
     version=180001,
     now=NOW,
     database="shop",
@@ -59,16 +59,16 @@ STOP = OpenStop(
     last_rungs=(),
 )
 AILMENTS = Diagnosis(
-    lost=Some(0, ()),
+    lost=SomeJobs(0, ()),
     unserved=(),
     unrunnable=(),
-    unclean=Some(0, ()),
-    ended={State.COMPLETED: Ended(10, 60.0), State.FAILED: Ended(2, 60.0)},
-    tables=(Size("job", 12, 3, 8192),),
+    unclean=SomeJobs(0, ()),
+    ended={State.COMPLETED: EndedJobs(10, 60.0), State.FAILED: EndedJobs(2, 60.0)},
+    tables=(TableSize("job", 12, 3, 8192),),
 )
 
 
-def server(**changes: Any) -> Server:
+def server(**changes: Any) -> ServerInfo:
     return msgspec.structs.replace(SERVER, **changes)
 
 
@@ -80,8 +80,8 @@ def ailments(**changes: Any) -> Diagnosis:
     return msgspec.structs.replace(AILMENTS, **changes)
 
 
-def worker(status: Any) -> Worker:
-    return Worker(uuid4(), "web-1", 42, status, None, NOW, NOW, NOW, None, ())
+def worker(status: Any) -> WorkerInfo:
+    return WorkerInfo(uuid4(), "web-1", 42, status, None, NOW, NOW, NOW, None, ())
 
 
 def token(role: Role, expires_at: datetime | None, revoked_at: datetime | None = None) -> Token:
@@ -100,14 +100,14 @@ FINE: list[Callable[[], Finding]] = [
     lambda: checks.of_connections(server(connections=79)),
     lambda: checks.of_workers([worker("alive"), worker("draining")]),
     lambda: checks.of_queues([]),
-    lambda: checks.of_leases(Some(0, ()), SETTINGS),
+    lambda: checks.of_leases(SomeJobs(0, ()), SETTINGS),
     lambda: checks.of_stops([], SETTINGS),
     lambda: checks.of_stops([stop(seconds=39.0)], SETTINGS),
     lambda: checks.of_stops([stop(seconds=1e6, last_rung=Rung.INTERRUPTED)], SETTINGS),
-    lambda: checks.of_cleanup(Some(0, ())),
+    lambda: checks.of_cleanup(SomeJobs(0, ())),
     lambda: checks.of_vacuum(server(oldest=transaction(299))),
-    lambda: checks.of_bloat([Size("job", 1000, 20_000, 1)]),
-    lambda: checks.of_bloat([Size("job", 1_000_000, 200_000, 1)]),
+    lambda: checks.of_bloat([TableSize("job", 1000, 20_000, 1)]),
+    lambda: checks.of_bloat([TableSize("job", 1_000_000, 200_000, 1)]),
     lambda: checks.of_retention(AILMENTS, SETTINGS),
     lambda: checks.of_tokens([token(Role.ADMIN, NOW), token(Role.VIEWER, None)]),
     lambda: checks.of_tokens([token(Role.ADMIN, None, revoked_at=NOW)]),
@@ -139,7 +139,7 @@ WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
     (lambda: checks.of_workers([]), "no worker takes jobs", "tenure worker"),
     (lambda: checks.of_workers([worker("draining")]), "1 draining", "tenure worker"),
     (
-        lambda: checks.of_cleanup(Some(6, (9, 8, 7, 6, 5))),
+        lambda: checks.of_cleanup(SomeJobs(6, (9, 8, 7, 6, 5))),
         "6 jobs of the last day could not close a resource (9, 8, 7, 6, 5, ...)",
         "tenure job show 9",
     ),
@@ -148,17 +148,17 @@ WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
         "psql (pid 99) has been open for 1h2m5s, idle",
         "pg_terminate_backend(99)",
     ),
-    (lambda: checks.of_bloat([Size("job", 1000, 20_001, 1)]), "20,001 dead rows", "VACUUM"),
+    (lambda: checks.of_bloat([TableSize("job", 1000, 20_001, 1)]), "20,001 dead rows", "VACUUM"),
     (
-        lambda: checks.of_retention(ailments(tables=(Size("job", 1, 1, 11 * GB),)), SETTINGS),
+        lambda: checks.of_retention(ailments(tables=(TableSize("job", 1, 1, 11 * GB),)), SETTINGS),
         "failed jobs are kept for ever",
         "TENURE_KEEP_FAILED",
     ),
     (
         lambda: checks.of_retention(
-            ailments(ended={State.COMPLETED: Ended(1001, 16 * 86_400.0)}), SETTINGS
+            ailments(ended={State.COMPLETED: EndedJobs(1001, 16 * 86_400.0)}), SETTINGS
         ),
-        "completed jobs are there that should have been pruned",
+        "completed jobs should have been pruned",
         "workers prune",
     ),
     (
@@ -183,7 +183,7 @@ WRONG: list[tuple[Callable[[], Finding], str, str]] = [
         "--queues mail,crawl",
     ),
     (
-        lambda: checks.of_leases(Some(1, (7,)), SETTINGS),
+        lambda: checks.of_leases(SomeJobs(1, (7,)), SETTINGS),
         "1 running job has no living worker (7)",
         "tenure recover",
     ),

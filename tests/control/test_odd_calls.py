@@ -17,7 +17,7 @@ from tenure import Tenure
 from tenure.app import CommonOptions, TaskOptions
 from tenure.config import Settings
 from tenure.control.client import Client
-from tenure.control.enqueue_options import EnqueueArguments
+from tenure.control.enqueue_options import EnqueueOptions
 from tenure.domain.retry import Retry
 from tenure.domain.tenant import Tenant
 from tenure.errors import SettingInvalid, TenureError
@@ -141,7 +141,7 @@ def test_an_option_of_a_task(app: Tenure, name: str) -> None:
     assert list(refusals(declare)) == []
 
 
-@pytest.mark.parametrize("name", sorted({*EnqueueArguments.__annotations__} - {"connection"}))
+@pytest.mark.parametrize("name", sorted({*EnqueueOptions.__annotations__} - {"connection"}))
 def test_an_option_of_a_job(app: Tenure, name: str) -> None:
     task = app.task(name="work")(work)
     assert list(refusals(lambda value: task.using(**{name: value}).enqueue())) == []

@@ -14,7 +14,7 @@ from tenure.domain.lifecycle import Intent, State
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, JobNotFound, NotAllowed
-from tenure.store.ruled import Policy
+from tenure.store.policy_results import Policy
 from tenure.store.store import Store
 from tenure.testing import Clock
 from tests.factories import make_job

@@ -158,7 +158,7 @@ MISTAKES: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
     (send, ([{"n": 2, "m": 1}, {}],), {}, "to[1].n is missing"),
     (anything, (object(),), {}, "it cannot be written as JSON: unable to serialize unknown type"),
     (anything, ("\ud800",), {}, "it cannot be written as JSON"),
-    (anything, ("x" * 1000,), {}, "are 1012 bytes and 1000 are the most; store large things"),
+    (anything, ("x" * 1000,), {}, "are 1012 bytes, and the limit is 1000; store large things"),
     (secrets_inside, (SecretsInside(key=SecretBytes(b"abc")),), {}, "would not come back"),
 ]
 

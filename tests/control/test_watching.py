@@ -8,11 +8,7 @@ import psycopg
 import pytest
 
 from tenure.config import Settings
-from tenure.control import (
-    Client,
-    Subscription,
-    event_id,
-)
+from tenure.control.client import Client
 from tenure.control.polling import Event, Poll
 from tenure.errors import (
     InputRefused,
@@ -21,6 +17,7 @@ from tenure.errors import (
     SchemaMismatch,
     StoreUnavailable,
 )
+from tenure.stops import Subscription, event_id
 from tenure.store.store import Store
 from tests.control.watched import Reader, cut, cuttable, listeners, run, status, watched
 from tests.factories import (

@@ -5,15 +5,12 @@ from typing import Any
 
 import psycopg
 
+from tenure.auth import Principal, Role
 from tenure.config import Settings
-from tenure.control import (
-    Client,
-    Principal,
-    Role,
-    Subscription,
-)
+from tenure.control.client import Client
 from tenure.domain.job import NewJob
 from tenure.domain.tenant import Tenant
+from tenure.stops import Subscription
 from tenure.store.results import Statistics
 from tenure.store.store import Store
 from tests.control.watched import Reader, run, status, watched
@@ -144,7 +141,7 @@ def test_an_end_is_kept_for_who_is_slow_and_for_nobody_else(database: str, store
             await soon(lambda: late.seen)
             assert ("cancellation", True) not in late.seen, "it never saw it begin"
             [look] = [
-                one for (_, kind, _), one in watching._opened._looks.items() if kind == "movements"
+                one for (_, kind, _), one in watching._opened._polls.items() if kind == "movements"
             ]
             assert len(look._latest) == 1
             while not (await anext(slow)).is_last:

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from tenure.auth import AuthorizedClient, Principal, Role
 from tenure.config import Settings
-from tenure.control import AuthorizedClient, Client, Principal, Role, Subscription
+from tenure.control.client import Client
 from tenure.domain.job import Job
+from tenure.stops import Subscription
 from tests.waiting import soon
 
 T = TypeVar("T")

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 import typer
 import yaml
+from tools import public
 
 from tenure import config
 from tenure.app import TaskOptions
 from tenure.cli.main import app as commands
 from tenure.config import Settings
-from tenure.control.cancellation import Manner
 from tenure.control.client import Client
-from tenure.control.enqueue_options import EnqueueArguments
-from tenure.control.job_operations import CancelOptions
+from tenure.control.enqueue_options import EnqueueOptions
+from tenure.control.job_operations import StopArguments
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Status
 from tenure.observe.series import SERIES
@@ -34,14 +34,10 @@ PAGE = ROOT / "docs" / "names.md"
 TABLES = {
     title: text
     for title, _, text in (part.partition("\n") for part in PAGE.read_text().split("\n## ")[1:])
-    if "| theirs | ours | otherwise, and why |" in text
+    if "| theirs | ours | difference |" in text
 }
 CODE = dict(zip(TABLES, code(PAGE, "python"), strict=True))
-HOMES = (
-    *("tenure", "tenure.control", "tenure.runtime.resources", "tenure.runtime.worker"),
-    *("tenure.store.store", "tenure.domain.lifecycle", "tenure.errors", "tenure.config"),
-    "tenure.contrib",
-)
+HOMES = (*public.MODULES, "tenure.contrib")
 
 _ROW = re.compile(r"^\| (?!theirs|---)(.+?) \| (.*?) \| (.*?) ?\|$", re.MULTILINE)
 _NAME = re.compile(r"(?:(\b[a-z]+) )?`([^`]+)`")
@@ -110,10 +106,10 @@ def alerts() -> frozenset[str]:
 
 OPTIONS = {
     name
-    for options in (TaskOptions, EnqueueArguments, CancelOptions, Manner)
+    for options in (TaskOptions, EnqueueOptions, StopArguments)
     for name in options.__annotations__
 }
-VERBS = {path.stem for path in (ROOT / "src" / "tenure" / "store" / "verbs").glob("*/*.sql")}
+VERBS = {path.stem for path in (ROOT / "src" / "tenure" / "store" / "verbs").rglob("*.sql")}
 EXISTS: Mapping[str, Callable[[str], bool]] = {
     "": is_in_python,
     "verb": VERBS.__contains__,

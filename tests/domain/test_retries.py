@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tenure.domain.bounds import MOST_RETRIES
 from tenure.domain.retry import Retry
-from tenure.errors import SettingInvalid
+from tenure.errors import InputRefused
 
 NAMES = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 
@@ -120,6 +120,6 @@ def test_a_retry_cannot_be_changed_and_can_be_a_key() -> None:
     ],
 )
 def test_bad_values_are_refused_with_a_sentence(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(SettingInvalid) as refusal:
+    with pytest.raises(InputRefused) as refusal:
         Retry.from_options(options)
     assert str(refusal.value) == sentence

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tenure.config import PORTUGUESE_ORPHAN_MESSAGE, Settings, require
+from tenure.config import Settings, require
 from tenure.domain.retry import Retry
 from tenure.errors import SettingInvalid
 
@@ -24,7 +24,7 @@ FROM_TEXT: dict[str, tuple[str, object]] = {
     "recover_grace": ("1m", 60 * SECOND),
     "orphan_after": ("5m", 300 * SECOND),
     "pending_orphan_after": ("1h", 3600 * SECOND),
-    "orphan_message": (PORTUGUESE_ORPHAN_MESSAGE, PORTUGUESE_ORPHAN_MESSAGE),
+    "orphan_message": ("job lost", "job lost"),
     "on_orphan": ("fail", "fail"),
     "promote_every": ("500ms", SECOND / 2),
     "poll": ("3s", 3 * SECOND),
@@ -192,7 +192,7 @@ def test_variables_of_the_test_suite_are_left_alone() -> None:
         (
             {"recover_every": "1m"},
             (
-                "recover_every: looking every 1m is too seldom to declare a worker dead "
+                "recover_every: looking every 1m is too rare to declare a worker dead "
                 "whose lease is 15s"
             ),
         ),

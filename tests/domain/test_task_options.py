@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tenure.domain.lifecycle import Rung
+from tenure.domain.options import OptionSet
 from tenure.domain.retry import Retry
-from tenure.domain.task import JobOptions
-from tenure.errors import SettingInvalid
+from tenure.errors import InputRefused
 
 READ: list[tuple[str, Any, Any]] = [
     ("queue", "crawl", "crawl"),
@@ -44,7 +44,7 @@ READ: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.parametrize(("name", "written", "meant"), READ)
 def test_an_option_means_what_is_written(name: str, written: Any, meant: Any) -> None:
-    assert getattr(JobOptions().changed({name: written}), name) == meant
+    assert getattr(OptionSet().changed({name: written}), name) == meant
 
 
 REFUSED: list[tuple[str, Any, str]] = [
@@ -64,9 +64,9 @@ REFUSED: list[tuple[str, Any, str]] = [
     (
         "last_rung",
         "expired",
-        "last_rung: it takes 'asked' or 'interrupted' or 'terminated' or 'killed', not 'expired'",
+        "last_rung: it takes 'asked', 'interrupted', 'terminated' or 'killed', not 'expired'",
     ),
-    ("last_rung", None, "last_rung: it takes 'asked' or"),
+    ("last_rung", None, "last_rung: it takes 'asked', 'interrupted', "),
     ("block_on", "paused", "block_on: it takes a list of texts, not 'paused'"),
     ("block_on", ["cancelled"], "block_on: it takes 'paused', 'failed', both or none"),
     ("budget", 5, "budget: it takes {'unit': limit, ...}, not 5"),
@@ -91,21 +91,22 @@ REFUSED: list[tuple[str, Any, str]] = [
 def test_what_an_option_cannot_be_is_refused_with_a_sentence(
     name: str, written: Any, sentence: str
 ) -> None:
-    with pytest.raises(SettingInvalid) as refusal:
-        JobOptions().changed({name: written})
+    with pytest.raises(InputRefused) as refusal:
+        OptionSet().changed({name: written})
     assert str(refusal.value).startswith(sentence)
 
 
 def test_asking_must_fit_into_the_grace() -> None:
-    with pytest.raises(SettingInvalid, match="30s of asking do not fit into a grace of 20s"):
-        JobOptions().changed({"grace": "20s", "ask_for": "30s"})
-    with pytest.raises(SettingInvalid, match="30s of asking"):
-        JobOptions(grace=timedelta(seconds=20)).changed({"ask_for": "30s"})
+    with pytest.raises(InputRefused, match="30s of asking do not fit into a grace of 20s"):
+        OptionSet().changed({"grace": "20s", "ask_for": "30s"})
+    with pytest.raises(InputRefused, match="30s of asking"):
+        OptionSet(grace=timedelta(seconds=20)).changed({"ask_for": "30s"})
 
 
 def test_the_worker_is_told_only_what_is_not_so_by_default() -> None:
-    assert JobOptions().for_the_worker() == {}
-    told = JobOptions().changed(
+    assert OptionSet().stored() == {}
+    assert OptionSet().stored({"on_budget", "queue"}) == {"on_budget": "fail"}
+    told = OptionSet().changed(
         {
             "queue": "crawl",
             "retry": 1,
@@ -121,9 +122,10 @@ def test_the_worker_is_told_only_what_is_not_so_by_default() -> None:
             "on_budget": "pause",
         }
     )
-    assert told.for_the_worker() == {
+    assert told.stored() == {
         "retry": Retry(max=1).as_options(),
         "timeout": "2h",
+        "deadline": 86_400.0,  # the database makes a timestamp of it
         "grace": "20s",
         "ask_for": "5s",
         "last_rung": "interrupted",
@@ -133,4 +135,4 @@ def test_the_worker_is_told_only_what_is_not_so_by_default() -> None:
         "close_timeout": "500ms",
         "on_budget": "pause",
     }
-    assert told.described() == {**told.for_the_worker(), "queue": "crawl", "deadline": "1d"}
+    assert told.described() == {**told.stored(), "queue": "crawl"}

@@ -126,7 +126,7 @@ def test_a_lease_is_renewed_until_it_is_lost(tenant: str, sql: psycopg.Connectio
             assert str(expired.error_message).startswith("orphan:")
             assert expired.lease_owner is None
             assert await renew_job_lease(claimed, tenant) is False
-            with pytest.raises(InputRefused, match="a worker that starts anew draws a new id"):
+            with pytest.raises(InputRefused, match="a worker that starts again draws a new id"):
                 await claim_next_job(tenant)
 
     asyncio.run(main())

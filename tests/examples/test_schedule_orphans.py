@@ -11,9 +11,10 @@ import psycopg
 import pytest
 from examples.schedule_planner import planner
 from examples.schedule_planner.model import Job, JobStatus, session_on
+from examples.schedule_planner.planner import ORPHAN_MESSAGE
 from sqlalchemy import func, or_, select
 
-from tenure.config import PORTUGUESE_ORPHAN_MESSAGE, Settings
+from tenure.config import Settings
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
@@ -87,7 +88,7 @@ def test_an_orphan_is_failed_with_the_message(
     sql.execute(death.encode())
     reconcile(database)
     job = store.show(running_job)
-    assert (job.state, job.error_message) == (State.FAILED, PORTUGUESE_ORPHAN_MESSAGE)
+    assert (job.state, job.error_message) == (State.FAILED, ORPHAN_MESSAGE)
     assert job.completed_at is not None
     assert job.attempt == 1  # it is not tried again
 
@@ -150,7 +151,7 @@ def test_an_orphan_of_a_killed_worker_fails_and_can_be_resumed(
     with worker_of(APP, "--queues", "files"):
         Watcher(store).becomes(job.id, State.FAILED, within=30)
     orphan = job.job()
-    assert orphan.error_message == PORTUGUESE_ORPHAN_MESSAGE
+    assert orphan.error_message == ORPHAN_MESSAGE
     assert orphan.started_at == started
     assert orphan.completed_at is not None
     assert orphan.attempt == 1  # it was not tried again
@@ -176,4 +177,4 @@ def test_the_figures_of_the_documents_are_the_planners() -> None:
         "ON_ORPHAN": rule.on_orphan,
     }
     directives = (Path(planner.__file__).parent / "DIRECTIVES.md").read_text()
-    assert PORTUGUESE_ORPHAN_MESSAGE in directives
+    assert ORPHAN_MESSAGE in directives

@@ -132,8 +132,8 @@ def _claim(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         left = [row for row in after.rows if row.ready and _is_open(before, row, act)]
         require(not left or len(claimed) == act.options["n"], "claim", f"{left} was left lying")
         for row in left:
-            last = min((one.priority, -(after.jobs[one.id].turn or 0)) for one in claimed)
-            overtaken = (row.priority, -(row.turn or 0)) > last
+            last = min((one.priority, -(after.jobs[one.id].position or 0)) for one in claimed)
+            overtaken = (row.priority, -(row.position or 0)) > last
             require(not overtaken, "claim", f"job {row.id} was overtaken")
 
 
@@ -216,7 +216,7 @@ def _report(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
 def _recover(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     """I7: exactly the jobs of the dead are taken back, and judged by the rules."""
     moved = dict(moves(before, after))
-    only, dry = act.options["jobs"], act.options["dry_run"]
+    only, dry = act.options["ids"], act.options["dry_run"]
     for row in before.rows:
         if row.state is not State.RUNNING or row.worker_id is None:
             continue

@@ -274,7 +274,7 @@ class Machine(RuleBasedStateMachine):
         running = self._running()
         jobs = None if only is None or not running else [_pick(running, only)]
         after = timedelta(seconds=120) if pending else None
-        self.play.recover(dry_run=dry_run, jobs=jobs, pending_after=after)
+        self.play.recover(dry_run=dry_run, ids=jobs, pending_after=after)
 
     @precondition(lambda self: self._running())
     @rule(renewing=which)

@@ -141,7 +141,7 @@ class Player:
         return self.say(act, lambda: method(job, by=by, **options))
 
     def recover(self, **options: Any) -> Act:
-        options = {"jobs": None, "dry_run": False, **options}
+        options = {"ids": None, "dry_run": False, **options}
         return self.say(Act("recover", options=options), lambda: self.store.recover(**options))
 
     def set_pause(self, verb: str, subject: tuple[str, str], by: str | None = None) -> Act:

@@ -40,7 +40,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     root_id: int
     parent_id: int | None
-    turn: int | None
+    position: int | None
     token: int | None
     stop_id: int | None
     intent: Intent | None  # of the stop

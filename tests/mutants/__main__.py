@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tenure.domain import bounds
 from tenure.domain.tenant import DEFAULT
 from tenure.store import schema
 from tenure.store.embedded import Embedded
@@ -93,7 +92,7 @@ def _wrong_sql(mutants: list[Mutant]) -> list[str]:
             try:
                 # A migration does not look into the bodies; this does.
                 with connection.transaction(force_rollback=True):
-                    text = bounds.render(mutant.text())
+                    text = schema.expand(mutant.text())
                     connection.execute(schema.render(text, DEFAULT).encode())
             except psycopg.Error as error:
                 found.append(f"{mutant.name}: {error}")

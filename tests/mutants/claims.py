@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant, mutant
 
-_LOCK_OF_ONE_LANE = """ORDER BY r.turn LIMIT wanted FOR UPDATE SKIP LOCKED))"""
+_LOCK_OF_ONE_LANE = """ORDER BY r.position LIMIT wanted FOR UPDATE SKIP LOCKED))"""
 _LOCK_OF_MANY_LANES = """LIMIT wanted - cardinality(started) FOR UPDATE SKIP LOCKED))"""
 _READY_IN_ONE_LANE = """WHERE coalesce(j.ready, false) AND j.ctid = ANY (ARRAY(
                 SELECT r.ctid FROM tenant.job AS r
@@ -13,7 +13,7 @@ _ACCEPTED = """WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, toke
 CLAIMS: tuple[Mutant, ...] = (
     mutant(
         "a paused pool gives slots",
-        "open_places",
+        "ready_lanes",
         "AND NOT EXISTS (SELECT FROM tenant.pause AS p"
         " WHERE p.subject = 'pool' AND p.name = ANY (l.pools))",
         "",
@@ -22,21 +22,21 @@ CLAIMS: tuple[Mutant, ...] = (
     mutant(
         "the dead may ask",
         "claim_batch",
-        "AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by) FOR KEY SHARE",
-        "AND tenure.speaks_for(w.registered_by) FOR KEY SHARE",
+        "AND w.dead_at IS NULL AND tenure.may_act_for_worker(w.registered_by) FOR KEY SHARE",
+        "AND tenure.may_act_for_worker(w.registered_by) FOR KEY SHARE",
         "guards::test_a_dead_worker_that_asks_for_jobs_hears_that_it_is_dead",
     ),
     mutant(
         "claim beyond the lease",
         "claim_batch",
-        "ours.expires_at > moment AND ",
+        "caller.expires_at > now_ts AND ",
         "",
         "claim::test_a_worker_that_is_dead_or_beyond_its_lease_claims_nothing",
     ),
     mutant(
         "a draining worker claims",
         "claim_batch",
-        " AND ours.draining_at IS NULL",
+        " AND caller.draining_at IS NULL",
         "",
         "claim::test_a_draining_a_departed_and_an_unknown_worker_claim_nothing",
     ),
@@ -56,28 +56,28 @@ CLAIMS: tuple[Mutant, ...] = (
     ),
     mutant(
         "claim from a paused queue",
-        "open_places",
+        "ready_lanes",
         "WHERE p.subject = 'queue' AND p.name = l.queue",
         "WHERE false",
         "claim::test_nothing_is_claimed_from_what_is_paused",
     ),
     mutant(
         "claim from any queue",
-        "open_places",
-        "AND (open_places.queues IS NULL OR l.queue = ANY (open_places.queues))",
+        "ready_lanes",
+        "AND (ready_lanes.queues IS NULL OR l.queue = ANY (ready_lanes.queues))",
         "",
         "claim::test_a_worker_gets_only_what_it_asks_for",
     ),
     mutant(
         "claim any task",
-        "open_places",
-        "AND (open_places.tasks IS NULL OR l.task = ANY (open_places.tasks))",
+        "ready_lanes",
+        "AND (ready_lanes.tasks IS NULL OR l.task = ANY (ready_lanes.tasks))",
         "",
         "claim::test_a_worker_gets_only_what_it_asks_for",
     ),
     mutant(
         "low priority first",
-        "open_places",
+        "ready_lanes",
         "ORDER BY p.priority DESC, min(p.head)",
         "ORDER BY p.priority, min(p.head)",
         "claim::test_the_highest_priority_goes_first_and_then_whose_turn_it_is",
@@ -86,14 +86,14 @@ CLAIMS: tuple[Mutant, ...] = (
         "claim waits for a locked job",
         "start_jobs",
         _LOCK_OF_ONE_LANE,
-        "ORDER BY r.turn LIMIT wanted))",
+        "ORDER BY r.position LIMIT wanted))",
         "races/claims::test_two_claims_at_once_never_take_the_same_job",
     ),
     mutant(
         "two workers for one job",
         "start_jobs",
         _LOCK_OF_ONE_LANE,
-        "ORDER BY r.turn LIMIT wanted))",
+        "ORDER BY r.position LIMIT wanted))",
         "races/claims::test_two_claims_at_once_never_take_the_same_job",
     ).and_also(
         _READY_IN_ONE_LANE,
@@ -164,8 +164,8 @@ CLAIMS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a draining worker wants notices",
-        "control/settle_idle",
-        " AND (o.draining_at IS NULL OR NOT hungry)",
+        "control/set_idle",
+        " AND (o.draining_at IS NULL OR NOT wants_jobs)",
         "",
         "exchange::test_a_draining_worker_gets_nothing_and_wants_no_notice",
     ),

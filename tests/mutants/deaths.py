@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant, mutant, python_mutant
 
 _LATE = "FOR UPDATE SKIP LOCKED ), dead AS ("
 _UNLOCKED = "), dead AS ("
-_RECHECK = "WHERE w.id = late.id AND w.dead_at IS NULL AND w.expires_at < moment - grace"
+_RECHECK = "WHERE w.id = late.id AND w.dead_at IS NULL AND w.expires_at < now_ts - grace"
 
 DEATHS: tuple[Mutant, ...] = (
     mutant(
@@ -17,8 +17,8 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "renewing shortens a lease",
         "control/renew",
-        "greatest(w.expires_at, moment + w.lease)",
-        "moment",
+        "greatest(w.expires_at, now_ts + w.lease)",
+        "now_ts",
         "renew::test_a_renewal_pushes_the_lease_out_by_its_length",
     ),
     mutant(
@@ -38,55 +38,55 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "a sweep after an outage",
         "control/declare_dead",
-        "AND NOT (watch.away > w.lease AND moment < watch.returned_at + w.lease)",
+        "AND NOT (last_sweep.away > w.lease AND now_ts < last_sweep.returned_at + w.lease)",
         "",
         "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
     ),
     mutant(
         "a sweep does not know that it was away",
         "control/declare_dead",
-        "watch.away := moment - watch.swept_at;",
+        "last_sweep.away := now_ts - last_sweep.swept_at;",
         "",
         "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
     ),
     mutant(
         "two sweeps at once wait for each other",
         "control/declare_dead",
-        "WHERE w.alone FOR UPDATE SKIP LOCKED",
-        "WHERE w.alone FOR UPDATE",
+        "WHERE w.only_row FOR UPDATE SKIP LOCKED",
+        "WHERE w.only_row FOR UPDATE",
         "races/claims::test_a_sweep_does_not_wait_for_another",
     ),
     mutant(
         "who says goodbye lives on",
         "control/leave",
-        "WHERE w.id = worker AND w.dead_at IS NULL AND tenure.speaks_for(w.registered_by);",
+        "WHERE w.id = worker AND w.dead_at IS NULL AND tenure.may_act_for_worker(w.registered_by);",
         "WHERE false;",
         "recover::test_a_worker_that_says_goodbye_is_recovered_at_once",
     ),
     mutant(
         "jobs of the living are taken",
-        "orphans",
+        "orphaned_jobs",
         "OR w.dead_at IS NOT NULL OR",
         "OR w.id IS NOT NULL OR",
         "recover::test_a_living_worker_keeps_its_jobs",
     ),
     mutant(
         "expiry alone is enough",
-        "orphans",
-        "(dry_run AND w.expires_at < moment - grace)",
-        "(w.expires_at < moment - grace)",
+        "orphaned_jobs",
+        "(dry_run AND w.expires_at < now_ts - grace)",
+        "(w.expires_at < now_ts - grace)",
         "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
     ),
     mutant(
         "a worker nobody knows has no time to appear",
-        "orphans",
-        "(NOT s.unknown OR h.started_at < moment - orphan_after)",
+        "orphaned_jobs",
+        "(NOT s.unknown OR h.started_at < now_ts - orphan_after)",
         "true",
         "recover::test_jobs_of_an_unknown_worker_are_taken_back_by_the_time_they_started",
     ),
     mutant(
         "other jobs than the named ones are recovered",
-        "orphans",
+        "orphaned_jobs",
         "(ids IS NULL OR h.id = ANY (ids))",
         "true",
         "recover::test_only_the_jobs_that_are_named",
@@ -108,20 +108,20 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "a dry run declares somebody dead",
         "recover",
-        "IF NOT dry_run THEN\n        buried",
-        "IF true THEN\n        buried",
+        "IF NOT dry_run THEN\n        declared",
+        "IF true THEN\n        declared",
         "recover::test_a_dry_run_shows_and_changes_nothing",
     ),
     mutant(
         "a job that was started is stale",
-        "stale",
+        "stale_jobs",
         "AND j.started_at IS NULL",
         "",
         "guards::test_a_job_that_was_started_once_is_not_stale",
     ),
     mutant(
         "who waits in a paused queue is stale",
-        "stale",
+        "stale_jobs",
         "IN (('tenant', ''), ('queue', l.queue))",
         "IN (('tenant', ''))",
         "recover::test_a_paused_queue_makes_nobody_stale",
@@ -151,7 +151,7 @@ DEATHS: tuple[Mutant, ...] = (
     mutant(
         "a tree is pruned that has not ended",
         "prune",
-        "OR NOT coalesce(tree.ended_at < moment - (keep ->> tree.state::text)::interval, false)",
+        "OR NOT coalesce(tree.ended_at < now_ts - (keep ->> tree.state::text)::interval, false)",
         "",
         "guards::test_a_job_is_kept_while_something_below_it_lives",
     ).and_also("tree.ended_at IS NULL\n", "false\n"),

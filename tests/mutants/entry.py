@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
-_CONNECTING = "tests/store/test_connecting.py"
+_CONNECTING = "tests/store/test_connection.py"
 _USAGE = "tests/cli/test_usage.py"
 _UNREACHABLE = "tests/cli/test_unreachable.py"
 _CALLS = "tests/control/test_odd_calls.py"
@@ -14,42 +14,42 @@ _PRIVATE = "tests/system/test_private_files.py"
 ENTRY: tuple[Mutant, ...] = (
     python_mutant(
         "the driver quotes a URL that it cannot read",
-        "store/connecting.py",
+        "store/connection.py",
         "if parts is None or _is_misread(parts):",
         "if parts is not None and _is_misread(parts):",
         f"{_CONNECTING}::test_nothing_of_a_malformed_url_is_shown",
     ),
     python_mutant(
         "a part of the password is taken for a host or a port",
-        "store/connecting.py",
+        "store/connection.py",
         "if parts is None or _is_misread(parts):",
         "if parts is None:",
         f"{_CONNECTING}::test_nothing_of_a_malformed_url_is_shown",
     ),
     python_mutant(
         "a first connection is waited for",
-        "store/sharing.py",
+        "store/connection_pool.py",
         "return self.has_connected and error.may_pass and",
         "return error.may_pass and",
         f"{_CONNECTING}::{_AT_ONCE}[nothing listens-by_store]",
     ),
     python_mutant(
         "a wrong password is waited for",
-        "store/sharing.py",
+        "store/connection_pool.py",
         "return self.has_connected and error.may_pass and",
         "return self.has_connected and",
         f"{_CONNECTING}::test_a_wrong_password_is_told_at_once_to_whoever_was_connected",
     ),
     python_mutant(
         "nobody waits for a server that restarts",
-        "store/sharing.py",
+        "store/connection_pool.py",
         "return self.has_connected and error.may_pass and",
         "return False and",
         f"{_CONNECTING}::test_a_server_that_restarts_is_waited_for_by_whoever_was_connected",
     ),
     python_mutant(
         "a database that is newer is used",
-        "store/connecting.py",
+        "store/connection.py",
         "if found > known:",
         "if False:",
         f"{_CONNECTING}::test_a_database_that_is_newer_than_the_program_is_refused",
@@ -92,15 +92,15 @@ ENTRY: tuple[Mutant, ...] = (
     python_mutant(
         "an app that is not there is told with a traceback",
         "runtime/runner/__main__.py",
-        "found = not isinstance(error, AppNotFound)",
-        "found = True",
+        "has_run = not isinstance(error, AppNotFound)",
+        "has_run = True",
         f"{_USAGE}::test_an_app_that_is_not_there_is_told_without_a_traceback",
     ),
     python_mutant(
         "wrong input ends with the code of any error",
         "errors.py",
-        '"""What was handed in cannot be taken as it is.""" exit_code = 2',
-        '"""What was handed in cannot be taken as it is."""\n\n    exit_code = 1',
+        '"""An argument, option or request is wrong.""" exit_code = 2',
+        '"""An argument, option or request is wrong."""\n\n    exit_code = 1',
         f"{_USAGE}::test_what_is_typed_wrongly_ends_with_2",
     ),
     python_mutant(
@@ -182,7 +182,7 @@ ENTRY: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "what the driver cannot send is an outage",
-        "store/faults.py",
+        "store/driver_errors.py",
         "isinstance(error, psycopg.DataError | psycopg.ProgrammingError)",
         "isinstance(error, psycopg.DataError)",
         f"{_CALLS}::test_a_call[check_cancellation_requested]",

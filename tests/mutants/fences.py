@@ -167,7 +167,7 @@ FENCES: tuple[Mutant, ...] = (
     mutant(
         "the signal outlives the attempt",
         "conclude",
-        "IF stopped IS NOT NULL THEN",
+        "IF batch.stopped IS NOT NULL THEN",
         "IF false THEN",
         "finish::test_the_signal_of_a_stop_is_gone_when_the_attempt_has_ended",
     ),
@@ -201,14 +201,14 @@ FENCES: tuple[Mutant, ...] = (
     ),
     mutant(
         "what is refused leaves no event",
-        "unaccepted",
+        "refused_outcomes",
         "WHERE m.held IS NOT TRUE AND NOT m.repeated AND worker IS NOT NULL",
         "WHERE false",
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
     ),
     mutant(
         "busy is said of what is lost",
-        "unaccepted",
+        "refused_outcomes",
         "retry AND j.state = 'running'",
         "true OR j.state = 'running'",
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",

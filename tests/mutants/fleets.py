@@ -52,7 +52,7 @@ FLEETS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a tenant is forgotten before all is taken back",
-        "tenant/forget_holds",
+        "tenant/delete_holds",
         "AND (SELECT true FROM tenant.job AS j"
         " WHERE j.worker_id = h.worker_id AND j.state = 'running' LIMIT 1) IS NULL",
         "",
@@ -60,7 +60,7 @@ FLEETS: tuple[Mutant, ...] = (
     ),
     mutant(
         "a recovery forgets where the living have claimed",
-        "tenant/forget_holds",
+        "tenant/delete_holds",
         "AND (SELECT true FROM tenure.worker AS w"
         " WHERE w.id = h.worker_id AND w.dead_at IS NULL) IS NULL",
         "",
@@ -76,7 +76,7 @@ FLEETS: tuple[Mutant, ...] = (
     mutant(
         "a notice is not counted",
         "tenant/notify_idle",
-        "PERFORM nextval('tenant.turn');",
+        "PERFORM nextval('tenant.activity');",
         "",
         "fleets::test_a_job_that_is_given_back_moves_its_tenant",
     ),

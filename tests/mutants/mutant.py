@@ -10,6 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tenure"
+_VERBS = {
+    (kind, file.stem): str(file.relative_to(SOURCE))
+    for kind in ("control", "tenant")
+    for file in (SOURCE / "store" / "verbs" / kind).rglob("*.sql")
+}
 
 
 class Stale(Exception):
@@ -21,7 +26,7 @@ class Mutant:
     """A guard taken out: in this file, this text, by that; and who must notice."""
 
     name: str
-    file: str  # below src/tenure: "store/verbs/tenant/claim.sql", "runtime/keeper/lease.py"
+    file: str  # below src/tenure: "store/verbs/tenant/claim/claim.sql", "runtime/keeper/lease.py"
     changes: tuple[tuple[str, str], ...]
     killed_by: tuple[str, ...]  # one of them must fail; see _place for the short forms
 
@@ -48,9 +53,9 @@ class Mutant:
 
 
 def mutant(name: str, verb: str, find: str, put: str, *killed_by: str) -> Mutant:
-    """A change of a verb; one of the control schema has the prefix "control/"."""
+    """Change a verb of the tenant; a verb of the control schema has the prefix "control/"."""
     kind, _, rest = verb.rpartition("/")
-    file = f"store/verbs/{kind or 'tenant'}/{rest}.sql"
+    file = _VERBS.get((kind or "tenant", rest), f"store/verbs/{verb}.sql")
     return Mutant(name, file, ((find, put),), killed_by)
 
 

@@ -55,8 +55,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "a target is paused beside a promote",
         "pause",
-        "IF subject = 'target' THEN\n        -- Not",
-        "IF false THEN\n        -- Not",
+        "IF subject = 'target' THEN\n        -- Exclude",
+        "IF false THEN\n        -- Exclude",
         "races/targets::test_a_target_paused_beside_a_promote_starts_nothing",
     ),
     mutant(
@@ -83,14 +83,14 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "the wake of a locked dependent is lost",
         "promote_linked",
-        "WHERE w.job_id <> ALL (ours) AND",
+        "WHERE w.job_id <> ALL (locked) AND",
         "WHERE false AND",
         "promote::test_what_is_locked_is_not_waited_for_and_its_wake_is_not_lost",
     ),
     mutant(
         "scheduled jobs run at once",
         "promote_due",
-        "d.waiting = 'time' AND d.run_at <= moment",
+        "d.waiting = 'time' AND d.run_at <= now_ts",
         "d.waiting = 'time'",
         "promote::test_a_scheduled_job_becomes_ready_at_its_time_and_not_before",
     ),

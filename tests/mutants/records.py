@@ -15,7 +15,7 @@ def _unseen(verb: str, *killed_by: str, schema: str = "tenant") -> Mutant:
 
 RECORDS: tuple[Mutant, ...] = (
     _unseen("stop_job", "audit::test_every_action_leaves_exactly_one_row"),
-    _unseen("ask_again", "audit::test_every_action_leaves_exactly_one_row"),
+    _unseen("repeat_stop", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("resume_job", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("clear", "audit::test_every_action_leaves_exactly_one_row"),
     _unseen("rerun_job", "audit::test_every_action_leaves_exactly_one_row"),

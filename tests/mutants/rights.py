@@ -49,7 +49,7 @@ RIGHTS: tuple[Mutant, ...] = (
     mutant(
         "everybody says their own role",
         "role_of",
-        "IF NOT tenure.trusted() THEN",
+        "IF NOT tenure.is_trusted() THEN",
         "IF false THEN",
         "authorization::test_a_name_and_a_role_from_somebody_who_is_not_trusted_count_for_nothing",
     ),
@@ -77,14 +77,14 @@ RIGHTS: tuple[Mutant, ...] = (
     mutant(
         "a cascade takes what belongs to others",
         "stop",
-        "whose => CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END",
-        "whose => NULL",
+        "CASE WHEN tenant.role_of(role) <> 'admin' THEN actor END);",
+        "NULL);",
         "authorization::test_a_cascade_leaves_what_belongs_to_others",
     ),
     mutant(
         "a task belongs to who spawned it",
         "insert_job",
-        "WHERE p.job_id = tenant.named(d.parent, place, places, ids)), actor)",
+        "WHERE p.job_id = tenant.find_by_name(d.parent, place, places, ids)), actor)",
         "WHERE false), actor)",
         "authorization::test_tasks_are_added_to_a_job_by_its_owner_and_are_its",
     ),

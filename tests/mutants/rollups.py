@@ -13,21 +13,22 @@ ROLLUPS: tuple[Mutant, ...] = (
     mutant(
         "a mark is settled whoever is still under way",
         "roll_up",
-        "ELSIF ours.marked_by IS NULL OR open >= ours.marked_by OR ours.marked_by > mine THEN",
+        "ELSIF progress.marked_by IS NULL OR open >= progress.marked_by"
+        " OR progress.marked_by > mine THEN",
         "ELSE",
         "rollups::test_a_job_that_commits_late_is_not_lost",
     ),
     mutant(
         "a mark is settled only when nobody at all is under way",
         "roll_up",
-        "OR open >= ours.marked_by OR",
+        "OR open >= progress.marked_by OR",
         "OR",
         "rollups::test_a_mark_is_kept_until_it_is_settled",
     ),
     mutant(
         "a mark of another server is waited for",
         "roll_up",
-        "OR ours.marked_by > mine",
+        "OR progress.marked_by > mine",
         "",
         "rollups::test_a_mark_of_another_server_holds_up_nothing",
     ),
@@ -41,14 +42,14 @@ ROLLUPS: tuple[Mutant, ...] = (
     mutant(
         "two count the same",
         "roll_up",
-        "SELECT r.* INTO ours FROM tenant.rolled_up AS r FOR UPDATE SKIP LOCKED;",
-        "SELECT r.* INTO ours FROM tenant.rolled_up AS r;",
+        "SELECT r.* INTO progress FROM tenant.rolled_up AS r FOR UPDATE SKIP LOCKED;",
+        "SELECT r.* INTO progress FROM tenant.rolled_up AS r;",
         "rollups::test_two_who_count_at_once_count_each_end_once",
     ),
     mutant(
         "a fleet counts all the time",
         "roll_up",
-        "ours.looked_at > began - least(every, interval '1 day')",
+        "progress.checked_at > began - least(every, interval '1 day')",
         "false",
         "rollups::test_a_fleet_looks_once",
     ),

@@ -28,7 +28,7 @@ RULES: tuple[Mutant, ...] = (
     ),
     mutant(
         "several values of a filter are not looked at",
-        "filter_complaint",
+        "filter_error",
         "jsonb_typeof(o.value) = 'array' THEN o.value",
         "jsonb_typeof(o.value) = 'array' THEN '[\"queued\"]'",
         "listing::test_several_values_are_checked_one_by_one",
@@ -49,28 +49,28 @@ RULES: tuple[Mutant, ...] = (
     ),
     mutant(
         "a filter by nothing is a filter by everything",
-        "filter_complaint",
+        "filter_error",
         "jsonb_typeof(f.value) <> 'string' OR f.value = '\"\"' THEN true",
         "false THEN true",
         "listing::test_a_filter_that_makes_no_sense_is_refused_with_a_sentence",
     ),
     Mutant(
         "failed jobs are found by a look at all jobs",
-        "store/migrations/tenant/0005_policies.sql",
+        "store/migrations/tenant/0001_baseline.sql",
         (("CREATE INDEX job_over ON tenant.job (state, id) WHERE", "-- "),),
         ("listing::test_a_page_of_a_rare_status_does_not_read_all_jobs",),
     ),
     mutant(
         "the time of a policy is read as the session of its maker has it",
-        "policy_when_complaint",
-        "OR NOT tenure.is_moment(c.value #>> '{}')",
+        "policy_when_error",
+        "OR NOT tenure.is_timestamp(c.value #>> '{}')",
         "",
         "policies::test_a_moment_means_the_same_under_all_settings",
     ),
     mutant(
         "a policy that cannot be read ends the sweep",
         "enforce_policies",
-        "CASE WHEN tenure.is_moment(p.spec #>> '{when,at}')",
+        "CASE WHEN tenure.is_timestamp(p.spec #>> '{when,at}')",
         "CASE WHEN p.spec #> '{when,at}' IS NOT NULL",
         "policies::test_a_policy_that_cannot_be_read_holds_up_no_other",
     ),
@@ -84,15 +84,15 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "a policy is looked at all the time",
         "enforce_policies",
-        "p.checked_at <= moment - CASE",
-        "p.checked_at <= moment + CASE",
+        "p.checked_at <= now_ts - CASE",
+        "p.checked_at <= now_ts + CASE",
         "policies::test_a_policy_is_looked_at_once_in_a_while",
     ),
     mutant(
         "a policy waits for a lock",
         "enforce_policy",
-        "WHERE j.id = one) FOR UPDATE NOWAIT",
-        "WHERE j.id = one) FOR UPDATE",
+        "WHERE j.id = next_id) FOR UPDATE NOWAIT",
+        "WHERE j.id = next_id) FOR UPDATE",
         "policies::test_a_policy_does_not_wait_for_a_job_that_another_has_locked",
     ),
     mutant(
@@ -133,8 +133,8 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "an operator's policy takes along everybody's jobs",
         "enforce_policy",
-        "whose => rule.whose",
-        "whose => NULL",
+        "rule.whose);",
+        "NULL);",
         "policies::test_an_operators_policy_takes_along_what_is_its_own",
     ),
     mutant(
@@ -189,7 +189,7 @@ RULES: tuple[Mutant, ...] = (
     mutant(
         "an operator's bulk stop reaches everybody's jobs",
         "act_in_bulk",
-        "IF ours.whose <> (",
+        "IF operation.whose <> (",
         "IF NULL <> (",
         "bulk::test_an_operator_reaches_its_own_jobs",
     ),

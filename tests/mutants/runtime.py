@@ -5,10 +5,10 @@ from tests.mutants.mutant import Mutant, python_mutant
 RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
         "a cancel that the driver loses is lost",
-        "store/dedicated.py",
-        "with heeding_cancels(): return await waiting",
+        "store/dedicated_connection.py",
+        "with raise_lost_cancel(): return await waiting",
         "if True:\n                return await waiting",
-        "tests/store/test_line.py"
+        "tests/store/test_serial_connection.py"
         "::test_a_cancel_that_the_driver_loses_is_raised_all_the_same[wait_async]",
     ),
     python_mutant(
@@ -38,7 +38,7 @@ RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
         "a second signal to a service does not hurry the worker inside",
         "runtime/serving.py",
-        "loop.call_soon_threadsafe(hear)",
+        "loop.call_soon_threadsafe(handle)",
         "pass",
         "tests/system/test_serving_inside.py"
         "::test_a_second_signal_to_the_server_hurries_the_worker_inside[2]",
@@ -53,7 +53,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "the settings do not say how far a stop may go",
-        "runtime/keeper/run.py",
+        "domain/options.py",
         "Rung(settings.last_rung)",
         "Rung.KILLED",
         "tests/runtime/test_limits.py::test_an_app_has_defaults_for_asking_and_for_the_last_rung",
@@ -96,7 +96,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a runner outlives its guard",
-        "runtime/guard/birth.py",
+        "runtime/guard/spawn.py",
         "die_with_parent() if os.getppid() != guard:",
         "if os.getppid() != guard:",
         "tests/runtime/test_guard_deaths.py"
@@ -119,7 +119,7 @@ RUNTIME: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a job sees the environment of the job before it",
-        "runtime/runner/surroundings.py",
+        "runtime/runner/environment.py",
         "self._restore_variables()",
         "pass",
         "tests/runtime/test_runner_faults.py"

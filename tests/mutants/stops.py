@@ -41,8 +41,8 @@ STOPS: tuple[Mutant, ...] = (
     ),
     mutant(
         "force means nothing the second time",
-        "ask_again",
-        "harder AND NOT c.force",
+        "repeat_stop",
+        "options.force AND NOT c.force",
         "false",
         "stop::test_force_escalates_a_graceful_stop",
     ),
@@ -253,7 +253,7 @@ STOPS: tuple[Mutant, ...] = (
     mutant(
         "a pause is rolled back",
         "stop_job",
-        "ELSIF rollback AND intent = 'pause' THEN",
+        "ELSIF options.rollback AND intent = 'pause' THEN",
         "ELSIF false THEN",
         "rollback::test_a_pause_is_not_rolled_back",
     ),

@@ -9,7 +9,7 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition
 from tenure.store.calls import enqueue_calls, worker_calls
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.outcomes import Report
 from tenure.store.store import Store
 from tenure.testing import Clock
@@ -37,7 +37,7 @@ def test_arguments_that_are_too_large_are_refused_also_from_plain_sql(
         "enqueue": f"tenure.enqueue(jsonb_build_object('task', 'work', 'args', {args}))",
         "enqueue_many": f'tenure.enqueue_many(jsonb_build_array({args}), \'{{"task": "work"}}\')',
     }[verb]
-    with pytest.raises(psycopg.Error, match="bytes; 1048576 is the most"):
+    with pytest.raises(psycopg.Error, match="bytes; the maximum is 1048576"):
         sql.execute(f"SELECT {call}".encode())
 
 

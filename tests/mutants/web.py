@@ -167,14 +167,14 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a limit lengthens that of the role",
-        "store/sending.py",
+        "store/transport.py",
         "least(CAST('%d ms' AS interval),",
         "coalesce(CAST('%d ms' AS interval),",
         f"{_TIMEOUTS}test_a_shorter_limit_of_the_database_role_stays",
     ),
     python_mutant(
         "a limit stays on its connection",
-        "store/sending.py",
+        "store/transport.py",
         "AS int4) AS text), true)",
         "AS int4) AS text), false)",
         f"{_TIMEOUTS}test_a_limit_is_gone_with_its_statement",
@@ -196,15 +196,15 @@ WEB: tuple[Mutant, ...] = (
     mutant(
         "all are counted together",
         "refused",
-        "VALUES (refused.actor, moment, 1)",
-        "VALUES ('', moment, 1)",
+        "VALUES (refused.actor, now_ts, 1)",
+        "VALUES ('', now_ts, 1)",
         "refusals::test_everybody_is_counted_apart",
     ),
     mutant(
         "an hour of refusals never ends",
         "refused",
-        "moment - interval '1 hour'",
-        "moment - interval '100 years'",
+        "now_ts - interval '1 hour'",
+        "now_ts - interval '100 years'",
         "refusals::test_a_new_hour_begins_anew",
     ),
     python_mutant(

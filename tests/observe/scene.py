@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from tenure.domain.lifecycle import Intent, State
-from tenure.runtime.leftovers import Place
+from tenure.runtime.leftovers import WorkerFolder
 from tenure.store.store import Store
 from tests.apps import observed
 from tests.factories import make_job
@@ -93,7 +93,7 @@ def play(url: str, folder: Path) -> Seen:
 
 def _leave_stranger(temp: Path, seen: Seen) -> Path:
     """Leave what a killed worker of another project would leave."""
-    place = Place.claim("stranger", temp / f"tenure-{os.getuid()}")
+    place = WorkerFolder.claim("stranger", temp / f"tenure-{os.getuid()}")
     worker = uuid4()
     place.belongs_to(worker, "another database")
     os.close(place._lock)
@@ -132,7 +132,7 @@ def _play(store: Store, folder: Path, seen: Seen) -> None:
 
 
 def _enqueue(store: Store, task: Any, *, orphan: Any = "retry", **args: Any) -> int:
-    options = {"secret": ["key"]} if "key" in args else task.options.for_the_worker()
+    options = {"secret": ["key"]} if "key" in args else task.options.stored()
     return make_job(
         store,
         task.name,

@@ -11,12 +11,12 @@ import pytest
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
-from tenure.observe.labels import Bounded
+from tenure.observe.families import BoundedLabel
 from tenure.observe.metrics import DatabaseMetrics, Rising
-from tenure.observe.series import MOST_VALUES, SECONDS, SERIES, Source, of
+from tenure.observe.series import MAX_VALUES, SECONDS, SERIES, Source, of
 from tenure.store.call import Call
 from tenure.store.store import Store
-from tenure.store.totals import Alive, Tally, Totals
+from tenure.store.totals import OpenJobs, Tally, Totals
 from tenure.testing import Clock
 from tests.factories import make_job, make_worker, promote
 from tests.observe.reading import complaints, label_values, promtool, samples, value
@@ -209,10 +209,10 @@ def test_the_buckets_of_the_database_are_those_of_workers(store: Store) -> None:
 
 
 def test_so_many_queues_and_no_more() -> None:
-    jobs = tuple(Alive(f"q{n}", "queued", 1, float(n), False) for n in range(MOST_VALUES + 50))
+    jobs = tuple(OpenJobs(f"q{n}", "queued", 1, float(n), False) for n in range(MAX_VALUES + 50))
     tally = tuple(
         Tally("record", ("cancel", f"policy:p{n}", "completed"), 0, 1, 0.5)
-        for n in range(MOST_VALUES + 50)
+        for n in range(MAX_VALUES + 50)
     )
     totals = msgspec.structs.replace(NOTHING, jobs=jobs, tally=tally)
     page = asyncio.run(DatabaseMetrics(Settings()).page("default", paging(totals)))
@@ -221,15 +221,15 @@ def test_so_many_queues_and_no_more() -> None:
         ("tenure_unserved_jobs", "queue"),
         ("tenure_cancellation_requests_total", "origin"),
     ):
-        assert len(label_values(page, name, label)) <= MOST_VALUES + 2
+        assert len(label_values(page, name, label)) <= MAX_VALUES + 2
         assert "other" in label_values(page, name, label)
     assert value(page, "tenure_jobs", queue="other") == 50
-    assert value(page, "tenure_jobs") == MOST_VALUES + 50
+    assert value(page, "tenure_jobs") == MAX_VALUES + 50
     assert value(page, "tenure_unserved_jobs", queue="other") == 50
     oldest = value(page, "tenure_oldest_job_age_seconds", queue="other")
-    assert oldest == MOST_VALUES + 49
+    assert oldest == MAX_VALUES + 49
 
 
 def test_a_label_keeps_the_values_it_knew_first() -> None:
-    bounded = Bounded(2)
+    bounded = BoundedLabel(2)
     assert [bounded(one) for one in ("a", "b", "c", "a")] == ["a", "b", "other", "a"]

@@ -16,11 +16,15 @@ from tenure.domain.lifecycle import Intent
 from tenure.observe import tracing
 from tenure.runtime.messages import Orders
 from tenure.runtime.runner.attempt import Attempt
+from tenure.store.store import Store
+from tests.cli.running import process
 from tests.conftest import wipe
+from tests.factories import make_job
 from tests.observe.scene import APP
 from tests.workers import ROOT, running_worker
 
 TRACED = Path(__file__).parent / "traced"
+PATH = os.pathsep.join([str(TRACED), str(Path(tenure.__file__).parents[1]), str(ROOT)])
 
 Told = dict[str, Any]
 
@@ -62,15 +66,14 @@ class Traces:
 def traces(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Traces:
     wipe(shared_database)
     folder = tmp_path_factory.mktemp("traced")
-    path = os.pathsep.join([str(TRACED), str(Path(tenure.__file__).parents[1]), str(ROOT)])
-    settings = {"PYTHONPATH": path, "TENURE_TEST_TRACED": "1"}
+    settings = {"PYTHONPATH": PATH, "TENURE_TEST_TRACED": "1"}
     with running_worker(shared_database, folder, app=APP, settings=settings) as worker:
         done = subprocess.run(
             [sys.executable, str(TRACED / "program.py"), str(folder)],
             cwd=ROOT,
             env={
                 **{n: value for n, value in os.environ.items() if not n.startswith("TENURE_")},
-                "PYTHONPATH": path,
+                "PYTHONPATH": PATH,
                 "TENURE_DATABASE_URL": shared_database,
             },
             capture_output=True,
@@ -141,11 +144,11 @@ def test_a_stop_is_on_the_run_and_names_its_record(traces: Traces) -> None:
 
 def test_who_is_interrupted_before_its_orders_are_read_was_asked_before() -> None:
     attempt = Attempt(cast(Any, None), cast(Any, SimpleNamespace(interrupt_now=lambda _: None)))
-    attempt.span, attempt.moments = cast(Any, "a span"), {}
-    attempt.note_asked()
+    attempt.span, attempt.rung_times = cast(Any, "a span"), {}
+    attempt.mark_asked()
     attempt.interrupt()
-    attempt.ask(Orders(Intent.CANCEL, "enough", "ada", 1.0))
-    assert list(attempt.moments) == ["asked", "interrupted"]
+    attempt.ask_to_stop(Orders(Intent.CANCEL, "enough", "ada", 1.0))
+    assert list(attempt.rung_times) == ["asked", "interrupted"]
 
 
 def test_a_request_to_stop_links_to_the_trace_of_the_job(traces: Traces) -> None:
@@ -155,6 +158,20 @@ def test_a_request_to_stop_links_to_the_trace_of_the_job(traces: Traces) -> None
         [link] = stop["links"]
         [enqueue] = [span for span in traces.program if span["id"] == link]
         assert enqueue["facts"]["tenure.job"] == traces.jobs[job]
+
+
+def test_a_stop_by_the_command_line_links_to_the_trace_of_the_job(
+    database: str, store: Store, tmp_path: Path
+) -> None:
+    trace, span = "1" * 32, "2" * 16
+    job = make_job(store, options={tracing.TRACE: f"00-{trace}-{span}-01"})
+    env = {"TENURE_TEST_TRACED": "1", "TENURE_TEST_FOLDER": str(tmp_path)}
+    done = process(database, "job", "cancel", str(job), PYTHONPATH=PATH, **env)
+    assert done.code == 0, done.err
+    [line] = [line for file in tmp_path.iterdir() for line in file.read_text().splitlines()]
+    found = json.loads(line)
+    assert (found["name"], found["kind"], found["links"]) == ("cancel job", "client", [span])
+    assert found["facts"]["tenure.cancellation"] == store.cancellation(job=job).cancellation_id
 
 
 def test_the_ladder_of_what_was_killed_is_told_by_its_keeper(traces: Traces) -> None:

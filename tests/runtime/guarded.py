@@ -16,7 +16,7 @@ from typing import Any, ParamSpec
 from uuid import uuid4
 
 from tenure.runtime.guard import cgroups, processes
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Exit, Guard
 
 HOUR = 3600.0
@@ -62,7 +62,7 @@ time.sleep(600)
 KEEPER = """
 import asyncio, os, sys
 from datetime import timedelta
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Guard
 marker, trust, freeze_max, how, tree, code = sys.argv[1:]
 async def beat(guard):

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.crew import Crew, Room
 from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.run import Run

@@ -122,7 +122,7 @@ def test_one_artifact_has_a_limit(url: str) -> None:
     artifacts = Artifacts(url, "acme", 42, 100, one_limit_bytes=10)
     artifacts.put("just", b"x" * 10)
     for data in (b"x" * 11, io.BytesIO(b"x" * 11)):
-        with pytest.raises(InputRefused, match="'big' takes more than the 10 bytes that it may"):
+        with pytest.raises(InputRefused, match="'big' is larger than its limit of 10 bytes"):
             artifacts.put("big", data)
     assert [kept.name for kept in artifacts.list()] == ["just"]
     assert len(everything_in(url)) == 1
@@ -131,7 +131,7 @@ def test_one_artifact_has_a_limit(url: str) -> None:
 def test_all_of_a_job_have_a_limit_that_a_new_attempt_knows_too(url: str) -> None:
     Artifacts(url, "acme", 42, 10).put("a", b"x" * 6)
     artifacts = Artifacts(url, "acme", 42, 10)
-    sentence = "with artifact 'b' those of the job would take 11 bytes, and 10 are the most"
+    sentence = "with artifact 'b' the artifacts of the job would take 11 bytes; the limit is 10"
     with pytest.raises(InputRefused, match=sentence):
         artifacts.put("b", b"x" * 5)
     artifacts.put("b", b"x" * 4)

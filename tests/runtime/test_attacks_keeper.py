@@ -14,7 +14,14 @@ from tenure.runtime.context import Context
 from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.reports import Reports
 from tenure.runtime.keeper.schedules import Schedules
-from tenure.runtime.messages import Ended, Endings, Interrupting, Question, Said, Sayings
+from tenure.runtime.messages import (
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
+    Endings,
+    Interrupting,
+    RunnerRequest,
+)
 from tenure.store.results import Finished
 from tests.runtime.lone_keeper import (
     Scene,
@@ -28,9 +35,9 @@ from tests.runtime.lone_keeper import (
 async def test_an_end_is_not_told_before_its_runner_is_gone(scene: Scene) -> None:
     runner = scene.runner()
     run = scene.start(claimed())
-    scene.keeper.runs.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
+    scene.keeper.runs.heard(runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),)))
     scene.keeper.runs.heard(
-        runner, Endings((Ended(run.number, "completed", b"1", left="a thread"),))
+        runner, Endings((AttemptEnded(run.number, "completed", b"1", left="a thread"),))
     )
     scene.line.open.set()
     await turns()
@@ -83,7 +90,7 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
 
     store: Any = scene.keeper.store("default")
     store.send = send
-    scene.keeper.runs.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
+    scene.keeper.runs.heard(runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),)))
     scene.keeper.runs.runner_lost(runner, Exit(None, signal.SIGKILL))
     await turns()
     assert told == []
@@ -101,9 +108,9 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
 async def test_nobody_waits_for_what_a_dropped_tenant_will_not_record(scene: Scene) -> None:
     runner = scene.runner()
     run = scene.start(claimed())
-    scene.keeper.runs.heard(runner, Sayings((Said(run.number, partials=(b"1",)),)))
+    scene.keeper.runs.heard(runner, AttemptReports((AttemptReport(run.number, partials=(b"1",)),)))
     waits = scene.reports.flushed(run)
-    scene.keeper.runs.heard(runner, Endings((Ended(run.number, "completed", b"1"),)))
+    scene.keeper.runs.heard(runner, Endings((AttemptEnded(run.number, "completed", b"1"),)))
     assert len(scene.keeper.runs) == 1, "its end waits for what it said"
     scene.keeper.dismiss({"default"})
     with pytest.raises(InputRefused, match="no tenant 'default' any more"):
@@ -172,10 +179,10 @@ async def test_reports_of_any_size_go_in_calls_of_some_size(scene: Scene) -> Non
     run = scene.start(claimed())
     partial = b'"' + b"x" * 1_000_000 + b'"'
     for _ in range(30):
-        scene.reports.add(run, Said(run.number, partials=(partial,)))
+        scene.reports.add(run, AttemptReport(run.number, partials=(partial,)))
     scene.line.open.set()
     await scene.reports.flushed(run)
-    sizes = [len(call.arguments["reports"].value) for call in scene.line.calls]
+    sizes = [len(call.arguments["reports"]) for call in scene.line.calls]
     assert max(sizes) < 12_000_000
     assert sum(sizes) > 30_000_000
     assert run.unrecorded == 0
@@ -188,7 +195,7 @@ def refusal_of(about: str, told: Any, asker: int | None = None) -> tuple[str, st
         scene = Scene()
         runner = scene.runner()
         run = scene.start(claimed())
-        scene.keeper.runs.heard(runner, Question(5, asker or run.number, about, told))
+        scene.keeper.runs.heard(runner, RunnerRequest(5, asker or run.number, about, told))
         sink: Any = runner._channel
         async with asyncio.timeout(10):
             while not any(hasattr(one, "refusal") for one in sink.sent):  # noqa: ASYNC110
@@ -278,7 +285,7 @@ def test_a_result_that_is_no_json_fails_its_job_alone(value: bytes) -> None:
     async def forged(scene: Scene) -> None:
         runner = scene.runner()
         run = scene.start(claimed())
-        scene.keeper.runs.heard(runner, Endings((Ended(run.number, "completed", value),)))
+        scene.keeper.runs.heard(runner, Endings((AttemptEnded(run.number, "completed", value),)))
         [told] = scene.finished
         assert told.outcome == "failed"
         assert "cannot be recorded" in told.error["message"]

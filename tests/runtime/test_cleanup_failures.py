@@ -135,7 +135,7 @@ def test_a_job_that_cannot_be_asked_is_not_promised() -> None:
 
 
 def test_what_is_no_task_is_refused_when_it_is_added() -> None:
-    with pytest.raises(InputRefused, match="neither a task nor the name of one"):
+    with pytest.raises(InputRefused, match="neither a task nor the name of a task"):
         CleanupCoordinator().add(Broken(OSError()), again=(42, {}))
 
 

@@ -9,10 +9,10 @@ from tests.apps import jobs
 
 PROGRAM = """
 import gc
-from tenure.runtime.garbage import collect_seldom
+from tenure.runtime.garbage import collect_rarely
 before = gc.get_threshold()
 {said}
-collect_seldom()
+collect_rarely()
 assert gc.get_freeze_count() > 0
 print(gc.get_threshold()[0] > before[0], gc.get_threshold())
 """

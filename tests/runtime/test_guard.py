@@ -14,7 +14,7 @@ import pytest
 
 from tenure.errors import GuardUnavailable, InputRefused
 from tenure.runtime.guard import processes
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Exit, Guard, Killed
 from tests.runtime.guarded import (
     HOG,

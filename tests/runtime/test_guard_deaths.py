@@ -10,7 +10,7 @@ import pytest
 
 from tenure.errors import GuardUnavailable
 from tenure.runtime.guard import cgroups, processes
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Exit
 from tests.runtime.guarded import (
     HOG,

@@ -16,7 +16,7 @@ def said_too_late(scene: Scene) -> list[int]:
     """The jobs in the last call."""
     call = scene.line.calls[-1]
     assert call.verb == "finish"
-    return [told["job"] for told in json.loads(call.arguments["outcomes"].value)]
+    return [told["job"] for told in json.loads(call.arguments["outcomes"])]
 
 
 @in_a_keeper

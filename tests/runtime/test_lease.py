@@ -12,9 +12,9 @@ import pytest
 
 from tenure.config import Settings
 from tenure.errors import LeaseLost
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.lease import Lease
-from tenure.store.line import Line
+from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import Store
 from tests.factories import make_job, make_worker
 
@@ -31,7 +31,7 @@ class Keeper:
         self.runs: list[Any] = []
         self.heard: list[int] = []
         self.drained = asyncio.Event()
-        self.line = Line(url, self.settings)
+        self.line = SerialConnection(url, self.settings)
         self.lease = Lease(self, self.line)  # type: ignore[arg-type]
         self.lease.begins(boottime())
 

@@ -16,14 +16,14 @@ import pytest
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime import leftovers
 from tenure.runtime.guard import processes
-from tenure.runtime.leftovers import Place, kill_marked, reap
+from tenure.runtime.leftovers import WorkerFolder, kill_marked, reap
 from tests.runtime.guarded import PARENT, SLEEPER, Ground, Tree, python, until
 
 CLAIM = """
 import sys, time
 from pathlib import Path
-from tenure.runtime.leftovers import Place
-place = Place.claim(sys.argv[1], Path(sys.argv[2]))
+from tenure.runtime.leftovers import WorkerFolder
+place = WorkerFolder.claim(sys.argv[1], Path(sys.argv[2]))
 secret = place.temp_dir(sensitive=True) / "secret"
 secret.write_text("secret")
 print(secret, flush=True)
@@ -110,14 +110,14 @@ def orphan(ground: Ground, code: str) -> tuple[Tree, "subprocess.Popen[bytes]"]:
 
 
 def test_a_place_is_private_and_removed_with_all_that_is_in_it(root: Path) -> None:
-    with Place.claim("mine", root) as place:
+    with WorkerFolder.claim("mine", root) as place:
         assert stat.S_IMODE(root.stat().st_mode) == 0o700
         assert stat.S_IMODE(place.folder.stat().st_mode) == 0o700
         (place.temp_dir() / "file").write_text("")
         assert reap(root) == []
         assert place.folder.exists()
     assert not place.folder.exists()
-    with Place.claim("mine", root):
+    with WorkerFolder.claim("mine", root):
         pass
 
 
@@ -125,7 +125,7 @@ def test_a_dead_workers_processes_and_folders_are_reaped(ground: Ground, root: P
     secret = dead_worker(ground.marker, root)
     tree, process = orphan(ground, PARENT)
     watched = os.open(secret, os.O_RDONLY)
-    with Place.claim("living", root) as living:
+    with WorkerFolder.claim("living", root) as living:
         (one,) = reap(root)
         assert living.folder.exists()
     process.wait()
@@ -156,7 +156,7 @@ def test_several_reapers_at_once_share_the_work(ground: Ground, root: Path) -> N
     markers = {ground.marker, *(f"dead-{uuid4().hex[:8]}" for _ in range(20))}
     dead_worker(ground.marker, root)
     for marker in markers - {ground.marker}:
-        os.close(Place.claim(marker, root)._lock)
+        os.close(WorkerFolder.claim(marker, root)._lock)
     _, process = orphan(ground, PARENT)
     with ExitStack() as stack:
         reapers = [stack.enter_context(reaper(root, REAP)) for _ in range(4)]
@@ -174,7 +174,7 @@ def test_a_worker_that_starts_while_others_reap_keeps_its_place(root: Path) -> N
         for each in (one, two):
             say_go(each)
         for number in range(200):
-            with Place.claim(f"w{number}", root) as place:
+            with WorkerFolder.claim(f"w{number}", root) as place:
                 place.temp_dir()
                 assert place.temp.exists()
         assert one.poll() is two.poll() is None
@@ -185,7 +185,7 @@ def test_a_worker_that_starts_while_others_reap_keeps_its_place(root: Path) -> N
 
 
 def test_a_folder_without_lock_is_reaped_too(root: Path) -> None:
-    Place.claim("whole", root).release()
+    WorkerFolder.claim("whole", root).release()
     (root / "half").mkdir()
     (root / "not-a-folder").write_text("")
     assert [one.marker for one in reap(root)] == ["half"]
@@ -227,7 +227,7 @@ print(*kill_marked(sys.argv[1]).killed)
 @pytest.mark.parametrize("marker", ["", "../up", ".hidden", "a/b", "x" * 101])
 def test_a_marker_that_is_no_name_is_refused(root: Path, marker: str) -> None:
     with pytest.raises(InputRefused, match="cannot be the marker"):
-        Place.claim(marker, root)
+        WorkerFolder.claim(marker, root)
 
 
 def test_a_folder_of_someone_else_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +245,7 @@ def test_a_link_or_a_file_in_place_of_the_folder_is_refused(root: Path, tmp_path
     root.unlink()
     root.write_text("")
     with pytest.raises(SettingInvalid, match="is not a directory"):
-        Place.claim("mine", root)
+        WorkerFolder.claim("mine", root)
 
 
 def test_a_folder_that_others_can_open_is_closed_to_them(root: Path) -> None:
@@ -259,7 +259,7 @@ def test_without_a_root_it_is_the_users_own_below_the_temporary_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with Place.claim("mine") as place:
+    with WorkerFolder.claim("mine") as place:
         assert place.folder == tmp_path / f"tenure-{os.getuid()}" / "mine"
         assert leftovers.reap() == []
 
@@ -270,7 +270,7 @@ DATABASE = "a database"
 def dead_place(root: Path, *, note: bytes | None = None) -> tuple[str, UUID]:
     """The folder of a worker that is dead, and which worker it was."""
     marker, worker = f"dead-{uuid4()}", uuid4()
-    place = Place.claim(marker, root)
+    place = WorkerFolder.claim(marker, root)
     place.belongs_to(worker, DATABASE)
     if note is not None:
         (place.folder / "worker").write_bytes(note)
@@ -315,7 +315,7 @@ def test_of_one_database_only_its_own_dead_are_reaped(tmp_path: Path) -> None:
 
 
 def test_who_clears_old_files_out_of_the_folder_takes_no_lock_away(tmp_path: Path) -> None:
-    with Place.claim("mine", tmp_path) as place:
+    with WorkerFolder.claim("mine", tmp_path) as place:
         place.belongs_to(uuid4(), DATABASE)
         for old in (tmp_path, place.folder):
             for file in old.iterdir():
@@ -325,7 +325,7 @@ def test_who_clears_old_files_out_of_the_folder_takes_no_lock_away(tmp_path: Pat
 
 
 def test_a_living_worker_is_never_reaped_by_itself(tmp_path: Path) -> None:
-    with Place.claim("mine", tmp_path) as place:
+    with WorkerFolder.claim("mine", tmp_path) as place:
         place.belongs_to(uuid4(), DATABASE)
         assert reap(tmp_path, of=DATABASE) == []
         assert place.folder.exists()

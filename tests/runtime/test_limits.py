@@ -7,7 +7,7 @@ import pytest
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Rung
-from tenure.domain.task import JobOptions
+from tenure.domain.options import OptionSet
 from tenure.runtime.keeper.run import Limits
 
 HALF_A_MINUTE = timedelta(seconds=30)
@@ -26,5 +26,5 @@ COOPERATIVE = Settings(stop_grace=HALF_A_MINUTE, ask_for=HALF_A_MINUTE, last_run
 def test_an_app_has_defaults_for_asking_and_for_the_last_rung(
     written: dict[str, Any], ask_for: int, last: Rung
 ) -> None:
-    limits = Limits(JobOptions().changed(written).for_the_worker(), COOPERATIVE)
+    limits = Limits(OptionSet().changed(written).stored(), COOPERATIVE)
     assert (limits.ask_for.total_seconds(), limits.last_rung) == (ask_for, last)

@@ -68,9 +68,9 @@ async def an_async_block() -> AsyncIterator[str]:
     [
         (object(), "object cannot be closed: it has neither aclose nor close"),
         (4711, "int cannot be closed"),
-        (io.BytesIO, "BytesIO is a class; give an object of it"),
-        (a_block(), "was not entered; give it to enter"),
-        (an_async_block(), "was not entered; give it to enter"),
+        (io.BytesIO, "BytesIO is a class; pass an instance of it"),
+        (a_block(), "was not entered; pass it to enter"),
+        (an_async_block(), "was not entered; pass it to enter"),
     ],
 )
 def test_what_cannot_be_closed_is_refused_with_a_sentence(thing: Any, sentence: str) -> None:

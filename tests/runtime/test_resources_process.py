@@ -101,7 +101,7 @@ def test_a_descendant_that_outlives_its_parent_is_still_known(folder: Path) -> N
     os.kill(child, signal.SIGSTOP)
     manager = ProcessResourceManager(process)
     assert manager._tree is not None
-    manager._tree.look()
+    manager._tree.scan()
     process.kill()
     process.wait()
     assert manager.is_active()
@@ -177,7 +177,7 @@ def test_a_process_that_has_ended_is_closed(folder: Path) -> None:
 def test_a_job_cannot_close_what_it_runs_in(ours: int) -> None:
     if ours not in {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}:
         pytest.skip("not one that this process comes from")
-    with pytest.raises(InputRefused, match="is this process or one that it comes from"):
+    with pytest.raises(InputRefused, match="is this process or one of its ancestors"):
         ProcessResourceManager(ours)
 
 

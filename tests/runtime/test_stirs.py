@@ -9,8 +9,8 @@ import uvloop
 from tenure.runtime.keeper.desks import Customer, Desks, ExchangeDesks
 from tenure.runtime.keeper.exchange import Exchange
 from tenure.runtime.keeper.stirs import Stirs, Turns
-from tenure.store.line import Line
 from tenure.store.results import TenantActivity
+from tenure.store.serial_connection import SerialConnection
 
 
 def heard(stirs: Stirs, number: int, open: int, next: int) -> bool:  # noqa: A002
@@ -61,7 +61,7 @@ class Tenant(Customer):
     def _is_waiting(self) -> bool:
         return self.times > 0
 
-    async def run_once(self, _line: Line) -> None:
+    async def run_once(self, _line: SerialConnection) -> None:
         self.times -= 1
         self.served.append(self.name)
         await asyncio.sleep(0)
@@ -111,7 +111,7 @@ class Resting(Tenant):
         super().__init__("resting", 5, [])
         self.pause, self.is_through = pause, asyncio.Event()
 
-    async def run_once(self, line: Line) -> None:
+    async def run_once(self, line: SerialConnection) -> None:
         await super().run_once(line)
         self.rest(self.pause)
         if not self.times:
@@ -151,7 +151,7 @@ class Hungry:
     def has_something_to_do(self) -> bool:
         return self.has_appetite_for("async")
 
-    async def run_once(self, _line: Line) -> None:
+    async def run_once(self, _line: SerialConnection) -> None:
         n = self.desks.share(cast(Exchange, self), "async", self.room[0])
         self.hungry = False
         self.room[0] -= n

@@ -158,7 +158,7 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
         scene.keeper.runs.runner_lost(run.runner, Exit(None, signal.SIGKILL))
     await turns()
     assert [call.verb for call in charged] == ["crash"]
-    said = charged[0].arguments["jobs"].value
+    said = charged[0].arguments["jobs"]
     assert "the worker's guard died while this job ran alone" in said
     told = {one.job: (one.outcome, one.suspect, one.unstarted) for one in scene.finished}
     released = ("released", True, False)
@@ -239,5 +239,5 @@ def test_a_worker_that_lasted_for_a_while_pauses_as_if_for_the_first_time(
 
 
 def test_a_dead_worker_is_judged_by_the_same_30_s_as_a_living_one() -> None:
-    verb = files("tenure.store") / "verbs" / "tenant" / "orphans.sql"
+    verb = files("tenure.store") / "verbs/tenant/recover/helpers/orphaned_jobs.sql"
     assert verb.read_text().count(f"interval '{PROBATION:g} seconds'") == 2

@@ -8,7 +8,14 @@ import pytest
 
 from tenure.errors import InputRefused
 from tenure.runtime import wire
-from tenure.runtime.messages import Answer, Ended, Endings, Message, Said, Sayings
+from tenure.runtime.messages import (
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
+    Endings,
+    Message,
+    RequestAnswer,
+)
 from tenure.runtime.wire import Frames, PlainChannel, frame, from_keeper, from_runner
 
 
@@ -17,8 +24,8 @@ def sent(message: Message) -> list[Any]:
 
 
 def test_what_does_not_fit_into_one_frame_goes_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
-    many = tuple(Ended(run, "completed", value=b"x" * 300) for run in range(10))
+    monkeypatch.setattr(wire, "MAX_BYTES", 1000)
+    many = tuple(AttemptEnded(run, "completed", value=b"x" * 300) for run in range(10))
     messages = sent(Endings(many))
     assert len(messages) > 1
     assert tuple(one for message in messages for one in message.ended) == many
@@ -27,9 +34,9 @@ def test_what_does_not_fit_into_one_frame_goes_in_several(monkeypatch: pytest.Mo
 def test_one_thing_that_is_too_large_is_refused_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+    monkeypatch.setattr(wire, "MAX_BYTES", 1000)
     with pytest.raises(InputRefused, match="1000"):
-        frame(Answer(1, "x" * 2000))
+        frame(RequestAnswer(1, "x" * 2000))
     with pytest.raises(InputRefused, match="1000"):
         Frames(from_keeper).feed((1001).to_bytes(4, "big"))
 
@@ -39,9 +46,9 @@ def test_one_thing_that_is_too_large_is_refused_with_a_sentence(
     [("\ud800", "\\ud800"), (1 << 70, str(1 << 70)), (-1, -1), (object, "<class 'object'>")],
 )
 def test_what_cannot_be_written_is_written_as_near_as_can_be(said: Any, comes: Any) -> None:
-    neighbour = Said(2, partials=(b"1",), logs=(("info", "kept"),))
-    [message] = sent(Sayings((Said(1, progress={"done": said}), neighbour)))
-    [first, second] = message.said
+    neighbour = AttemptReport(2, partials=(b"1",), logs=(("info", "kept"),))
+    [message] = sent(AttemptReports((AttemptReport(1, progress={"done": said}), neighbour)))
+    [first, second] = message.reports
     assert first.progress == {"done": comes}
     assert second == neighbour
 
@@ -50,7 +57,7 @@ def test_threads_that_send_at_once_do_not_mix_their_frames() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         channel = PlainChannel(from_keeper, ours)
-        said = Sayings((Said(1, partials=(b"x" * 100_000,)),))
+        said = AttemptReports((AttemptReport(1, partials=(b"x" * 100_000,)),))
         threads = [threading.Thread(target=channel.send, args=(said,)) for _ in range(8)]
         for thread in threads:
             thread.start()

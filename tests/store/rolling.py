@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 
 from tenure.domain.lifecycle import State
-from tenure.store.rollups import Ends
+from tenure.store.rollups import EndCounts
 from tenure.store.store import Store
 from tests.factories import make_job_in
 
@@ -24,7 +24,7 @@ FROM unnest(%(ended)s::timestamptz[], %(wait)s::float8[], %(run)s::float8[], %(s
 """
 
 
-def counts(ends: Ends) -> tuple[int, int, int]:
+def counts(ends: EndCounts) -> tuple[int, int, int]:
     return ends.completed, ends.failed, ends.cancelled
 
 

@@ -14,7 +14,7 @@ from tenure.domain.lifecycle import Intent, State
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT
 from tenure.errors import InputRefused, NotAllowed, TenureError
-from tenure.store.call import Argument, Call
+from tenure.store.call import Call
 from tenure.store.calls import control_calls, enqueue_calls, upkeep, worker_calls
 from tenure.store.results import AuditRow
 from tenure.store.store import Store
@@ -420,9 +420,10 @@ def test_an_unknown_role_is_refused(store: Store, sql: psycopg.Connection) -> No
     job = make_job(store)
     with pytest.raises(psycopg.Error, match="a role is viewer, operator or admin; 'emperor' is"):
         sql.execute("SELECT tenure.stop(%s, role => 'emperor')", (job,))
-    forged = {"jobs": Argument('{"task": "work"}', "jsonb"), "role": Argument("", "text")}
+    forged = {"jobs": '{"task": "work"}', "role": ""}
+    types = {"jobs": "pg_catalog.jsonb", "role": "pg_catalog.text"}
     with pytest.raises(InputRefused, match="a role is viewer, operator or admin; '' is none"):
-        store.send(Call("enqueue", forged, str))
+        store.send(Call("enqueue", forged, types, str))
 
 
 # What is kept
@@ -440,6 +441,6 @@ def test_who_recovers_by_hand_is_on_record_and_sweeps_are_not(store: Store) -> N
     store.recover()
     store.send(upkeep.recover(dry_run=True).asked_by(ROOT))
     assert rows(store) == ()
-    store.send(upkeep.recover(jobs=[4711]).asked_by(ROOT))
+    store.send(upkeep.recover(ids=[4711]).asked_by(ROOT))
     (row,) = rows(store)
     assert (row.verb, row.actor, row.before) == ("recover", "root", {"ids": [4711]})

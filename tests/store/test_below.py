@@ -92,7 +92,7 @@ def test_whoever_ends_an_attempt_says_which_worker_it_is(
     outcome = {"job": job.id, "token": job.token, "outcome": "completed", "worker": str(worker.id)}
     for verb in ("finish", "crash", "release"):
         call = f"SELECT tenure.{verb}(%s, %s)".encode()
-        with pytest.raises(psycopg.Error, match="says which worker it is"):
+        with pytest.raises(psycopg.Error, match="the worker whose attempt ends must be given"):
             sql.execute(call, (None, Jsonb([outcome])))
         row = sql.execute(call, (stranger.id, Jsonb([outcome]))).fetchone()
         assert row is not None

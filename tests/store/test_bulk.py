@@ -11,7 +11,7 @@ from tenure.domain.principal import Principal, Role
 from tenure.errors import IllegalTransition, InputRefused, NotAllowed, NotFound
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk
+from tenure.store.policy_results import Bulk
 from tenure.store.store import Store
 from tests.conftest import Connect
 from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote

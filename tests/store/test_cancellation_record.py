@@ -286,5 +286,5 @@ def test_records_are_found_by_name_by_job_and_in_order(store: Store) -> None:
     for wrong in ("cancel-ffffff", "nonsense"):
         with pytest.raises(NotFound, match="there is no cancellation"):
             store.cancellation(wrong)
-    with pytest.raises(NotFound, match="nobody has stopped job"):
+    with pytest.raises(NotFound, match="was never stopped"):
         store.cancellation(job=make_job(store))

@@ -99,9 +99,9 @@ def test_a_cancel_that_comes_with_a_connection_is_not_lost(
 
 
 def waits_for_a_connection(store: AsyncStore) -> bool:
-    shared = store._shared
-    in_line = sum(len(place._waiters or ()) for place in shared._places.values())
-    return bool(in_line + len(shared._all_places._waiters or ()))
+    shared = store._pool
+    in_line = sum(len(place._waiters or ()) for place in shared._slots.values())
+    return bool(in_line + len(shared._all_slots._waiters or ()))
 
 
 async def waiting_backend(sql: psycopg.Connection) -> int:

@@ -144,7 +144,7 @@ def test_a_job_waits_for_its_task_and_then_gets_what_it_declares(
     assert (job.status, job.waiting) == (Status.WAITING, Reason.TASK)
     [reason, *_] = store.explain(job.id).reasons
     assert (reason.reason, reason.about) == ("task", "crawl")
-    assert "nobody has announced a task 'crawl' yet; the nearest are 'crawled'" in reason.sentence
+    assert "task 'crawl' is not announced yet; the nearest are 'crawled'" in reason.sentence
     assert store.list_jobs({"status": "waiting"})[0].id == job.id
     assert [task.task for task in store.diagnose().unrunnable] == ["crawl"]
     store.promote()

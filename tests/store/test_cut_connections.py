@@ -85,8 +85,8 @@ def test_a_job_without_a_key_is_never_sent_twice_and_the_error_says_what_would_h
         with pytest.raises(StoreUnavailable) as lost:
             cut_off.enqueue(NewJob(task="the-mark"))
     assert str(lost.value) == (
-        "the connection was lost during enqueue, and nobody knows whether it was carried out; "
-        "give it an idempotency key, and asking again is safe"
+        "the connection was lost during enqueue, and its outcome is unknown; "
+        "with an idempotency key it is safe to try again"
     )
     assert store.statistics().total == there
 
@@ -187,7 +187,7 @@ def test_a_commit_of_a_job_whose_answer_was_lost_makes_nothing_it_says_late(
         with Transaction(proxy.url, fence) as transaction:
             transaction.complete("done")
 
-    with pytest.raises(StoreUnavailable, match="nobody knows whether it was"):
+    with pytest.raises(StoreUnavailable, match="outcome is unknown"):
         asyncio.run(commit()) if kind == "async" else commit_plainly()
     assert proxy.cuts == 1
     assert store.show(job).state is State.COMPLETED
@@ -209,7 +209,7 @@ def test_a_transaction_after_a_commit_whose_answer_was_lost_writes_nothing(
     claimed = worker.claim_one()
     worker.finish(claimed, value="first")
     second = Transaction(database, Fence(worker.id, job, claimed.token))
-    with pytest.raises(LeaseLost, match="this attempt has ended it before"), second:
+    with pytest.raises(LeaseLost, match="this attempt has already ended"), second:
         second.complete("second")
     assert store.show(job).result == "first"
     assert store.statistics().refused == 0

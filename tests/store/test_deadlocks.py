@@ -19,7 +19,7 @@ from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.errors import InputRefused, JobNotFound
 from tenure.store.call import Call
 from tenure.store.calls import control_calls, enqueue_calls, upkeep, worker_calls
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.outcomes import Ending, Report
 from tenure.store.store import Store
 from tests.factories import Worker, make_worker

@@ -10,7 +10,7 @@ import pytest
 from tenure.domain.job import NEVER, After, NewJob
 from tenure.domain.lifecycle import Reason, State, Status
 from tenure.store.calls import enqueue_calls
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.store import Store
 from tenure.testing import Clock
 from tests.conftest import Connect

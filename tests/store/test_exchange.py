@@ -106,7 +106,7 @@ def test_idle_is_who_got_less_than_it_asked_for(
     make_job(store, "there")
     worker = make_worker(store)
     sql.execute("UPDATE tenure.worker SET idle = %s", (was,))
-    answer = exchange(worker, [], *wants, hungry=hungry)
+    answer = exchange(worker, [], *wants, wants_jobs=hungry)
     assert is_idle(sql, worker) is idle
     assert answer.idled is (idle and not was)
 
@@ -119,7 +119,7 @@ def test_a_draining_worker_gets_nothing_and_wants_no_notice(
     job = worker.claim_one()
     make_job(store)
     store.drain(worker.id)
-    answer = exchange(worker, [ending(job)], 5, hungry=True)
+    answer = exchange(worker, [ending(job)], 5, wants_jobs=True)
     assert answer.finished.accepted == {job.id: State.COMPLETED}
     assert answer.claims[0].jobs == ()
     assert not is_idle(sql, worker)

@@ -8,7 +8,7 @@ import pytest
 from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.errors import JobNotFound
-from tenure.store.results import Reason
+from tenure.store.results import ExplainedReason
 from tenure.store.store import Store
 from tests.factories import end_as_stopped, make_job, make_job_in, make_jobs, make_worker, promote
 
@@ -16,11 +16,11 @@ ERROR = {"type": "ValueError", "message": "no"}
 HOUR = timedelta(hours=1)
 
 
-def reasons(store: Store, job: int) -> dict[str, Reason]:
+def reasons(store: Store, job: int) -> dict[str, ExplainedReason]:
     return {reason.reason: reason for reason in store.explain(job).reasons}
 
 
-def only(store: Store, job: int) -> Reason:
+def only(store: Store, job: int) -> ExplainedReason:
     (reason,) = store.explain(job).reasons
     return reason
 
@@ -233,7 +233,7 @@ def test_it_was_paused_cancelled_or_has_failed(store: Store) -> None:
     store.stop(paused, intent=Intent.PAUSE, by="ann", reason="lunch")
     told = only(store, paused)
     assert told.reason == "paused"
-    assert told.sentence == "it was paused by ann: lunch; resume it to go on"
+    assert told.sentence == "it was paused by ann: lunch; resume it to continue"
     make_job(store)
     worker = make_worker(store)
     job = worker.claim_one()

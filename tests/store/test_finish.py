@@ -97,7 +97,7 @@ def test_a_job_that_pauses_itself_is_paused(store: Store) -> None:
 def test_cancelled_is_not_said_of_a_job_nobody_asked_to_stop(store: Store) -> None:
     worker, job = running(store)
     assert worker.finish(job, "stopped", rung=Rung.ASKED).accepted == {job.id: State.FAILED}
-    assert "nobody had asked it to stop" in (store.show(job.id).error_message or "")
+    assert "no stop was requested" in (store.show(job.id).error_message or "")
 
 
 def test_many_outcomes_are_answered_each_for_itself(store: Store) -> None:

@@ -110,18 +110,6 @@ def test_a_tenant_in_which_nothing_has_ever_happened_has_not_moved(
     assert number(store) > 0
 
 
-@pytest.mark.parametrize("left", ["lane (queue)", "wake (target)", None])
-def test_only_of_a_tenant_that_was_never_used_the_migration_takes_its_number_back(
-    store: Store, acme: Store, sql: psycopg.Connection, left: str | None
-) -> None:
-    if left is not None:
-        sql.execute(f"INSERT INTO tenure_acme.{left} VALUES ('some')".encode())
-    sql.execute("SELECT setval('tenure_acme.turn', 1)")
-    text = dict(schema._files("migrations", "tenant"))["0011_never_used"]
-    sql.execute(text.replace("tenant.", "tenure_acme.").encode())
-    assert number(store, acme.tenant) == (0 if left is None else 1)
-
-
 def test_looking_moves_nobody(store: Store, acme: Store) -> None:
     make_job(acme)
     worker = make_worker(acme)
@@ -255,7 +243,7 @@ def test_a_notice_is_for_workers_that_serve_its_tenant(
     ours = make_worker(store, tenants=["acme"])
     anybody = make_worker(store)
     for worker in (*others, ours, anybody):
-        store.exchange(worker.id, hungry=True)
+        store.exchange(worker.id, wants_jobs=True)
     with connect() as listener:
         listener.autocommit = True
         for worker in (*others, ours, anybody):
@@ -273,7 +261,7 @@ def test_wakes_of_before_keep_their_place(store: Store, sql: psycopg.Connection)
         store, [NewJob(key="first", task="work"), NewJob(key="then", task="work", after=("first",))]
     )
     assert jobs
-    taken = sql.execute("SELECT last_value FROM tenure.turn").fetchone()
+    taken = sql.execute("SELECT last_value FROM tenure.activity").fetchone()
     sql.execute("INSERT INTO tenure.wake (job_id) VALUES (1)")
     [(drawn,)] = sql.execute("SELECT id FROM tenure.wake").fetchall()
     assert taken

@@ -9,8 +9,8 @@ import pytest
 
 from tenure.errors import InputRefused
 from tenure.store.calls import upkeep
-from tenure.store.connections import send_on
-from tenure.store.rollups import Ends, History
+from tenure.store.drivers import send_on
+from tenure.store.rollups import EndCounts, History
 from tenure.store.store import Store
 from tenure.testing import Clock
 from tests.conftest import Connect
@@ -28,7 +28,7 @@ def test_counts_are_exact_and_percentiles_within_a_tenth(
     assert roll_up(store) == 4000
     assert roll_up(store) == 0
     history = store.history()
-    told: list[tuple[Ends, list[tuple[str, float, float]]]] = [
+    told: list[tuple[EndCounts, list[tuple[str, float, float]]]] = [
         (history.total, everything),
         *((queue, jobs[queue.queue]) for queue in history.queues),
         (store.history(queue="mail").total, jobs["mail"]),

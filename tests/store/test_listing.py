@@ -196,7 +196,7 @@ def test_names_of_filters_and_statuses_are_the_same_in_python_and_in_sql(
     sql: psycopg.Connection,
 ) -> None:
     def complaint(filters: dict[str, Any]) -> str | None:
-        row = sql.execute("SELECT tenure.filter_complaint(%s)", (json.dumps(filters),)).fetchone()
+        row = sql.execute("SELECT tenure.filter_error(%s)", (json.dumps(filters),)).fetchone()
         assert row is not None
         sentence: str | None = row[0]
         return sentence

@@ -178,7 +178,7 @@ def test_a_connection_that_has_gone_silent_is_given_up(wire: Wire) -> None:
         await soon(lambda: ear.notices.live)
         wire.silent = True
         await soon(lambda: not ear.notices.live)
-        assert "nothing was heard" in str(ear.notices.trouble)
+        assert "no notification arrived" in str(ear.notices.trouble)
         wire.silent = False
         await soon(lambda: ear.notices.live and ear.heard == 2)
 

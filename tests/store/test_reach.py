@@ -63,7 +63,7 @@ SPEAKING: dict[str, Callable[[Store, UUID, int], object]] = {
     "read_signals": lambda s, worker, _: s.read_signals(worker),
     "renew": lambda s, worker, _: s.renew(worker),
     "claim": lambda s, worker, _: s.claim(worker, 1),
-    "exchange": lambda s, worker, _: s.exchange(worker, hungry=True),
+    "exchange": lambda s, worker, _: s.exchange(worker, wants_jobs=True),
     "held": lambda s, worker, _: s.held(worker),
     "finish": lambda s, worker, _: s.finish(worker, []),
     "report": lambda s, worker, _: s.report(worker, []),
@@ -387,7 +387,7 @@ def test_a_number_below_zero_is_none(roles: Roles, verb: str) -> None:
         ("discards(0)", "a batch of 0 is not possible"),
         ("recover(n => -1)", "a batch of -1 is not possible"),
         ("prune(n => -1)", "a batch of -1 is not possible"),
-        ("prune('[]')", "what is kept is a JSON object such as"),
+        ("prune('[]')", "keep must be a JSON object such as"),
         ("register(gen_random_uuid(), NULL, 1, '15 s')", "a worker has an id, a host, a pid"),
     ],
 )

@@ -7,7 +7,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tenure.config import PORTUGUESE_ORPHAN_MESSAGE
 from tenure.domain.job import NEVER, NewJob
 from tenure.domain.lifecycle import Intent, State, Status
 from tenure.store.outcomes import Report
@@ -146,10 +145,9 @@ def test_a_poison_job_ends_failed_after_one_unspent_run_and_exactly_its_attempts
 def test_the_message_can_be_chosen(store: Store, sql: psycopg.Connection) -> None:
     worker, job = start(store, orphan="fail")
     let_lease_end(sql, worker)
-    store.recover(message=PORTUGUESE_ORPHAN_MESSAGE)
-    assert store.show(job.id).error_message == (
-        "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
-    )
+    message = "orphan: job RUNNING sem heartbeat; worker provavelmente morreu"
+    store.recover(message=message)
+    assert store.show(job.id).error_message == message
 
 
 def test_jobs_of_an_unknown_worker_are_taken_back_by_the_time_they_started(
@@ -176,7 +174,7 @@ def test_only_the_jobs_that_are_named(store: Store, sql: psycopg.Connection) -> 
     worker = make_worker(store)
     first, second, third = worker.claim(3)
     let_lease_end(sql, worker)
-    assert [one.job for one in store.recover(jobs=[second.id]).recovered] == [second.id]
+    assert [one.job for one in store.recover(ids=[second.id]).recovered] == [second.id]
     assert [store.show(job.id).state for job in (first, third)] == [State.RUNNING] * 2
     assert sorted(one.job for one in store.recover().recovered) == [first.id, third.id]
 
@@ -255,7 +253,8 @@ def test_a_job_claimed_anew_in_between_is_not_touched(
     worker, job = start(store)
     let_lease_end(sql, worker)
     row = sql.execute(
-        "SELECT jsonb_agg(o) FROM tenure.orphans(0, '0', '2 min', NULL, true, 'orphan', 10) AS o"
+        "SELECT jsonb_agg(o)"
+        " FROM tenure.orphaned_jobs(0, '0', '2 min', NULL, true, 'orphan', 10) AS o"
     ).fetchone()
     assert row is not None
     store.recover()
@@ -318,7 +317,7 @@ def test_what_nobody_started_in_time_fails_if_that_is_wanted(
     assert store.recover().stale == ()
     assert store.recover(pending_after=timedelta(minutes=5)).stale == (old,)
     assert store.show(old).state is State.FAILED
-    assert store.show(old).error_message == "orphan: nobody started it within 00:05:00"
+    assert store.show(old).error_message == "orphan: no worker started it within 00:05:00"
     for job in (young, later, unqueued):
         assert store.show(job).state is State.PENDING
 
@@ -329,7 +328,7 @@ def test_a_job_that_nobody_started_has_the_chosen_message_too(
     old = make_job(store)
     sql.execute("UPDATE tenure.job SET run_at = run_at - interval '10 minutes'")
     store.recover(pending_after=timedelta(minutes=5), message="orphan: nobody came")
-    message = "orphan: nobody came; nobody started it within 00:05:00"
+    message = "orphan: nobody came; no worker started it within 00:05:00"
     assert store.show(old).error_message == message
 
 

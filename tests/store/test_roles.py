@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -93,6 +94,7 @@ MAY: dict[Kind, set[str]] = {
     | {"roll_up", "tenant_activity", "sweep"}
     | {"discards", "discarded", "answer_inspection", "enqueue_reserved", "announce"},
 }
+OF_THE_OWNER = {"admit", "declare_dead", "prune_records"}
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
 
 VERBS: dict[str, Callable[[Store, int], object]] = {
@@ -204,6 +206,13 @@ def test_a_role_that_was_not_admitted_can_do_nothing(store: Store, roles: Roles)
     job = make_job(store)
     _, caller = roles.make()
     assert {verb for verb in VERBS if is_allowed(verb, caller, job)} == set()
+
+
+def test_every_file_outside_helpers_is_a_verb_that_a_role_or_the_owner_calls() -> None:
+    verbs = Path(schema.__file__).with_name("verbs")
+    public = {file.stem for file in verbs.rglob("*.sql") if "helpers" not in file.parts}
+    granted = set[str]().union(*MAY.values())
+    assert public == granted | OF_THE_OWNER | {"newest_migrations", "jobs"}
 
 
 def test_no_function_behind_the_verbs_can_be_called(sql: psycopg.Connection, roles: Roles) -> None:

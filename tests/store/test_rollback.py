@@ -10,7 +10,7 @@ from tenure.domain.job import Job, NewJob
 from tenure.domain.lifecycle import Intent, State
 from tenure.errors import IllegalTransition, InputRefused, NotFound
 from tenure.store.calls.control_calls import stop
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tests.conftest import Connect
@@ -93,7 +93,7 @@ def test_asking_again_adds_it_once(store: Store) -> None:
 
 def test_a_pause_is_not_rolled_back(store: Store) -> None:
     job = make_job(store)
-    with pytest.raises(InputRefused, match="a pause is not rolled back, because the job goes on"):
+    with pytest.raises(InputRefused, match="a pause is not rolled back, because the job continues"):
         store.stop(job, intent=Intent.PAUSE, rollback=True)
     assert store.cancellations() == ()
     assert rollbacks(store) == ()

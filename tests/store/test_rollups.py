@@ -11,9 +11,9 @@ from tenure.domain.lifecycle import Intent, State
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
 from tenure.store.calls import control_calls, upkeep, worker_calls
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.migrating import Migrator
-from tenure.store.rollups import Ends
+from tenure.store.rollups import EndCounts
 from tenure.store.store import Store
 from tenure.testing import Clock
 from tests.conftest import Connect
@@ -24,7 +24,7 @@ from tests.store.rolling import HOUR, MINUTE, SECOND, counts, end_one, ended_job
 def test_of_nothing_there_is_nothing(store: Store) -> None:
     for _ in range(2):
         history = store.history()
-        assert (history.total, history.queues) == (Ends(), ())
+        assert (history.total, history.queues) == (EndCounts(), ())
         assert len(history.buckets) == 96
         assert {counts(bucket) for bucket in history.buckets} == {(0, 0, 0)}
         assert roll_up(store) == 0
@@ -82,7 +82,7 @@ def test_what_never_ran_has_no_times(store: Store) -> None:
     store.stop(make_job(store))
     store.stop(make_job(store), intent=Intent.PAUSE)
     promote(store)
-    assert store.history().total == Ends(cancelled=3)
+    assert store.history().total == EndCounts(cancelled=3)
 
 
 def test_a_job_that_failed_while_it_waited_for_its_retry_has_no_times(
@@ -90,7 +90,7 @@ def test_a_job_that_failed_while_it_waited_for_its_retry_has_no_times(
 ) -> None:
     make_job_in(store, State.FAILED, max_attempts=1)
     sql.execute("UPDATE tenure.job SET run_at = started_at + interval '1 ms'")
-    assert store.history().total == Ends(failed=1)
+    assert store.history().total == EndCounts(failed=1)
 
 
 def test_a_job_without_code_of_its_own_counts(store: Store) -> None:
@@ -279,7 +279,7 @@ def test_ends_of_a_time_when_nobody_counted_are_counted_later(
     assert roll_up(store) == 2
     clock.advance(30 * HOUR)
     assert roll_up(store) == 0
-    assert store.history().total == Ends()
+    assert store.history().total == EndCounts()
 
 
 def test_nothing_is_pruned_before_it_was_counted(store: Store, clock: Clock) -> None:
@@ -300,7 +300,7 @@ def test_each_tenant_has_its_own(store: Store, database: str) -> None:
     Migrator(database).migrate(Tenant("acme"))
     end_one(store)
     with Store(database, Tenant("acme")) as acme:
-        assert acme.history().total == Ends()
+        assert acme.history().total == EndCounts()
         end_one(acme, queue="secret")
         assert [queue.queue for queue in acme.history().queues] == ["secret"]
     assert [queue.queue for queue in store.history().queues] == ["default"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,14 @@ def done(connection: psycopg.Connection) -> list[tuple[object, ...]]:
 def test_migrations_are_numbered_from_one_without_gaps(kind: str) -> None:
     numbers = [migration.number for migration in schema.migrations(kind)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_text_of_every_sql_file_is_easy_to_read() -> None:
+    for file in sorted(Path(schema.__file__).parent.rglob("*.sql")):
+        lines = file.read_text().splitlines()
+        assert [line for line in lines if len(line) > 110] == [], file
+        many = re.compile(r"\bINTO (STRICT )?\w+(, \w+){4}")
+        assert [line for line in lines if many.search(line)] == [], f"{file}: use a record"
 
 
 def test_an_empty_database_comes_to_head(empty: psycopg.Connection, empty_database: str) -> None:
@@ -252,32 +261,27 @@ CREATE FUNCTION tenure.stop(job bigint, intent text DEFAULT 'cancel', reason tex
     last_rung tenure.rung DEFAULT 'killed', by text DEFAULT NULL, via text DEFAULT 'sql')
 RETURNS json LANGUAGE sql RETURN '{}'::json;
 CREATE FUNCTION tenure.show(job bigint) RETURNS json LANGUAGE sql RETURN '{}'::json;
-CREATE FUNCTION tenure.readmit() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+CREATE FUNCTION tenure.regrant_verbs() RETURNS void LANGUAGE plpgsql AS 'BEGIN END';
+"""
+DROP_OLD_STOP = """
+DROP FUNCTION tenant.stop(bigint, text, text, boolean, boolean, interval, tenure.rung, text, text);
 """
 
 
 def test_an_upgrade_replaces_a_verb_with_other_arguments_and_gives_roles_what_is_new(
-    empty: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+    empty: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, add_files: AddFiles
 ) -> None:
     operator, revoked = (f"{name}_of_{empty.info.dbname}" for name in ("operator", "revoked"))
-    migrations, verbs = schema.migrations, schema.verbs
+    verbs = schema.verbs
     with monkeypatch.context() as old:
-        old.setattr(
-            schema,
-            "migrations",
-            lambda kind: migrations(kind) if kind == "control" else migrations(kind)[:1],
-        )
         old.setattr(schema, "verbs", lambda kind: verbs(kind) if kind == "control" else OLD_STOP)
         schema.migrate(empty)
     for role in (operator, revoked):
         empty.execute(f"CREATE ROLE {role}".encode())
-        empty.execute(
-            "INSERT INTO tenure.audit (at, actor, via, verb, subject, name, after)"
-            " VALUES (now(), 'x', 'sql', 'admit', 'role', %s, '{\"kind\": \"operator\"}')",
-            (role,),
-        )
+        empty.execute("INSERT INTO tenure.admission VALUES (%s, 'operator')", (role,))
     empty.execute(f"GRANT EXECUTE ON FUNCTION tenure.show(bigint) TO {operator}".encode())
 
+    add_files("migrations", "tenant", {"9001_wider_stop": DROP_OLD_STOP})
     schema.migrate(empty)
 
     try:

@@ -18,10 +18,11 @@ from tenure.config import Settings
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
-from tenure.errors import NotAllowed, SchemaMismatch, StoreUnavailable
+from tenure.errors import InputRefused, NotAllowed, SchemaMismatch, StoreUnavailable
 from tenure.store import schema
-from tenure.store.faults import fault, is_contention, is_outage
-from tenure.store.store import AsyncStore, Store
+from tenure.store.calls import control_calls, policy_calls
+from tenure.store.driver_errors import as_tenure_error, is_contention, is_outage
+from tenure.store.store import AsyncStore, Method, Store, Verbs
 from tests.conftest import Connect
 from tests.factories import make_job, make_job_in, make_worker
 from tests.workers import eventually
@@ -42,29 +43,34 @@ def in_async(url: str, ask: Callable[[AsyncStore], Awaitable[T]], **options: Any
 # The same verbs
 
 
-def public(store: type) -> set[str]:
-    return {name for name in vars(store) if not name.startswith("_")}
+VERBS = {name: verb for name, verb in vars(Verbs).items() if isinstance(verb, Method)}
 
 
-def test_both_stores_have_exactly_the_same_verbs() -> None:
-    assert public(AsyncStore) - public(Store) == {"open"}
-    assert public(Store) <= public(AsyncStore)
+def test_both_stores_have_all_verbs(store: Store) -> None:
+    async_store = AsyncStore("postgresql:///nowhere")
+    for name, verb in VERBS.items():
+        assert verb.__name__ == name
+        assert not inspect.iscoroutinefunction(getattr(store, name)), name
+        assert inspect.iscoroutinefunction(getattr(async_store, name)), name
 
 
-def test_a_verb_has_the_same_words_in_both_stores() -> None:
-    for name in public(Store):
-        verb, awaited = getattr(Store, name), getattr(AsyncStore, name)
-        assert verb.__name__ == awaited.__name__ == name
-        assert verb.__doc__ == awaited.__doc__
-        assert inspect.iscoroutinefunction(awaited), name
-        assert not inspect.iscoroutinefunction(verb), name
+def test_an_argument_that_a_verb_does_not_have_is_refused() -> None:
+    stop: Any = control_calls.stop
+    with pytest.raises(InputRefused, match="graec: there is no such option; the nearest is grace"):
+        stop(7, graec=1)
+    with pytest.raises(TypeError, match="multiple values for argument 'job'"):
+        stop(7, job=8)
+    bulk_stop: Any = policy_calls.bulk_stop
+    with pytest.raises(InputRefused, match="rollback_tasks: there is no such option"):
+        bulk_stop({}, rollback_tasks=[1])
 
 
 def test_every_verb_of_the_store_is_a_function_in_the_database(sql: psycopg.Connection) -> None:
     rows = sql.execute(
         "SELECT proname FROM pg_proc WHERE pronamespace = 'tenure'::regnamespace"
     ).fetchall()
-    assert public(Store) - {"close", "send"} <= {name for (name,) in rows}
+    assert len(VERBS) > 80
+    assert VERBS.keys() <= {name for (name,) in rows}
 
 
 def test_async_code_gets_the_same_answers(database: str, store: Store) -> None:
@@ -180,9 +186,7 @@ def test_an_unsafe_call_that_was_cut_says_that_nobody_knows(
     waiting.cut()
     with pytest.raises(StoreUnavailable) as lost:
         waiting.answer.result(20)
-    assert str(lost.value) == (
-        "the connection was lost during resume, and nobody knows whether it was carried out"
-    )
+    assert str(lost.value) == ("the connection was lost during resume, and its outcome is unknown")
     other.rollback()
     assert store.show(job).state is State.PAUSED
 
@@ -229,7 +233,7 @@ def test_what_is_used_up_is_worth_another_try_and_certainly_not_done(
 ) -> None:
     assert is_contention(kind())
     assert not is_outage(kind())
-    assert isinstance(fault(kind("could not extend file")), StoreUnavailable)
+    assert isinstance(as_tenure_error(kind("could not extend file")), StoreUnavailable)
 
 
 # A database that is not there, or not ours

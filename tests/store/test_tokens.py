@@ -34,8 +34,8 @@ def digest(secret: str) -> bytes:
 
 
 def make(store: Store, secret: str = "s", **more: Any) -> Token:
-    given: dict[str, Any] = {"name": "ann", "role": Role.OPERATOR, "tenant": store.tenant, **more}
-    return store.create_token(digest=digest(secret), **given)
+    given: dict[str, Any] = {"name": "ann", "token_role": Role.OPERATOR, "of_tenant": store.tenant}
+    return store.create_token(digest=digest(secret), **given | more)
 
 
 def test_whoever_brings_it_is_known_by_it(store: Store) -> None:
@@ -108,7 +108,7 @@ def test_nothing_but_the_digest_is_in_the_database(store: Store, sql: psycopg.Co
         ({"name": "policy:budget"}, "does not begin with db:"),
         ({"name": "job:7"}, "does not begin with db:"),
         ({"name": "ann\nbob"}, "1 to 200 characters"),
-        ({"role": "emperor"}, "a role is viewer, operator or admin; 'emperor' is none"),
+        ({"token_role": "emperor"}, "a role is viewer, operator or admin; 'emperor' is none"),
         ({"lifetime": timedelta(0)}, "lasts for longer than 0"),
         ({"lifetime": timedelta(days=-1)}, "lasts for longer than 0"),
         ({"lifetime": timedelta(days=40_000)}, "up to 36500 days"),
@@ -133,19 +133,19 @@ def test_a_digest_is_a_digest_and_stands_for_one_token(store: Store) -> None:
 
 def test_a_token_of_an_unknown_tenant_is_refused(store: Store) -> None:
     with pytest.raises(NotFound, match="there is no tenant 'nowhere'"):
-        make(store, tenant=Tenant("nowhere"))
+        make(store, of_tenant=Tenant("nowhere"))
 
 
 def test_the_default_tenant_makes_them_for_all_and_another_for_itself(
     store: Store, acme: Store
 ) -> None:
-    make(store, "a", tenant=ACME)
-    make(acme, "b", tenant=ACME)
+    make(store, "a", of_tenant=ACME)
+    make(acme, "b", of_tenant=ACME)
     mine = make(store, "c")
     for secret in "ab":
         assert (store.principal(digest(secret)) or {})["tenant"] == "acme"
     with pytest.raises(NotAllowed, match="may not create a token of tenant default; an admin of"):
-        make(acme, "d", tenant=DEFAULT)
+        make(acme, "d", of_tenant=DEFAULT)
     (row,) = acme.audit_log("token", "ann")
     assert (row.verb, row.after) == ("refuse", {"verb": "create_token"})
     with pytest.raises(NotFound):
@@ -159,7 +159,7 @@ def test_the_default_tenant_makes_them_for_all_and_another_for_itself(
 
 
 def test_a_dropped_tenant_takes_its_tokens_along(store: Store, acme: Store, database: str) -> None:
-    make(store, "a", tenant=ACME)
+    make(store, "a", of_tenant=ACME)
     make(store, "b")
     Migrator(database).drop(ACME, by="root", via="cli")
     assert store.principal(digest("a")) is None

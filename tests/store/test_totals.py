@@ -270,10 +270,10 @@ def test_a_record_is_added_up_once_by_however_many(store: Store, connect: Connec
     for _ in range(4):
         store.stop(make_job(store))
     first, second = connect(), connect()
-    assert first.execute("SELECT tenure.add_up(2)").fetchone() == (2,)
+    assert first.execute("SELECT tenure.add_to_tally(2)").fetchone() == (2,)
     second.execute("SET lock_timeout = '5s'")
     first.commit()
-    assert second.execute("SELECT tenure.add_up(9)").fetchone() == (2,)
+    assert second.execute("SELECT tenure.add_to_tally(9)").fetchone() == (2,)
     second.commit()
     assert tallied(store.totals(), "record") == {("cancel", "user", "completed"): 4}
 

@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 import pytest
 
 from tenure.config import Settings
-from tenure.control import (
+from tenure.control.client import Client
+from tenure.domain.job import NewJob
+from tenure.domain.lifecycle import Rung, State
+from tenure.errors import InputRefused, JobNotEnded
+from tenure.stops import (
     CancellationRecord,
     CancellationResult,
     CancellationService,
     CancellationStatus,
-    Client,
 )
-from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import Rung, State
-from tenure.errors import InputRefused, JobNotEnded
 from tests.apps import cancelling
 from tests.system.stage import Stage, staged
 from tests.waiting import soon

@@ -40,7 +40,7 @@ def begun(stage: Stage) -> Iterator[Any]:
 
 
 def look(handle: Jobs) -> Inspection:
-    seen = handle.look(timeout="40s")
+    seen = handle.inspect(timeout="40s")
     assert seen.answered_at is not None
     assert SECRET not in repr(seen)
     return seen
@@ -143,7 +143,7 @@ def test_a_program_is_seen_as_its_tree(stage: Stage) -> None:
 
     def tree() -> list[str]:
         try:
-            return [process.name for process in handle.look(timeout="40s").processes][1:]
+            return [process.name for process in handle.inspect(timeout="40s").processes][1:]
         except IllegalTransition:
             return []
 
@@ -165,7 +165,7 @@ def test_a_look_ends_with_the_attempt(stage: Stage) -> None:
     look(handle)
     stage.stop(handle, force=True)
     with pytest.raises(IllegalTransition, match="cannot inspect a job that is cancelled"):
-        handle.look()
+        handle.inspect()
     assert stage.store.inspection(handle.id) is None
 
 
@@ -176,7 +176,7 @@ def test_a_worker_that_stands_still_is_not_waited_for(begun: Any, stage: Stage) 
     try:
         began = time.monotonic()
         with pytest.raises(NotAnswered, match="has not answered within"):
-            handle.look(timeout="200ms")
+            handle.inspect(timeout="200ms")
         assert time.monotonic() - began < 30
     finally:
         keeper.resume()

@@ -137,7 +137,7 @@ def test_a_limit_of_one_call_stays_with_nobody(pooled: str, database: str) -> No
         for _ in range(4):
             store.send(call)
         for _ in range(4):
-            with store._shared.connection(store.tenant) as connection:
+            with store._pool.connection(store.tenant) as connection:
                 assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
         holder.execute("LOCK TABLE tenure.audit IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(QueryTimeout):

@@ -80,7 +80,7 @@ def test_a_job_that_a_drain_pauses_says_that_it_was_paused(
     seen = store.show(job)
     assert (seen.state, seen.error_message) == (State.PAUSED, "Job was interrupted by user")
     [reason] = store.explain(job).reasons
-    assert reason.sentence == "it was paused: Job was interrupted by user; resume it to go on"
+    assert reason.sentence == "it was paused: Job was interrupted by user; resume it to continue"
 
 
 def test_a_pause_has_a_record_of_its_own_kind(stage: Stage) -> None:

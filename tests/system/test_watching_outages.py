@@ -8,9 +8,10 @@ from pathlib import Path
 import psycopg
 
 from tenure.config import Settings
-from tenure.control import CancellationService, Client, Subscription
+from tenure.control.client import Client
 from tenure.control.hub import Hub
 from tenure.domain.tenant import DEFAULT
+from tenure.stops import CancellationService, Subscription
 from tenure.store import schema
 from tenure.store.embedded import Embedded
 from tenure.store.store import Store
@@ -48,7 +49,7 @@ def test_a_restart_of_the_database_loses_neither_a_change_nor_an_end() -> None:
                     await soon(lambda: store.stop(make_job(store)) and ends.seen, "an end is told")
                     told = list(ends.seen)
                 await asyncio.to_thread(stop_at_once, folder)
-                looks = Hub.of(client)._looks.values()
+                looks = Hub.of(client)._polls.values()
                 await soon(lambda: all(look._problem for look in looks), "all look in vain")
                 await asyncio.to_thread(start)
                 with Store(url) as store, psycopg.connect(url, autocommit=True) as sql:

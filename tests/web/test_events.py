@@ -161,8 +161,8 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
         next(told)
         [watching] = app.state.tenure._subscriptions.values()
         hub = watching._opened
-        assert hub._watchers
-    eventually(lambda: not hub._watchers and not hub._looks, "nobody looks any more")
+        assert hub._subscribers
+    eventually(lambda: not hub._subscribers and not hub._polls, "nobody looks any more")
 
 
 def test_a_cancel_by_request_is_told_to_all_who_watch(

@@ -64,7 +64,7 @@ def test_a_read_that_takes_too_long_is_given_up(database: str, store: Store) -> 
     ):
         code, kind, message = problem(http.get("/api/audit"))
         assert (code, kind) == (504, "QueryTimeout")
-        assert message.startswith("audit log took longer than 300ms and was given up")
+        assert message.startswith("audit log took longer than 300ms and was cancelled")
         assert at_work(database, "audit_log") == 0
         assert http.get("/api/jobs").status_code == 200, "the connection is as good as new"
 
@@ -125,7 +125,7 @@ def test_a_shorter_limit_of_the_database_role_stays(database: str, store: Store)
 def test_a_limit_is_gone_with_its_statement(database: str, store: Store) -> None:
     with Store(database) as limited:
         limited.send(queries.audit_log().within(timedelta(milliseconds=50)))
-        with limited._shared.connection(limited.tenant) as connection:
+        with limited._pool.connection(limited.tenant) as connection:
             assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
 
 

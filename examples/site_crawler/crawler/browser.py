@@ -4,7 +4,7 @@ import shutil
 from typing import Any
 
 from tenure import Context
-from tenure.runtime.resources import BrowserResourceManager
+from tenure.resources import BrowserResourceManager
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 

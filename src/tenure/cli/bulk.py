@@ -14,11 +14,11 @@ from tenure.cli.listing import refuse_limit
 from tenure.cli.printing import ago, compact
 from tenure.cli.reading import filters
 from tenure.cli.stops import INTERRUPTED, NOT_CONFIRMED
-from tenure.control.bulk import WORDS, carried_on, consequence
+from tenure.control.bulk import WORDS, bulk_stop, carried_on, consequence
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 
 BAR = 40  # columns
 
@@ -39,7 +39,7 @@ def stop_where(
 ) -> None:
     """Count the jobs, ask, and stop them; each stop is on record like any other."""
     wanted, force, grace = filters(where), bool(how.get("force")), how.get("grace")
-    begin = policy_calls.bulk_stop(wanted, intent, **how)
+    begin = bulk_stop(wanted, intent, **how)
     preview = to.send(queries.bulk_preview(wanted, intent, force=force))
     said = consequence(preview, BulkIntent(intent), force=force, grace=grace)
     _carry_out(to, begin, preview, said, yes=yes, wait=wait)

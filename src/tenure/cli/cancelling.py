@@ -13,6 +13,7 @@ from tenure.cli.naming import JobName, OneJob, Why, Yes, refuse_job, required_jo
 from tenure.cli.printing import ago, lasting
 from tenure.cli.reading import length, moment, whole
 from tenure.control.cancellation import refuse_stranger
+from tenure.control.job_operations import stop
 from tenure.control.policies import stop_at
 from tenure.domain.lifecycle import Intent
 from tenure.errors import InputRefused
@@ -88,8 +89,7 @@ def cancel(
     if at is not None:
         _cancel_at(to, member, at, how)
         return
-    stop = control_calls.stop(member, intent=Intent.CANCEL, **how)
-    stops.carry_out(to, chosen, stop, wait=wait, timeout=timeout)
+    stops.carry_out(to, chosen, stop(member, Intent.CANCEL, **how), wait=wait, timeout=timeout)
 
 
 def _cancel_at(to: Connection, job: int, at: str, how: Mapping[str, Any]) -> None:
@@ -136,8 +136,7 @@ def pause(
         stop_where(to, Intent.PAUSE, where, how, yes=yes, wait=wait)
         return
     chosen = to.job(required_job(job))
-    stop = control_calls.stop(chosen, intent=Intent.PAUSE, **how)
-    stops.carry_out(to, chosen, stop, wait=wait, timeout=timeout)
+    stops.carry_out(to, chosen, stop(chosen, Intent.PAUSE, **how), wait=wait, timeout=timeout)
 
 
 @connected

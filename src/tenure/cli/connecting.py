@@ -26,7 +26,7 @@ from tenure.errors import InputRefused, NotAllowed, NotRecognized, SchemaMismatc
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
-    from tenure.runtime.runner.loading import App
+    from tenure.runtime.runner.app_loader import App
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -167,7 +167,7 @@ class Connection:
         """Say on standard error whose jobs these are; programs are not told."""
         if self.show.json:
             return
-        from tenure.store.connecting import describe_url
+        from tenure.store.connection import describe_url
 
         if self.client.known_url is None:
             database = f"PostgreSQL in {Path(self.client.settings.folder).absolute()}"

@@ -14,7 +14,7 @@ from tenure.cli.reading import an_object, given, id_or_key, moment, named_values
 from tenure.errors import InputRefused, SettingInvalid
 
 if TYPE_CHECKING:
-    from tenure.runtime.runner.loading import App
+    from tenure.runtime.runner.app_loader import App
 
 NOT_IMPORTED = 3
 
@@ -144,7 +144,7 @@ def enqueue(
 
 def load(path: str) -> "App":
     """The app at this place; what is wrong with it is told with its traceback."""
-    from tenure.runtime.runner.loading import load
+    from tenure.runtime.runner.app_loader import load
 
     try:
         with redirect_stdout(sys.stderr):

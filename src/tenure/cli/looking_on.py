@@ -8,19 +8,19 @@ from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
 from tenure.store.calls import diagnosis, queries
-from tenure.store.examined import OpenStop, Server
-from tenure.store.results import Statistics, Worker
+from tenure.store.diagnosis_results import OpenStop, ServerInfo
+from tenure.store.results import Statistics, WorkerInfo
 
 _MOST_JOBS = 200
 _SHORTEST = timedelta(milliseconds=500)  # between two looks, to tell a speed from them
 
 
 class Look(msgspec.Struct, frozen=True):
-    server: Server
+    server: ServerInfo
     statistics: Statistics
     running: tuple[Job, ...]  # who runs for the longest first
     stops: tuple[OpenStop, ...]
-    workers: tuple[Worker, ...]
+    workers: tuple[WorkerInfo, ...]
     ended_per_second: float | None = None  # since the look before
 
     @property

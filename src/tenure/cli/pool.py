@@ -9,7 +9,7 @@ from tenure.cli.grouping import command, group
 from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import not_found
-from tenure.domain.amount import amount
+from tenure.domain.values import amount
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Pool
 

@@ -34,7 +34,7 @@ def _json(text: str) -> JSON:
         raise InputRefused(
             f"{shown(text)} is nested more than {bounds.MOST_LEVELS} levels deep"
         ) from None
-    if (wrong := bounds.json_complaint(read)) is not None:
+    if (wrong := bounds.json_error(read)) is not None:
         raise InputRefused(f"{shown(text)} cannot be taken: {wrong}")
     return read
 
@@ -128,7 +128,7 @@ def length(text: str, option: str) -> timedelta:
         read = duration(text)
     except InputRefused as refusal:
         raise InputRefused(f"{option}: {refusal}") from None
-    if (wrong := bounds.Span().complaint(read)) is not None:
+    if (wrong := bounds.DurationRange().validation_error(read)) is not None:
         raise InputRefused(f"{option}: {wrong}")
     return read
 

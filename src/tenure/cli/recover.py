@@ -8,7 +8,7 @@ from tenure.cli.connecting import Connection, connected
 from tenure.cli.enqueueing import load
 from tenure.cli.printing import ago
 from tenure.store.calls import queries, upkeep
-from tenure.store.results import Recovery
+from tenure.store.results import RecoveryResult
 
 EXAMPLES = ("tenure recover --dry-run", "tenure recover 42 43", "tenure recover --app jobs:app")
 
@@ -47,7 +47,7 @@ def recover(
             grace=settings.recover_grace,
             orphan_after=settings.orphan_after,
             pending_after=settings.pending_orphan_after,
-            jobs=None if not jobs else [to.send(queries.show(to.job(job))).id for job in jobs],
+            ids=None if not jobs else [to.send(queries.show(to.job(job))).id for job in jobs],
             dry_run=dry_run,
             message=settings.orphan_message,
         )
@@ -65,7 +65,7 @@ def recover(
     to.show.table(("job", "became", "worker"), _rows(answer, dry_run), "nothing to recover")
 
 
-def _rows(answer: Recovery, dry_run: bool) -> list[tuple[Any, ...]]:
+def _rows(answer: RecoveryResult, dry_run: bool) -> list[tuple[Any, ...]]:
     became = "would be taken back" if dry_run else ""
     return [
         *((it.job, it.state or became, it.worker) for it in answer.recovered),

@@ -103,7 +103,7 @@ def require_web() -> None:
 def _client(app: str | None, url: str | None) -> Client:
     if app is None:
         return Client(url)
-    from tenure.runtime.runner.loading import load
+    from tenure.runtime.runner.app_loader import load
 
     try:
         loaded = load(app)

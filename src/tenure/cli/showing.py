@@ -11,10 +11,9 @@ from tenure.cli.listing import how_far
 from tenure.cli.naming import JobName
 from tenure.cli.printing import Printer, ago, bytes_of, clean, compact, exact, lasting
 from tenure.cli.tree import tasks_below
-from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
-from tenure.domain.values import nearest_float, nearest_time
+from tenure.domain.values import amount, nearest_float, nearest_time
 from tenure.store.calls import queries
 
 MOST_TASKS = 200  # in one tree; who has more has `tenure job list --parent`

@@ -14,7 +14,7 @@ from tenure.domain.lifecycle import Status
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.store.results import Statistics
-from tenure.store.rollups import Ends, History
+from tenure.store.rollups import EndCounts, History
 
 EXAMPLES = (
     "tenure stats",
@@ -81,7 +81,7 @@ def _show_history(show: Printer, seen: History) -> None:
         show.say(f"failed    {_line([it.failed for it in seen.buckets])}  each sign is {step}")
 
 
-def _cells(ends: Ends) -> tuple[str, ...]:
+def _cells(ends: EndCounts) -> tuple[str, ...]:
     times = (ends.wait_p50, ends.wait_p95, ends.run_p50, ends.run_p95)
     return (
         *(f"{count:,}" for count in (ends.completed, ends.failed, ends.cancelled)),

@@ -1,8 +1,7 @@
 """A stop as it goes on: its steps, what it came to, and how the command ends."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
+from collections.abc import Iterator
+from datetime import timedelta
 
 import typer
 from rich.console import Group
@@ -14,13 +13,13 @@ from tenure.cli.connecting import Connection
 from tenure.cli.printing import Printer, ago, clean, lasting
 from tenure.cli.reading import length
 from tenure.cli.steps import WORDS
+from tenure.control.operation import Operation
 from tenure.control.subscription import Subscription
-from tenure.domain.amount import amount
 from tenure.domain.cancellation import CancellationRecord, CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
+from tenure.domain.values import amount
 from tenure.errors import JobNotEnded
-from tenure.store.call import Call
 from tenure.store.calls import queries
 
 INTERRUPTED = 130  # as shells have it
@@ -30,20 +29,19 @@ NOT_CONFIRMED = 15
 def carry_out(
     to: Connection,
     job: int,
-    stop: Call[CancellationRecord],
+    stop: Operation[CancellationRecord],
     *,
     wait: bool,
     timeout: str | None,
 ) -> None:
     """Ask for a stop and show it as it goes on; the command ends as the stop does."""
     limit = None if timeout is None else length(timeout, "--timeout")
-    record = to.send(stop)
+    record = to.perform(stop)
     if not to.show.json:
         show_head(to, job, record)
     try:
         if wait:
-            seconds = None if limit is None else limit.total_seconds()
-            record = to.run(_followed(to, record, seconds))
+            record = to.run(_closed(to, record, limit))
         else:
             _show_now(to, record)
     except KeyboardInterrupt:
@@ -51,13 +49,11 @@ def carry_out(
         if not to.show.json:
             to.show.say(f"The stop goes on: {name}. See tenure job cancel-status {job}")
         raise typer.Exit(INTERRUPTED) from None
-    except TimeoutError:
-        seen = to.send(queries.cancellation(record.cancellation_id))
-        assert limit is not None
+    if wait and record.completed_at is None:
         raise JobNotEnded(
-            f"{seen.cancellation_id} is {seen.status} after {in_words(limit)} of waiting; "
-            f"it goes on"
-        ) from None
+            f"{record.cancellation_id} is {record.status} after {in_words(limit or timedelta())} "
+            f"of waiting; it goes on"
+        )
     if not to.show.json:
         show_end(to.show, record)
     if wait and record.status is not CancellationStatus.COMPLETED:
@@ -108,44 +104,39 @@ def _show_now(to: Connection, record: CancellationRecord) -> None:
         to.show.say(*step_line(to.show, step, record), sep="")
 
 
-async def _followed(
-    to: Connection, record: CancellationRecord, seconds: float | None
+async def _closed(
+    to: Connection, record: CancellationRecord, limit: timedelta | None
 ) -> CancellationRecord:
-    async with (
-        asyncio.timeout(seconds),
-        Subscription(to.client) as watching,
-        aclosing(
-            watching.cancellation(to.tenant, record.cancellation_id, is_patient=True)
-        ) as records,
-    ):
-        return await (_live(to, records) if to.show.may_move else _plainly(to, records))
+    """Return the record when it is closed; show each change until then."""
+    async with Subscription(to.client) as subscription:
+        if not to.show.may_move:
+            plain = _Plain(to)
+            return await subscription.closed(to.tenant, record, limit, on_change=plain)
+        with Live(console=to.show.console, refresh_per_second=8, redirect_stdout=False) as live:
+
+            def draw(seen: CancellationRecord) -> None:
+                live.update(Group(*(_drawn(to.show, step, seen) for step in seen.progress)))
+
+            return await subscription.closed(to.tenant, record, limit, on_change=draw)
 
 
-async def _plainly(
-    to: Connection, records: AsyncIterator[CancellationRecord]
-) -> CancellationRecord:
-    """The steps in their order, each when it is over; or the whole record at every change."""
-    told = 0
-    async for record in records:
-        last = record
-        if to.show.json:
-            to.show.line(record)
-            continue
-        for step in record.progress[told:]:
+class _Plain:
+    """Print the steps in their order, each when it is over; or the record at every change."""
+
+    def __init__(self, to: Connection) -> None:
+        self._to = to
+        self._printed = 0
+
+    def __call__(self, record: CancellationRecord) -> None:
+        show = self._to.show
+        if show.json:
+            show.line(record)
+            return
+        for step in record.progress[self._printed :]:
             if step.status not in ("completed", "failed"):
                 break
-            to.show.say(*step_line(to.show, step, record), sep="")
-            told += 1
-    return last
-
-
-async def _live(to: Connection, records: AsyncIterator[CancellationRecord]) -> CancellationRecord:
-    with Live(console=to.show.console, refresh_per_second=8, redirect_stdout=False) as live:
-        async for record in records:
-            last = record
-            lines = [_drawn(to.show, step, record) for step in record.progress]
-            live.update(Group(*lines))
-    return last
+            show.say(*step_line(show, step, record), sep="")
+            self._printed += 1
 
 
 def _drawn(show: Printer, step: CancellationStep, record: CancellationRecord) -> Text | Spinner:

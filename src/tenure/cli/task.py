@@ -11,7 +11,7 @@ from tenure.cli.enqueueing import load
 from tenure.cli.grouping import command, group
 from tenure.cli.printing import ago, compact, exact
 from tenure.cli.reading import not_found
-from tenure.domain.amount import amount
+from tenure.domain.values import amount
 from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
 

@@ -16,8 +16,8 @@ from tenure.control.checks import longest_stop
 from tenure.domain.duration import age
 from tenure.domain.job import Job
 from tenure.domain.values import LARGEST_NUMBER, nearest_float
-from tenure.store.examined import OpenStop
-from tenure.store.results import Queue, Worker
+from tenure.store.diagnosis_results import OpenStop
+from tenure.store.results import Queue, WorkerInfo
 
 _BAR = 12  # characters
 _WAITING = ("pending", "scheduled", "waiting", "blocked", "retrying", "paused")
@@ -188,7 +188,7 @@ def _countdown(stop: OpenStop, settings: Settings) -> Text:
     return Text(f"killed in {age(max(left, 0))}")
 
 
-def _worker(worker: Worker, now: datetime) -> list[Text]:
+def _worker(worker: WorkerInfo, now: datetime) -> list[Text]:
     left = (worker.expires_at - now).total_seconds()
     whole = (worker.expires_at - worker.beat_at).total_seconds()
     lease = (

@@ -55,7 +55,7 @@ def up(
     """
     require_web()
     from tenure.cli.serving import bound, url_of
-    from tenure.runtime.runner.loading import require_module
+    from tenure.runtime.runner.app_loader import require_module
 
     if folder is not None:
         os.environ["TENURE_FOLDER"] = str(folder)

@@ -10,10 +10,10 @@ from tenure.cli.naming import Why
 from tenure.cli.printing import ago
 from tenure.cli.reading import length
 from tenure.control.job_operations import end_runner as end
-from tenure.domain.amount import amount
+from tenure.domain.values import amount
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import queries, worker_calls
-from tenure.store.results import Worker
+from tenure.store.results import WorkerInfo
 
 
 @connected
@@ -90,7 +90,7 @@ def end_runner(
     to.show.say(f"Runner {runner} is being ended; {held} given back.")
 
 
-def _seen(to: Connection, worker: Worker) -> Worker:
+def _seen(to: Connection, worker: WorkerInfo) -> WorkerInfo:
     """A token is of one tenant, and shows the jobs of that one."""
     if not to.has_token:
         return worker
@@ -98,7 +98,7 @@ def _seen(to: Connection, worker: Worker) -> Worker:
     return msgspec.structs.replace(worker, jobs=mine)
 
 
-def _found(to: Connection, start: str) -> Worker:
+def _found(to: Connection, start: str) -> WorkerInfo:
     found = [_seen(to, it) for it in to.send(queries.workers()) if str(it.id).startswith(start)]
     if not start or not found:
         raise NotFound(f"there is no living worker {start!r}; see tenure worker list")

@@ -18,7 +18,7 @@ from typing import Any
 
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.store import schema
-from tenure.store.faults import fault_of
+from tenure.store.driver_errors import find_tenure_error
 
 
 def upgrade(op: Any, tenant: str = DEFAULT.name) -> None:
@@ -39,6 +39,6 @@ def _execute(op: Any, statement: str) -> None:
     try:
         op.execute(ddl)
     except Exception as error:
-        if ours := fault_of(error):
+        if ours := find_tenure_error(error):
             raise ours from error
         raise

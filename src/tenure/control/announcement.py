@@ -1,4 +1,4 @@
-"""What a task declares, as the catalogue in the database keeps it."""
+"""The announcement of a task: its entry in the catalogue of the database."""
 
 import hashlib
 import inspect
@@ -11,15 +11,15 @@ import msgspec
 from tenure.control.job_drafts import Draftable, declared_fields
 from tenure.control.template import Template
 from tenure.domain.job import JSON
-from tenure.domain.task import Executor
+from tenure.domain.options import Executor
 from tenure.domain.values import storable_text
 
-_MOST_DOC = 10_000  # characters of a docstring
-_MOST_SCHEMA = 100_000  # bytes; arguments with a larger one are not described
+_MAX_DOC = 10_000  # characters of a docstring
+_MAX_SCHEMA = 100_000  # bytes; a larger schema is left out
 
 
 class Announceable(Draftable, Protocol):
-    """A task, as far as others have to know of it."""
+    """A task, as far as the catalogue describes it."""
 
     function: Callable[..., Any]
     executor: Executor
@@ -32,13 +32,13 @@ class Announceable(Draftable, Protocol):
 
 
 def announcement(task: Announceable) -> dict[str, JSON]:
-    """Return what the catalogue keeps of a task, as JSON."""
+    """Return the catalogue entry of a task as JSON."""
     doc = inspect.getdoc(task.function)
     return {
         "name": task.name,
         "digest": digest(task),
         "executor": task.executor,
-        "doc": None if doc is None else storable_text(doc)[:_MOST_DOC],
+        "doc": None if doc is None else storable_text(doc)[:_MAX_DOC],
         "schema": _schema(task),
         "defaults": msgspec.json.decode(msgspec.json.encode(declared_fields(task))),
         "target": _template(task, "target", task.target),
@@ -48,8 +48,8 @@ def announcement(task: Announceable) -> dict[str, JSON]:
 
 
 def digest(task: Announceable) -> str:
-    """Return the same text for the same task, in every process."""
-    told: Mapping[str, JSON] = {
+    """Return the same digest for the same task in every process."""
+    declared: Mapping[str, JSON] = {
         "name": task.name,
         "executor": task.executor,
         "takes_context": task.takes_context,
@@ -64,18 +64,18 @@ def digest(task: Announceable) -> str:
         source = inspect.getsource(task.function)
     except (OSError, TypeError):
         source = ""
-    return hashlib.sha256(json.dumps([told, source], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([declared, source], sort_keys=True).encode()).hexdigest()
 
 
 def _schema(task: Announceable) -> JSON:
     schema = task.signature.json_schema()
-    if schema is None or len(msgspec.json.encode(schema)) > _MOST_SCHEMA:
+    if schema is None or len(msgspec.json.encode(schema)) > _MAX_SCHEMA:
         return None
     return schema
 
 
 def _template(task: Announceable, option: str, template: Template | None) -> JSON:
-    """Return a template in parts, each with the sentence for an argument that does not fit."""
+    """Return a template in parts, each with the message for an argument that does not fit."""
     if template is None:
         return None
     about = f"task {task.name!r}: {option}: "

@@ -1,4 +1,4 @@
-"""What one does to jobs on behalf of somebody: in their tenant, as far as their role allows."""
+"""A client that acts for a principal: in their tenant, as far as their role allows."""
 
 from typing import Any, TypeVar
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 class AuthorizedClient:
-    """A client in the name of a principal: every call carries who asks, and is theirs to ask.
+    """A client that acts for a principal: each call carries their name, and is checked.
 
-    Whether a job is theirs is for the database to say. Each refusal is on record.
+    The database decides which jobs are theirs. Each refusal is in the audit log.
     """
 
     def __init__(self, client: Client, principal: Principal) -> None:
@@ -24,35 +24,39 @@ class AuthorizedClient:
         self.principal = principal
 
     def require(self, verb: str) -> None:
-        """Refuse what the role does not allow, also where the verb is no call."""
+        """Refuse a verb that the role does not allow, even if it is no call to the store."""
         if (why := self._forbids(verb)) is not None:
             self.client.store_of(self.principal.tenant).send(self._refusal(verb, why))
             raise NotAllowed(why)
 
     def send(self, call: Call[T]) -> T:
+        """Carry out a call if the role allows it."""
         self.require(call.verb)
         return self.client.store_of(self.principal.tenant).send(self._asked(call))
 
     async def arequire(self, verb: str) -> None:
-        """Refuse what the role does not allow, also where the verb is no call."""
+        """Refuse a verb that the role does not allow, even if it is no call to the store."""
         if (why := self._forbids(verb)) is not None:
             store = await self.client.astore_of(self.principal.tenant)
             await store.send(self._refusal(verb, why))
             raise NotAllowed(why)
 
     async def asend(self, call: Call[T]) -> T:
+        """Async version of ``send``."""
         await self.arequire(call.verb)
         store = await self.client.astore_of(self.principal.tenant)
         return await store.send(self._asked(call))
 
     def perform(self, operation: Operation[T]) -> T:
+        """Perform an operation, such as ``stop_many``, if the role allows its calls."""
         return perform(operation, self.send)
 
     async def aperform(self, operation: Operation[T]) -> T:
+        """Async version of ``perform``."""
         return await aperform(operation, self.asend)
 
     def create_tenant(self, tenant: Tenant) -> bool:
-        """Whether it was not there already."""
+        """Create a tenant; return false if it exists already."""
         self.require("create_tenant")
         return self.client.create_tenant(tenant, by=self.principal.name, via=self.principal.via)
 
@@ -62,7 +66,7 @@ class AuthorizedClient:
         self.client.drop_tenant(tenant, force=force, by=who.name, via=who.via)
 
     def _asked(self, call: Call[T]) -> Call[T]:
-        """Return the call as the principal asks it; from outside, with a limit to what it costs."""
+        """Return the call with its principal, and with a time limit if it comes from outside."""
         call = call.asked_by(self.principal)
         if self.principal.via not in SERVED:
             return call
@@ -71,7 +75,7 @@ class AuthorizedClient:
         return call.within(settings.read_timeout if is_read else settings.write_timeout)
 
     def _forbids(self, verb: str) -> str | None:
-        """Why the role does not allow this, as a sentence; none: it does."""
+        """Return why the role does not allow a verb; None if it does."""
         who, role = self.principal.name, self.principal.role
         if verb in SHARED and not self.principal.controls_tenants:
             return f"{who} may not {in_words(verb)}; an admin of the default tenant may"
@@ -85,7 +89,7 @@ class AuthorizedClient:
 
 
 def in_words(verb: str) -> str:
-    """Return what the verb does, as it follows "may not"."""
+    """Return the words for a verb, to follow "may not"."""
     lists = verb in ("tokens", "tenants", "discards")
     return f"list {verb}" if lists else verb.replace("_", " ")
 

@@ -1,52 +1,37 @@
-"""Stop, resume or rerun many jobs in one operation, and see it through without a worker."""
+"""Bulk operations: stop, resume or rerun many jobs, with or without a worker."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypedDict, Unpack
+from typing import Unpack
 
 from tenure.control.operation import Delay, Operation
-from tenure.domain.amount import amount
 from tenure.domain.duration import in_words
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import BulkIntent, Intent
-from tenure.domain.task import LastRung, Length, read_last_rung, read_length
-from tenure.errors import InputRefused, SettingInvalid
+from tenure.domain.stop_options import StopOptions, read_stop_options
+from tenure.domain.values import amount
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 
-PAUSE = 0.1  # seconds between two looks while somebody else carries it on
-
-
-class BulkOptions(TypedDict, total=False):
-    """How each of the jobs is stopped. What is not said is as the strategy says."""
-
-    strategy: str | None
-    force: bool | None
-    cascade: bool | None
-    grace: Length | None
-    ask_for: Length | None
-    last_rung: LastRung | None
-    rollback: bool | None
-    preserve: bool | None
-    by: str | None
+PAUSE = 0.1  # seconds between two polls while a worker carries it on
 
 
 @dataclass(frozen=True)
-class Words:
-    """What an operation on many jobs is called, while it goes on, and what was done to each."""
+class BulkWords:
+    """The names of a bulk operation: on a button, while it runs, and for a job it is done with."""
 
     label: str
     doing: str
     done: str
 
 
-WORDS: Mapping[BulkIntent, Words] = {
-    BulkIntent.CANCEL: Words("Cancel", "Cancelling", "asked to stop"),
-    BulkIntent.PAUSE: Words("Pause", "Pausing", "asked to pause"),
-    BulkIntent.RESUME: Words("Resume", "Resuming", "resumed"),
-    BulkIntent.RERUN: Words("Run again", "Running again", "enqueued again"),
+WORDS: Mapping[BulkIntent, BulkWords] = {
+    BulkIntent.CANCEL: BulkWords("Cancel", "Cancelling", "asked to stop"),
+    BulkIntent.PAUSE: BulkWords("Pause", "Pausing", "asked to pause"),
+    BulkIntent.RESUME: BulkWords("Resume", "Resuming", "resumed"),
+    BulkIntent.RERUN: BulkWords("Run again", "Running again", "enqueued again"),
 }
 
 
@@ -58,7 +43,7 @@ def consequence(
     grace: timedelta | None = None,
     fresh: bool = False,
 ) -> str:
-    """Say what an operation does to the jobs it reaches, before it does it."""
+    """Describe what an operation will do to the jobs it reaches."""
     jobs = amount(preview.reaches, "job")
     match intent:
         case BulkIntent.RESUME:
@@ -67,9 +52,9 @@ def consequence(
         case BulkIntent.RERUN:
             return f"This enqueues {jobs} again, with the same arguments and options"
         case BulkIntent.PAUSE:
-            said = f"This pauses {jobs} and all jobs below; they can be resumed"
+            sentence = f"This pauses {jobs} and all jobs below; they can be resumed"
         case _:
-            said = f"This cancels {jobs} and all jobs below for good"
+            sentence = f"This cancels {jobs} and all jobs below for good"
     waiting = preview.reaches - preview.running
     parts = [f"{waiting:,} not running now {'stops' if waiting == 1 else 'stop'} at once"]
     if preview.running:
@@ -77,7 +62,7 @@ def consequence(
         how = "killed at once" if force else f"asked to stop, and killed {after}"
         verb = "is" if preview.running == 1 else "are"
         parts.append(f"{preview.running:,} running {verb} {how}")
-    return f"{said}: {', '.join(parts if waiting else parts[1:])}"
+    return f"{sentence}: {', '.join(parts if waiting else parts[1:])}"
 
 
 def stop_many(
@@ -86,12 +71,23 @@ def stop_many(
     reason: str | None = None,
     *,
     progress: Callable[[Bulk], object] = lambda _bulk: None,
-    **how: Unpack[BulkOptions],
+    by: str | None = None,
+    **options: Unpack[StopOptions],
 ) -> Operation[Bulk]:
-    """Ask all jobs of a filter to stop; ``progress`` is called after every batch."""
-    return (
-        yield from _begun(policy_calls.bulk_stop(filters, intent, reason, **_read(how)), progress)
-    )
+    """Stop all jobs of a filter; ``progress`` is called after every batch."""
+    return (yield from _begun(bulk_stop(filters, intent, reason, by=by, **options), progress))
+
+
+def bulk_stop(
+    filters: Mapping[str, JSON],
+    intent: Intent,
+    reason: str | None,
+    *,
+    by: str | None = None,
+    **options: Unpack[StopOptions],
+) -> Call[Bulk]:
+    """Return the call that begins a bulk stop."""
+    return policy_calls.bulk_stop(filters, intent, reason, by=by, **read_stop_options(options))
 
 
 def resume_many(
@@ -102,7 +98,7 @@ def resume_many(
     by: str | None = None,
     progress: Callable[[Bulk], object] = lambda _bulk: None,
 ) -> Operation[Bulk]:
-    """Let all paused and failed jobs of a filter go on, from their checkpoints or ``fresh``."""
+    """Resume all paused and failed jobs of a filter, from their checkpoints or ``fresh``."""
     return (
         yield from _begun(policy_calls.bulk_resume(filters, reason, fresh=fresh, by=by), progress)
     )
@@ -128,7 +124,7 @@ def _begun(begin: Call[Bulk], progress: Callable[[Bulk], object]) -> Operation[B
 def carried_on(
     bulk: Bulk, progress: Callable[[Bulk], object] = lambda _bulk: None
 ) -> Operation[Bulk]:
-    """Carry a bulk operation on until it is over; workers do so too."""
+    """Carry out a bulk operation to its end; workers do so too."""
     while bulk.ended_at is None:
         moved: Bulk | None = yield upkeep.advance_bulk(bulk=bulk.id)
         if moved is None or moved == bulk:
@@ -138,16 +134,3 @@ def carried_on(
         bulk = moved
         progress(bulk)
     return bulk
-
-
-def _read(how: BulkOptions) -> dict[str, Any]:
-    read: dict[str, Any] = dict(how)
-    try:
-        for name in ("grace", "ask_for"):
-            if name in read:
-                read[name] = read_length(name, read[name])
-        if read.get("last_rung") is not None:
-            read["last_rung"] = read_last_rung("last_rung", read["last_rung"])
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
-    return read

@@ -1,4 +1,4 @@
-"""Jobs as programs ask for them: the name of a task, its arguments as JSON, and what is said."""
+"""Jobs of tasks that are named: by the command line, REST and other programs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,116 +8,110 @@ import msgspec
 
 from tenure.control.catalogue import check_arguments, known_task, nearest
 from tenure.control.client import Client
-from tenure.control.enqueue_options import READERS, EnqueueOptions
+from tenure.control.enqueue_options import EnqueueOptionSet
 from tenure.control.job_drafts import Draftable, drafted, hiding
 from tenure.control.job_operations import job_with_key
 from tenure.control.operation import Operation
 from tenure.control.signature import Signature
 from tenure.control.template import Template
 from tenure.domain import bounds
-from tenure.domain.job import DECLARABLE, JSON, After, NewJob
-from tenure.domain.lifecycle import Rung
-from tenure.domain.retry import Retry
-from tenure.domain.task import OF_WORKERS, JobOptions
+from tenure.domain.job import JSON, After, NewJob
+from tenure.domain.options import DECLARABLE
 from tenure.domain.values import shown
-from tenure.errors import InputRefused, SettingInvalid
+from tenure.errors import InputRefused
 from tenure.observe import tracing
 from tenure.store.calls import enqueue_calls
-from tenure.store.new_jobs import as_json, refuse_not_json
+from tenure.store.new_jobs import encode_json, refuse_not_json
 from tenure.store.results import Enqueued
 
 OURS = "tenure."  # how the names of Tenure's own tasks begin
 
 
 class JobRequest(NamedTuple):
-    """A job as a program asks for it; ``said`` is what ``Task.using`` takes, and what is secret."""
+    """A job to enqueue; ``options`` are those of ``Task.using``, and ``secret``."""
 
     task: str | None
     args: Mapping[str, JSON]
-    said: Mapping[str, Any]
-    unannounced: bool = False  # it may wait until somebody announces its task
+    options: Mapping[str, Any]
+    unannounced: bool = False  # it may wait until its task is announced
 
 
 @dataclass
-class _Named:
-    """A task of which this job is, with what is said of this job alone."""
+class _NamedTask:
+    """A task by its name, with the options of one job."""
 
     client: Client
     name: str
     signature: Signature
-    options: JobOptions = field(default_factory=JobOptions)
-    placing: EnqueueOptions = field(default_factory=EnqueueOptions)
+    options: EnqueueOptionSet = field(default_factory=EnqueueOptionSet)
     target: Template | None = None
     unique: Template | None = None
 
 
 def job_of(
-    client: Client, task: str | None, args: Mapping[str, JSON], said: Mapping[str, Any]
+    client: Client, task: str | None, args: Mapping[str, JSON], options: Mapping[str, Any]
 ) -> NewJob:
-    """A job of this task; ``said`` is what ``Task.using`` takes, and which arguments are secret.
+    """Return a job of this task; ``options`` are those of ``Task.using``, and ``secret``.
 
-    A client that knows tasks has their arguments checked, and takes no others; one that knows none
-    takes every name. Without a task it is a job that ends as its own tasks end.
+    A client that knows tasks checks their arguments and refuses other names; a client that knows
+    none takes every name. A job without a task ends as its children end.
     """
     if task is not None:
         refuse_bad_name(task)
-    return _draft(_named(client, task), task, args, said)
+    return _draft(_named(client, task), task, args, options)
 
 
 def enqueued_by_name(
-    client: Client, asked: Sequence[JobRequest]
+    client: Client, requests: Sequence[JobRequest]
 ) -> Operation[tuple[Enqueued, ...]]:
     """Enqueue these together.
 
-    What the tasks of a client's own declare is sent along. Of all others the database knows it:
-    they are looked up in the catalogue, and their arguments are checked by its schema.
+    The declarations of the client's own tasks are sent along. Other tasks are looked up in the
+    catalogue of the database, and their arguments are checked by its schema.
     """
     jobs: list[NewJob] = []
-    said: list[Collection[str]] = []
-    for each in asked:
-        if each.task is None or each.task in client.tasks or each.task.startswith(OURS):
-            jobs.append(job_of(client, each.task, each.args, each.said))
-            said.append(DECLARABLE)
+    stated: list[Collection[str]] = []
+    for wanted in requests:
+        if wanted.task is None or wanted.task in client.tasks or wanted.task.startswith(OURS):
+            jobs.append(job_of(client, wanted.task, wanted.args, wanted.options))
+            stated.append(DECLARABLE)
             continue
-        refuse_bad_name(each.task)
-        known = yield from known_task(client.tasks, each.task, unannounced=each.unannounced)
-        named = _Named(client, each.task, _ANYTHING)
-        job = _draft(named, each.task, each.args, each.said)
+        refuse_bad_name(wanted.task)
+        known = yield from known_task(client.tasks, wanted.task, unannounced=wanted.unannounced)
+        named = _NamedTask(client, wanted.task, _ANYTHING)
+        job = _draft(named, wanted.task, wanted.args, wanted.options)
         if known is not None:
             check_arguments(known, job.args)
-        jobs.append(msgspec.structs.replace(job, options=_said_options(job, named, each.said)))
-        said.append(_said_fields(each.said))
-    partial = None if all(fields is DECLARABLE for fields in said) else said
+        # An option that was stated counts even if it is the default: the task may declare another.
+        options = {**named.options.stored(wanted.options), **(job.options or {})}
+        jobs.append(msgspec.structs.replace(job, options=options or None))
+        stated.append(_stated_fields(wanted.options))
+    partial = None if all(fields is DECLARABLE for fields in stated) else stated
     return (yield from enqueued(jobs, partial))
 
 
 def refuse_bad_name(task: str) -> None:
-    if (wrong := bounds.complaint("task", task)) is not None:
+    if (wrong := bounds.validation_error("task", task)) is not None:
         raise InputRefused(f"task: {wrong}")
 
 
 def _draft(
-    known: Draftable, task: str | None, args: Mapping[str, JSON], said: Mapping[str, Any]
+    named: Draftable, task: str | None, args: Mapping[str, JSON], options: Mapping[str, Any]
 ) -> NewJob:
-    secret = said.get("secret", ())
-    if secret and (wrong := bounds.complaint("secret", secret)) is not None:
+    secret = options.get("secret", ())
+    if secret and (wrong := bounds.validation_error("secret", secret)) is not None:
         raise InputRefused(f"secret: {wrong}")
     if not isinstance(args, Mapping):
         raise InputRefused("args: they are not a JSON object; give {'name': value, ...}")
-    try:
-        options = {n: v for n, v in said.items() if n not in READERS and n != "secret"}
-        known.placing = known.placing.changed({n: v for n, v in said.items() if n in READERS})
-        known.options = known.options.changed(_read(options))
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
-    job = msgspec.structs.replace(drafted(known, (), args), task=task)
+    named.options = named.options.changed({n: v for n, v in options.items() if n != "secret"})
+    job = msgspec.structs.replace(drafted(named, (), args), task=task)
     return _hiding(job, secret) if secret else job
 
 
 def enqueued(
-    jobs: Sequence[NewJob], said: Sequence[Collection[str]] | None = None
+    jobs: Sequence[NewJob], stated: Sequence[Collection[str]] | None = None
 ) -> Operation[tuple[Enqueued, ...]]:
-    """Enqueue them together; a key stands for a job among them, else for one that is there."""
+    """Enqueue jobs together; a key names a job among them, else a job that exists."""
     among = {job.key for job in jobs}
     found: list[NewJob] = []
     for job in jobs:
@@ -133,23 +127,14 @@ def enqueued(
         found.append(msgspec.structs.replace(job, parent=parent, after=tuple(after)))
     with tracing.enqueueing(found) as span:
         drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
-        answer: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(drafts, said=said)
+        answer: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(drafts, said=stated)
     return answer
 
 
-def _said_fields(said: Mapping[str, Any]) -> frozenset[str]:
-    """Return the fields of a job in which this is said."""
-    fields = {"max_attempts" if name == "retry" else name for name in said}
+def _stated_fields(options: Mapping[str, Any]) -> frozenset[str]:
+    """Return the fields of a job in which these options are stored."""
+    fields = {"max_attempts" if name == "retry" else name for name in options}
     return frozenset({*fields, "options"}) & DECLARABLE
-
-
-def _said_options(job: NewJob, named: _Named, said: Mapping[str, Any]) -> dict[str, JSON] | None:
-    """Return the options of a job with those too that were said to be as they are by default."""
-    options = dict(job.options or {})
-    for name in OF_WORKERS & said.keys():
-        value = getattr(named.options, name)
-        options.setdefault(name, str(value) if isinstance(value, Rung) else value)
-    return options or None
 
 
 def _hiding(job: NewJob, secret: Sequence[str]) -> NewJob:
@@ -160,12 +145,12 @@ def _hiding(job: NewJob, secret: Sequence[str]) -> NewJob:
 
 
 class _Anything(Signature):
-    """Of a task that only the workers know: its arguments are taken as they are."""
+    """The signature of a task that only workers know: its arguments are taken as they are."""
 
     def write_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
         assert not args
         refuse_not_json(kwargs)
-        return as_json(kwargs).encode()
+        return encode_json(kwargs).encode()
 
 
 _NOTHING, _ANYTHING = Signature({}), _Anything({})
@@ -173,24 +158,14 @@ _NOTHING, _ANYTHING = Signature({}), _Anything({})
 
 def _named(client: Client, name: str | None) -> Draftable:
     if name is None:
-        return _Named(client, "", _NOTHING)
+        return _NamedTask(client, "", _NOTHING)
     if name.startswith(OURS):
         raise InputRefused(
             f"{shown(name)} is a task of Tenure itself, which enqueues it when it has to"
         )
     if not client.tasks:
-        return _Named(client, name, _ANYTHING)
+        return _NamedTask(client, name, _ANYTHING)
     if name not in client.tasks:
         raise InputRefused(f"there is no task {shown(name)}; {nearest(name, client.tasks)}")
     task = client.tasks[name]
-    return _Named(
-        client, name, task.signature, task.options, task.placing, task.target, task.unique
-    )
-
-
-def _read(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same options, with a retry that is written as JSON."""
-    retry = options.get("retry")
-    if isinstance(retry, Mapping):
-        return {**options, "retry": Retry.from_options(retry)}
-    return options
+    return _NamedTask(client, name, task.signature, task.options, task.target, task.unique)

@@ -1,4 +1,4 @@
-"""The cancellation service: stops that are waited for, looked at, watched and undone."""
+"""The cancellation service: cancel jobs and wait, read records, watch them, roll back."""
 
 import asyncio
 import inspect
@@ -6,48 +6,35 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import timedelta
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from tenure.control.cancellation_log import CancellationLog
 from tenure.control.client import Client, as_tenant
 from tenure.control.job_operations import job_with_key, stop
 from tenure.control.operation import Operation, single
-from tenure.control.subscription import Ends, Subscription
+from tenure.control.subscription import ClosedRecords, Subscription
 from tenure.domain.cancellation import CancellationRecord, CancellationResult, CancellationStatus
-from tenure.domain.duration import duration, in_words
+from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import Principal
-from tenure.domain.task import LastRung, Length
+from tenure.domain.stop_options import StopDetails, StopOptions
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, JobNotEnded, NotFound
 from tenure.store.calls import control_calls, queries
 
 T = TypeVar("T")
 
-LAST_LOOK = 5.0  # seconds; a database that is away is not waited for any longer
+LAST_POLL = 5.0  # seconds to wait for the database when a block ends
 
 log = logging.getLogger("tenure")
 
 
-class Manner(TypedDict, total=False):
-    """How something is cancelled. What is not said is as the strategy says, if one is named."""
-
-    strategy: str | None  # a set of these with a name
-    grace: Length | None  # from now to the kill
-    ask_for: Length | None  # of the grace, before it is interrupted
-    last_rung: LastRung | None  # the furthest it may go
-    rollback: bool | None  # undo what its tasks had completed, newest first
-    rollback_tasks: Sequence[int] | None  # undo only these
-    preserve: bool | None  # keep the artifacts
-    timeout: Length | None  # of the wait; the stop goes on
-
-
 class CancellationService:
-    """Cancels jobs and tasks, and knows of every stop of a tenant.
+    """Cancel jobs and their children, and read every stop of a tenant.
 
-    Jobs are named by their id or their key. With a principal it acts in their name and their
-    tenant, else as the database user.
+    Jobs are named by their id or their key. With a principal the service acts in their name and
+    tenant, else as the database user. Records and methods call a child of a job a task.
     """
 
     def __init__(
@@ -72,14 +59,17 @@ class CancellationService:
         force: bool = False,
         *,
         cascade: bool | None = None,
-        **manner: Unpack[Manner],
+        timeout: Duration | None = None,  # noqa: ASYNC109
+        **options: Unpack[StopDetails],
     ) -> CancellationResult:
-        """End a job early and all below it, and wait until everything has stopped.
+        """Cancel a job and all below it, and wait until everything has stopped.
 
-        A job that does not exist or has ended is refused, and nothing goes on record. Asked again
-        while it goes on, it is the same cancellation. JobNotEnded: it goes on after the timeout.
+        A job that does not exist or has ended is refused without a record. A second call while it
+        stops joins the same cancellation. After the timeout JobNotEnded is raised and the stop
+        continues.
         """
-        return await self._cancel(await self._id(job_id), reason, force, cascade, manner)
+        chosen: StopOptions = {**options, "force": force or None, "cascade": cascade}
+        return await self._cancel(await self._id(job_id), reason, timeout, chosen)
 
     async def cancel_task(
         self,
@@ -89,41 +79,47 @@ class CancellationService:
         *,
         job_id: int | str | None = None,
         force: bool = False,
-        **manner: Unpack[Manner],
+        timeout: Duration | None = None,  # noqa: ASYNC109
+        **options: Unpack[StopDetails],
     ) -> CancellationResult:
-        """End one task early, with what comes after it unless ``cascade`` is false.
+        """Cancel one child, and the jobs that come after it unless ``cascade`` is false.
 
-        If the job is named, a task that is not below it is refused.
+        With ``job_id`` a job that is not below that one is refused.
         """
         task = await self._id(task_id)
         if job_id is not None:
-            await self._take(refuse_stranger(task, await self._id(job_id)))
-        return await self._cancel(task, reason, force, None if cascade else False, manner)
+            await self._perform(refuse_stranger(task, await self._id(job_id)))
+        chosen: StopOptions = {
+            **options,
+            "force": force or None,
+            "cascade": None if cascade else False,
+        }
+        return await self._cancel(task, reason, timeout, chosen)
 
     async def get_cancellation_status(self, job_id: int | str) -> CancellationStatus:
-        """How far the latest stop of a job has come."""
+        """Return the status of the latest stop of a job."""
         return (await self.record_of(job_id)).status
 
     async def get_record(self, cancellation_id: str) -> CancellationRecord:
-        """All that is on record about one stop."""
-        return await self._take(single(queries.cancellation(cancellation_id)))
+        """Return the record of a stop."""
+        return await self._perform(single(queries.cancellation(cancellation_id)))
 
     async def record_of(self, job_id: int | str) -> CancellationRecord:
-        """The latest stop of a job, of whatever it was a part."""
+        """Return the record of the latest stop that reached a job."""
         job = await self._id(job_id)
         try:
-            return await self._take(single(queries.cancellation(job=job)))
+            return await self._perform(single(queries.cancellation(job=job)))
         except NotFound:
-            await self._take(single(queries.show(job)))  # says so if there is no such job
+            await self._perform(single(queries.show(job)))  # raises if there is no such job
             raise
 
     async def list_cancellations(
         self, limit: int = 10, offset: int = 0
     ) -> tuple[CancellationRecord, ...]:
-        """The latest stops, newest first."""
+        """Return the latest records, newest first."""
         if limit < 1 or offset < 0:
-            raise InputRefused("a page has at least 1 record, and none comes before the first")
-        return await self._take(single(queries.cancellations(limit, offset)))
+            raise InputRefused("limit takes 1 or more, and offset 0 or more")
+        return await self._perform(single(queries.cancellations(limit, offset)))
 
     async def rollback(
         self,
@@ -131,93 +127,86 @@ class CancellationService:
         tasks: Sequence[int] | None = None,
         reason: str | None = None,
     ) -> int:
-        """Undo what the tasks of a cancelled job had completed, or some of them.
+        """Undo what all or some children of a cancelled job had completed.
 
-        The answer is the id of the job that does it.
+        Return the id of the job that does it.
         """
         undo = control_calls.rollback(cancellation_id, tasks, reason=reason)
-        return (await self._take(single(undo)))["job"]
+        return (await self._perform(single(undo)))["job"]
 
     async def watch(self, cancellation_id: str) -> AsyncGenerator[CancellationRecord]:
-        """A record as it is and at each change, until it is closed."""
+        """Yield a record as it is and at each change, until it is closed."""
         async with (
-            Subscription(self._client) as watching,
-            aclosing(watching.cancellation(self._tenant, cancellation_id)) as records,
+            Subscription(self._client) as subscription,
+            aclosing(subscription.cancellation(self._tenant, cancellation_id)) as records,
         ):
             async for record in records:
                 yield record
 
     async def ends(self) -> AsyncGenerator[CancellationRecord]:
-        """Every record that ends from now on, each once; an outage loses none."""
-        async with Subscription(self._client) as watching, watching.ends(self._tenant) as ends:
+        """Yield every record that is closed from now on, each once; an outage loses none."""
+        async with (
+            Subscription(self._client) as subscription,
+            subscription.ends(self._tenant) as ends,
+        ):
             async for record in ends:
                 yield record
 
     @asynccontextmanager
     async def on_end(self, hook: Callable[[CancellationRecord], Any]) -> AsyncIterator[None]:
-        """Call this with every record that ends within the block.
+        """Call the hook with every record that is closed within the block.
 
-        What the hook raises is logged, and does not keep the others from it.
+        An error of the hook is logged, and the next record is delivered all the same.
         """
-        async with Subscription(self._client) as watching, watching.ends(self._tenant) as ends:
-            telling = asyncio.create_task(_tell(hook, ends))
+        async with (
+            Subscription(self._client) as subscription,
+            subscription.ends(self._tenant) as ends,
+        ):
+            delivery = asyncio.create_task(_deliver(hook, ends))
             try:
                 yield
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LAST_LOOK):
+                    async with asyncio.timeout(LAST_POLL):
                         await ends.finish()
-                        await asyncio.shield(telling)
+                        await asyncio.shield(delivery)
             finally:
-                telling.cancel()
+                delivery.cancel()
                 with suppress(asyncio.CancelledError):
-                    await telling
+                    await delivery
 
     async def _cancel(
-        self, job: int, reason: str | None, force: bool, cascade: bool | None, manner: Manner
+        self,
+        job: int,
+        reason: str | None,
+        timeout: Duration | None,  # noqa: ASYNC109
+        options: StopOptions,
     ) -> CancellationResult:
-        timeout = manner.pop("timeout", None)
         limit = None if timeout is None else duration(timeout)
-        asked = await self._take(
-            stop(job, Intent.CANCEL, reason, force=force or None, cascade=cascade, **manner)
-        )
-        steps = CancellationLog(self._tenant, job)
-        steps.begin(asked)
-        # Asked once more in any case: the answer to a stop does not name its members.
-        if asked.completed_at is not None:
-            record = await self.get_record(asked.cancellation_id)
-            steps.move(record)
+        record = await self._perform(stop(job, Intent.CANCEL, reason, **options))
+        log = CancellationLog(self._tenant, job)
+        log.begin(record)
+        if record.completed_at is None:
+            async with Subscription(self._client, listen=False) as subscription:
+                record = await subscription.closed(self._tenant, record, limit, on_change=log.move)
+            if record.completed_at is None:
+                waited = in_words(limit or timedelta())
+                raise JobNotEnded(
+                    f"{record.cancellation_id} is {record.status} after {waited} of waiting"
+                )
         else:
-            record = await self._closed(asked, limit, steps)
-        steps.end(record)
+            # Read again: the answer to a stop does not name its members.
+            record = await self.get_record(record.cancellation_id)
+            log.move(record)
+        log.end(record)
         return record.result()
 
-    async def _closed(
-        self, record: CancellationRecord, limit: timedelta | None, steps: CancellationLog
-    ) -> CancellationRecord:
-        name = record.cancellation_id
-        try:
-            async with (
-                asyncio.timeout(None if limit is None else limit.total_seconds()),
-                Subscription(self._client, listen=False) as watching,
-                aclosing(watching.cancellation(self._tenant, name, is_patient=True)) as changes,
-            ):
-                async for seen in changes:
-                    record = seen
-                    steps.move(record)
-        except TimeoutError:
-            assert limit is not None
-            raise JobNotEnded(
-                f"{name} is {record.status} after {in_words(limit)} of waiting"
-            ) from None
-        return record
-
     async def _id(self, job: int | str) -> int:
-        return await self._take(job_with_key(job)) if isinstance(job, str) else job
+        return await self._perform(job_with_key(job)) if isinstance(job, str) else job
 
-    async def _take(self, steps: Operation[T]) -> T:
+    async def _perform(self, operation: Operation[T]) -> T:
         if self._caller is not None:
-            return await self._caller.aperform(steps)
-        return await self._client.aperform(steps, self._tenant)
+            return await self._caller.aperform(operation)
+        return await self._client.aperform(operation, self._tenant)
 
 
 def refuse_stranger(task: int, job: int) -> Operation[None]:
@@ -230,7 +219,7 @@ def refuse_stranger(task: int, job: int) -> Operation[None]:
         seen = yield queries.show(seen.parent_id)
 
 
-async def _tell(hook: Callable[[CancellationRecord], Any], ends: Ends) -> None:
+async def _deliver(hook: Callable[[CancellationRecord], Any], ends: ClosedRecords) -> None:
     async for record in ends:
         try:
             answer = hook(record)

@@ -1,4 +1,4 @@
-"""The tasks that were announced: found by name, and their arguments checked by their schema."""
+"""The catalogue of announced tasks: find a task by name, check arguments by its schema."""
 
 import difflib
 from collections.abc import Collection, Mapping
@@ -11,15 +11,15 @@ from tenure.errors import InputRefused
 from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
 
-_MOST_MISTAKES = 10  # in one sentence
+_MAX_MISTAKES = 10  # in one message
 
 
 def known_task(
     own: Collection[str], name: str, *, unannounced: bool
 ) -> Operation[KnownTask | None]:
-    """Return what was announced of a task; none if it may also wait for that.
+    """Return an announced task; None if the job may wait for its announcement.
 
-    Refused with the nearest name, of those in ``own`` too, if nobody has announced it.
+    A task that was not announced is refused with the nearest name, including those in ``own``.
     """
     found: tuple[KnownTask, ...] = yield task_calls.tasks(name)
     if found:
@@ -34,14 +34,14 @@ def known_task(
             f'the job wait: --unannounced, or "unannounced": true'
         )
     raise InputRefused(
-        f"there is no task {shown(name)}: nobody has announced any task yet. Start a worker, run "
+        f"there is no task {shown(name)}: no task has been announced yet. Start a worker, run "
         f"`tenure task announce module:app`, or let the job wait: --unannounced, or "
         f'"unannounced": true'
     )
 
 
 def nearest(name: str, names: Collection[str]) -> str:
-    """Return the end of a sentence that says which name may have been meant."""
+    """Return the end of a sentence that suggests a name."""
     [found] = difflib.get_close_matches(name, names, n=1, cutoff=0)
     return f"the nearest is {shown(found)}"
 
@@ -58,9 +58,9 @@ def check_arguments(task: KnownTask, args: Mapping[str, JSON]) -> None:
         Draft202012Validator.check_schema(task.schema)
         found = list(Draft202012Validator(task.schema).iter_errors(dict(args)))
     except (SchemaError, RecursionError):
-        return  # whoever announced it did not describe arguments; the worker checks them anyway
+        return  # the schema is wrong; the worker checks the arguments anyway
     if found:
-        mistakes = dict.fromkeys(_mistake(error, task.schema) for error in found[:_MOST_MISTAKES])
+        mistakes = dict.fromkeys(_mistake(error, task.schema) for error in found[:_MAX_MISTAKES])
         raise InputRefused(
             f"task {shown(task.name)} cannot take these arguments: {'; '.join(mistakes)}"
         )

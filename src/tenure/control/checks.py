@@ -7,26 +7,26 @@ from enum import StrEnum
 import msgspec
 
 from tenure.config import Settings
-from tenure.domain.amount import amount
 from tenure.domain.duration import duration, in_words
 from tenure.domain.lifecycle import Rung, State
 from tenure.domain.principal import Role
-from tenure.store.examined import (
+from tenure.domain.values import amount
+from tenure.store.diagnosis_results import (
     Diagnosis,
-    Ended,
+    EndedJobs,
     OpenStop,
-    Server,
-    Size,
-    Some,
+    ServerInfo,
+    SomeJobs,
+    TableSize,
     Unrunnable,
     Unserved,
 )
-from tenure.store.results import Token, Worker
+from tenure.store.results import Token, WorkerInfo
 
 _OLDEST_VERSION = 14
 _CLOCK_OFF = 2.0  # seconds between two clocks that still count as one
 _LONG_TRANSACTION = 300.0  # seconds
-_LATE_STOP = timedelta(seconds=5)  # after its last moment, before it counts as overdue
+_LATE_STOP = timedelta(seconds=5)  # after its deadline, before it counts as overdue
 _MANY_DEAD = 20_000  # rows; below that no table is bloated
 _LARGE = 10 << 30  # bytes
 
@@ -56,7 +56,7 @@ def wrong(check: str, sentence: str, remedy: str) -> Finding:
     return Finding(check, Level.WRONG, sentence, remedy)
 
 
-def of_postgresql(server: Server, seconds: float) -> Finding:
+def of_postgresql(server: ServerInfo, seconds: float) -> Finding:
     major, minor = divmod(server.version, 10_000)
     if major < _OLDEST_VERSION:
         return wrong(
@@ -77,7 +77,7 @@ def of_postgresql(server: Server, seconds: float) -> Finding:
     )
 
 
-def of_durability(server: Server) -> Finding:
+def of_durability(server: ServerInfo) -> Finding:
     off = [name for name in ("fsync", "synchronous_commit") if not getattr(server, name)]
     if off:
         are = "is" if len(off) == 1 else "are"
@@ -101,7 +101,7 @@ def of_notices(seconds: float | None, trouble: object, settings: Settings) -> Fi
 
 
 def of_clock(ahead: float) -> Finding:
-    """How far the clock of this host is ahead of the database's."""
+    """Compare the clock of this host with that of the database."""
     if abs(ahead) < _CLOCK_OFF:
         return fine("clock", f"host and database differ by {abs(ahead) * 1000:.0f} ms")
     way = "ahead of" if ahead > 0 else "behind"
@@ -112,40 +112,40 @@ def of_clock(ahead: float) -> Finding:
     )
 
 
-def of_connections(server: Server) -> Finding:
-    used, most = server.connections, server.max_connections
-    sentence = f"{used} of {most} connections are in use"
+def of_connections(server: ServerInfo) -> Finding:
+    used, limit = server.connections, server.max_connections
+    sentence = f"{used} of {limit} connections are in use"
     remedy = "raise max_connections, or put a pooler before the database"
-    if used >= most * 0.95:
+    if used >= limit * 0.95:
         return wrong("connections", sentence, remedy)
-    if used >= most * 0.8:
+    if used >= limit * 0.8:
         return warning("connections", sentence, remedy)
     return fine("connections", sentence)
 
 
-def of_workers(workers: Sequence[Worker]) -> Finding:
+def of_workers(workers: Sequence[WorkerInfo]) -> Finding:
     alive = sum(worker.status == "alive" for worker in workers)
     draining = sum(worker.status == "draining" for worker in workers)
     late = [worker for worker in workers if worker.status == "late"]
-    told = f"{alive} alive" + (f", {draining} draining" if draining else "")
+    summary = f"{alive} alive" + (f", {draining} draining" if draining else "")
     if late:
         names = ", ".join(f"{worker.host} pid {worker.pid}" for worker in late[:3])
         return wrong(
             "workers",
-            f"{told}, {len(late)} late: {names}",
+            f"{summary}, {len(late)} late: {names}",
             "a living worker recovers their jobs; see to the host, or to its way to the database",
         )
     if not alive:
         return warning(
-            "workers", f"no worker takes jobs ({told})", "start one: tenure worker MODULE:APP"
+            "workers", f"no worker takes jobs ({summary})", "start one: tenure worker MODULE:APP"
         )
-    return fine("workers", told)
+    return fine("workers", summary)
 
 
 def of_queues(unserved: Sequence[Unserved]) -> Finding:
     if not unserved:
         return fine("queues", "every queue with waiting jobs has a worker")
-    named = ", ".join(f"{one.queue} ({one.jobs} waiting)" for one in unserved[:5])
+    named = ", ".join(f"{queue.queue} ({queue.jobs} waiting)" for queue in unserved[:5])
     rest = f" and {len(unserved) - 5} more" if len(unserved) > 5 else ""
     return wrong(
         "queues",
@@ -159,7 +159,7 @@ def of_tasks(unrunnable: Sequence[Unrunnable]) -> Finding:
         return fine("tasks", "every waiting job has a worker that can run it")
     named = ", ".join(
         f"{task.task} ({task.jobs} waiting, "
-        + ("no living worker has it)" if task.announced else f"not announced{_meant(task)})")
+        + ("no living worker has it)" if task.announced else f"not announced{_suggestion(task)})")
         for task in unrunnable[:5]
     )
     rest = f" and {len(unrunnable) - 5} more" if len(unrunnable) > 5 else ""
@@ -170,11 +170,11 @@ def of_tasks(unrunnable: Sequence[Unrunnable]) -> Finding:
     )
 
 
-def _meant(task: Unrunnable) -> str:
+def _suggestion(task: Unrunnable) -> str:
     return f"; the nearest is {task.nearest[0]}" if task.nearest else ""
 
 
-def of_leases(lost: Some, settings: Settings) -> Finding:
+def of_leases(lost: SomeJobs, settings: Settings) -> Finding:
     if not lost.jobs:
         return fine("leases", "every running job has a living worker")
     return wrong(
@@ -187,9 +187,9 @@ def of_leases(lost: Some, settings: Settings) -> Finding:
 
 
 def longest_stop(stop: OpenStop, settings: Settings) -> timedelta | None:
-    """From the request to the kill, for the most patient of what still runs; none: no kill comes.
+    """Return the longest time from the request to the kill; None if nothing is killed.
 
-    The settings are for jobs that do not say.
+    The settings are for jobs without options of their own.
     """
     if stop.force:
         return timedelta(0)
@@ -216,13 +216,13 @@ def of_stops(stops: Sequence[OpenStop], settings: Settings) -> Finding:
 
 def _overdue(stop: OpenStop, settings: Settings) -> bool:
     longest = longest_stop(stop, settings)
-    # A worker that no notice reaches hears of it with its beat.
+    # A worker without notifications learns of it with its heartbeat.
     return longest is not None and timedelta(seconds=stop.seconds) > (
         longest + settings.beat + _LATE_STOP
     )
 
 
-def of_cleanup(unclean: Some) -> Finding:
+def of_cleanup(unclean: SomeJobs) -> Finding:
     if not unclean.jobs:
         return fine("cleanup", "every job of the last day closed what it had opened")
     return warning(
@@ -233,7 +233,7 @@ def of_cleanup(unclean: Some) -> Finding:
     )
 
 
-def of_vacuum(server: Server) -> Finding:
+def of_vacuum(server: ServerInfo) -> Finding:
     oldest = server.oldest
     if oldest is not None and oldest.seconds > _LONG_TRANSACTION:
         open_for = in_words(timedelta(seconds=round(oldest.seconds)))
@@ -248,7 +248,7 @@ def of_vacuum(server: Server) -> Finding:
     return fine("vacuum", "no long transaction holds it back")
 
 
-def of_bloat(tables: Sequence[Size]) -> Finding:
+def of_bloat(tables: Sequence[TableSize]) -> Finding:
     [job] = [table for table in tables if table.name == "job"]
     if job.dead > _MANY_DEAD and job.dead > job.rows / 5:
         return warning(
@@ -259,34 +259,34 @@ def of_bloat(tables: Sequence[Size]) -> Finding:
     return fine("bloat", f"{amount(job.dead, 'dead row')} to {job.rows:,} living")
 
 
-def of_retention(ailments: Diagnosis, settings: Settings) -> Finding:
+def of_retention(diagnosed: Diagnosis, settings: Settings) -> Finding:
     kept: Mapping[State, timedelta | None] = {
         State.COMPLETED: settings.keep_completed,
         State.FAILED: settings.keep_failed,
         State.CANCELLED: settings.keep_cancelled,
     }
-    size = sum(table.bytes for table in ailments.tables)
-    ended = sum(one.jobs for one in ailments.ended.values())
-    told = f"{amount(ended, 'ended job')}, {_bytes(size)} in all"
-    late = [state for state, keep in kept.items() if _unpruned(ailments.ended.get(state), keep)]
+    size = sum(table.bytes for table in diagnosed.tables)
+    count = sum(ended.jobs for ended in diagnosed.ended.values())
+    summary = f"{amount(count, 'ended job')}, {_bytes(size)} in all"
+    late = [state for state, keep in kept.items() if _unpruned(diagnosed.ended.get(state), keep)]
     if late:
         return warning(
             "retention",
-            f"{told}; {', '.join(late)} jobs are there that should have been pruned long ago",
+            f"{summary}; {', '.join(late)} jobs should have been pruned long ago",
             "workers prune every ten minutes: is one running, with these settings?",
         )
-    forever = [state for state, keep in kept.items() if keep is None and state in ailments.ended]
+    forever = [state for state, keep in kept.items() if keep is None and state in diagnosed.ended]
     if size > _LARGE and forever:
         return warning(
             "retention",
-            f"{told}; {', '.join(forever)} jobs are kept for ever",
+            f"{summary}; {', '.join(forever)} jobs are kept for ever",
             f"set TENURE_KEEP_{forever[0].upper()}, such as 90d",
         )
-    return fine("retention", told)
+    return fine("retention", summary)
 
 
-def _unpruned(ended: Ended | None, keep: timedelta | None) -> bool:
-    # Trees that are not over yet and what others still need stay longer, and rightly so.
+def _unpruned(ended: EndedJobs | None, keep: timedelta | None) -> bool:
+    # Trees that have not ended, and jobs that others need, stay longer.
     return (
         ended is not None
         and keep is not None
@@ -322,7 +322,7 @@ def of_disk(free: int, total: int, folder: str) -> Finding:
     return fine("disk", sentence)
 
 
-def _ids(some: Some) -> str:
+def _ids(some: SomeJobs) -> str:
     names = ", ".join(map(str, some.ids))
     return f"{names}, ..." if some.jobs > len(some.ids) else names
 

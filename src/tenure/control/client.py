@@ -1,4 +1,4 @@
-"""The database behind an app: yours, or one of its own under ./.tenure."""
+"""The connection of an app to its database: yours, or an embedded one under ./.tenure."""
 
 import asyncio
 import logging
@@ -35,17 +35,16 @@ log = logging.getLogger("tenure")
 class Client:
     """Jobs in one PostgreSQL.
 
-    Making one costs nothing: connections are opened at the first use. Without a URL, neither given
-    nor in TENURE_DATABASE_URL, the first use also starts an embedded PostgreSQL under ``./.tenure``
-    (shared by every process that uses that folder) and brings it up to date. What is closed is
-    opened again by the next use.
-
-    What opens connections is imported where it is needed: the driver takes longer to load than all
-    the rest, and most runners never connect.
+    Connections are opened at the first use, and again at the first use after a close. Without a
+    URL, neither given nor in TENURE_DATABASE_URL, the first use also starts an embedded PostgreSQL
+    under ``./.tenure`` (shared by every process that uses that folder) and migrates it.
     """
 
+    # The driver is imported where it is needed: it takes longer to load than everything else, and
+    # most runners never connect.
+
     tasks: "Mapping[str, Task[..., Any]]" = MappingProxyType({})  # an app has some
-    schedules: "Mapping[str, Schedule]" = MappingProxyType({})  # likewise
+    schedules: "Mapping[str, Schedule]" = MappingProxyType({})  # an app has some
     may_create = True  # an embedded PostgreSQL, where there is none yet
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
@@ -62,7 +61,7 @@ class Client:
 
     @property
     def url(self) -> str:
-        """Where the jobs are; starts the embedded PostgreSQL if there is no other."""
+        """Return the URL of the database; start the embedded PostgreSQL if there is no other."""
         if self._url is not None:
             return self._url
         with self._opening:
@@ -77,21 +76,21 @@ class Client:
 
     @property
     def embedded(self) -> "Embedded | None":
-        """The embedded PostgreSQL, if this client has opened it."""
+        """Return the embedded PostgreSQL if this client has opened it."""
         return self._embedded
 
     @property
     def known_url(self) -> str | None:
-        """Where the jobs are, if that is said anywhere; nothing is started for it."""
+        """Return the URL of the database if one is configured; start nothing."""
         return self._url
 
     @property
     def store(self) -> "Store":
-        """The verbs for the default tenant."""
+        """Return the store of the default tenant."""
         return self.store_of(DEFAULT)
 
     def store_of(self, tenant: Tenant | str) -> "Store":
-        """The verbs for a tenant; all tenants share their connections."""
+        """Return the store of a tenant; all tenants share their connections."""
         from tenure.store.store import Store
 
         with self._opening:
@@ -100,32 +99,32 @@ class Client:
             return self._store.of(as_tenant(tenant))
 
     def async_store(self, tenant: Tenant | str = DEFAULT) -> "AsyncStore":
-        """A store of your own for async code; open it with ``async with``."""
+        """Return a new store for async code; open it with ``async with``."""
         from tenure.store.store import AsyncStore
 
         return AsyncStore(self.url, as_tenant(tenant), self.settings)
 
     async def astore_of(self, tenant: Tenant | str = DEFAULT) -> "AsyncStore":
-        """The store of this event loop, already open; ``aclose`` closes it."""
+        """Return the open store of this event loop; ``aclose`` closes it."""
         loop = asyncio.get_running_loop()
         with self._opening:
             store = self._of_loops.setdefault(loop, _LoopStore())
         return (await store.opened(self)).of(as_tenant(tenant))
 
     def acting_as(self, principal: Principal) -> "AuthorizedClient":
-        """This client in the name of somebody: in their tenant, as far as their role allows."""
+        """Return a client that acts for a principal, in their tenant and with their role."""
         from tenure.control.authorized_client import AuthorizedClient
 
         return AuthorizedClient(self, principal)
 
     def migrate(self, tenant: Tenant | str = DEFAULT) -> None:
-        """Bring the database to what this version needs."""
+        """Migrate the database to this version."""
         _migrator(self.url).migrate(as_tenant(tenant))
 
     def create_tenant(
         self, tenant: Tenant | str, *, by: str | None = None, via: str = "python"
     ) -> bool:
-        """Make a tenant; false when it is there already. Only the owner of the schema can."""
+        """Create a tenant; return false if it exists. Only the owner of the schema can."""
         made = _migrator(self.url).migrate(as_tenant(tenant), by=by, via=via)
         return made[-1].is_new
 
@@ -139,26 +138,30 @@ class Client:
     ) -> None:
         """Delete a tenant with all its jobs and tokens; only the owner of the schema can.
 
-        Refused while workers hold jobs of it, unless by force.
+        Refused while workers hold its jobs, unless ``force`` is set.
         """
         _migrator(self.url).drop(as_tenant(tenant), force=force, by=by, via=via)
 
-    def perform(self, operation: Operation[T], tenant: Tenant, connection: Any = None) -> T:
+    def perform(
+        self, operation: Operation[T], tenant: Tenant = DEFAULT, connection: Any = None
+    ) -> T:
         """Perform an operation as a tenant, inside the caller's own transaction if there is one."""
 
         def send(call: Call[Any]) -> Any:
             if connection is not None:
-                from tenure.store.connections import send_on
+                from tenure.store.drivers import send_on
 
                 return send_on(connection, call.of(tenant))
             return self.store_of(tenant).send(call)
 
         return perform(operation, send)
 
-    async def aperform(self, operation: Operation[T], tenant: Tenant, connection: Any = None) -> T:
+    async def aperform(
+        self, operation: Operation[T], tenant: Tenant = DEFAULT, connection: Any = None
+    ) -> T:
         async def send(call: Call[Any]) -> Any:
             if connection is not None:
-                from tenure.store.connections import asend_on
+                from tenure.store.drivers import asend_on
 
                 return await asend_on(connection, call.of(tenant))
             return await (await self.astore_of(tenant)).send(call)
@@ -166,14 +169,14 @@ class Client:
         return await aperform(operation, send)
 
     def read_result(self, job: Job) -> Any:
-        """The result of a completed job; an app that knows its task reads it as its type."""
+        """Return the result of a completed job; an app that knows its task converts it."""
         return job.result
 
     def check_cancellation_requested(self, job: int, *, tenant: Tenant | str = DEFAULT) -> bool:
-        """Whether somebody asked this job to stop.
+        """Tell whether a stop of this job was requested.
 
-        A database that is away is no answer: it is logged, and the job may go on. A job that does
-        not exist is an error.
+        If the database is away, log a warning and return false. A job that does not exist is an
+        error.
         """
         try:
             return self.store_of(tenant).show(job).cancel_requested
@@ -189,7 +192,7 @@ class Client:
             return _unanswered(job, error)
 
     def close(self) -> None:
-        """Close what plain code opened; the embedded PostgreSQL stops with its last user."""
+        """Close what sync code opened; the embedded PostgreSQL stops with its last user."""
         with self._opening:
             store, self._store = self._store, None
             if store is not None:
@@ -230,7 +233,7 @@ class Client:
 
 
 class _LoopStore:
-    """The store of one event loop: connections of one loop are of no use in another."""
+    """The store of one event loop; a connection cannot be used in another loop."""
 
     def __init__(self) -> None:
         self._opening = asyncio.Lock()
@@ -277,5 +280,5 @@ def _migrated(embedded: "Embedded") -> "Embedded":
 
 
 def _unanswered(job: int, error: StoreUnavailable) -> bool:
-    log.warning("nobody can say whether job %s is to stop: %s", job, error)
+    log.warning("it is unknown whether a stop of job %s was requested: %s", job, error)
     return False

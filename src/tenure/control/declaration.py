@@ -1,4 +1,4 @@
-"""What is looked at when a task is declared."""
+"""The checks of a task declaration."""
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tenure.control.signature import Signature
 from tenure.control.template import Template
 from tenure.domain import bounds
-from tenure.domain.task import Executor
+from tenure.domain.options import Executor
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 
@@ -18,13 +18,13 @@ _TAKES = {"on_cancel": ("the context", 1), "on_failure": ("the context and the e
 
 
 def read_name(name: Any) -> str:
-    if (wrong := bounds.complaint("task", name)) is not None:
+    if (wrong := bounds.validation_error("task", name)) is not None:
         raise SettingInvalid(f"name: {wrong}")
     return str(name)
 
 
 def read_executor(executor: Any, function: Callable[..., Any]) -> Executor:
-    """The executor of a function; async def and def have one each by default."""
+    """Return the executor of a function; async def and def have one each by default."""
     is_async = inspect.iscoroutinefunction(function)
     if is_async and executor in (None, "async"):
         return "async"
@@ -48,7 +48,7 @@ def read_executor(executor: Any, function: Callable[..., Any]) -> Executor:
 
 
 def read_template(option: str, text: Any, signature: Signature) -> Template | None:
-    """A template whose fields are parameters, and not secret ones."""
+    """Return a template; refuse fields that are secret or no parameters."""
     if text is None:
         return None
     try:
@@ -65,7 +65,7 @@ def read_template(option: str, text: Any, signature: Signature) -> Template | No
 
 
 def read_argv(name: Any, argv: Any) -> tuple[list[Template], dict[str, Any]]:
-    """The words of a command, and the types of the parameters in them."""
+    """Return the words of a command, and the types of the parameters in them."""
     with refusals_of(name):
         if isinstance(argv, str) or not isinstance(argv, Sequence) or not argv:
             raise SettingInvalid(
@@ -88,15 +88,15 @@ def read_argv(name: Any, argv: Any) -> tuple[list[Template], dict[str, Any]]:
 
 @contextmanager
 def refusals_of(name: Any, kind: str = "task") -> Iterator[None]:
-    """Say of what a refusal speaks."""
+    """Put the name of the task or schedule in front of a refusal."""
     try:
         yield
-    except (SettingInvalid, InputRefused) as why:
+    except (InputRefused, SettingInvalid) as why:
         raise SettingInvalid(f"{kind} {shown(name)}: {why}") from None
 
 
 def hooked(hooks: dict[str, Callable[..., Any]], kind: str, hook: F) -> F:
-    """Register the one hook of a kind."""
+    """Register a hook; there is one of each kind."""
     what, count = _TAKES[kind]
     if kind in hooks:
         raise SettingInvalid(f"{kind}: there is a hook already")

@@ -1,6 +1,6 @@
-"""Whether all is well: the database, the workers, the jobs, and what they stand on, as findings.
+"""Health: findings about the database, the workers, the jobs and their surroundings.
 
-``ready`` is one quick look, for whoever asks every few seconds; ``examine`` looks at everything.
+``ready`` is one quick check, for a probe every few seconds; ``examine`` checks everything.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ from tenure.errors import (
 )
 from tenure.store.call import Call
 from tenure.store.calls import diagnosis, queries
-from tenure.store.examined import Diagnosis, Server
+from tenure.store.diagnosis_results import Diagnosis, ServerInfo
 from tenure.store.migrating import Migrator
 from tenure.store.notices import Notices
 
 T = TypeVar("T")
 
-_HEARS_WITHIN = 3.0  # seconds, for a notice to come through
+_NOTIFIED_WITHIN = 3.0  # seconds, for a notification to arrive
 
 
 async def ready(client: Client, tenant: Tenant = DEFAULT) -> Finding:
-    """Whether the database answers, and is what this version needs."""
+    """Check that the database answers, and that its schema fits this version."""
     began = time.monotonic()
     try:
         server = await (await client.astore_of(tenant)).server()
@@ -50,20 +50,20 @@ async def ready(client: Client, tenant: Tenant = DEFAULT) -> Finding:
 
 
 def unreachable(error: TenureError) -> Finding:
-    """What it means that nothing can be asked."""
+    """Return the finding for a database that cannot be queried."""
     if isinstance(error, SchemaMismatch):
         return wrong("schema", str(error), "run: tenure migrate")
     return wrong("postgresql", str(error), "see to the server, the URL, and the way there")
 
 
 async def examine(caller: AuthorizedClient) -> AsyncIterator[Finding]:
-    """Look at everything, one finding after the other; without a database there is but one."""
+    """Check everything and yield the findings; without a database there is only one."""
     client, settings = caller.client, caller.client.settings
     schema = await _schema(client, caller.principal.tenant)
     if schema.check == "postgresql" or schema.level == "wrong":
         yield schema
         return
-    await caller.asend(diagnosis.server())  # to connect is no part of what is measured
+    await caller.asend(diagnosis.server())  # connecting is not measured
     asked, began = datetime.now(UTC), time.monotonic()
     server = await caller.asend(diagnosis.server())
     took = time.monotonic() - began
@@ -76,46 +76,46 @@ async def examine(caller: AuthorizedClient) -> AsyncIterator[Finding]:
     async for finding in _jobs(caller, server):
         yield finding
     if caller.principal.role is Role.ADMIN:
-        yield await _look(caller, "tokens", queries.tokens(), checks.of_tokens)
+        yield await _check(caller, "tokens", queries.tokens(), checks.of_tokens)
     yield _artifacts(settings.artifacts, settings.folder)
     if client.known_url is None:
         usage = await asyncio.to_thread(shutil.disk_usage, settings.folder)
         yield checks.of_disk(usage.free, usage.total, str(settings.folder))
 
 
-async def _jobs(caller: AuthorizedClient, server: Server) -> AsyncIterator[Finding]:
+async def _jobs(caller: AuthorizedClient, server: ServerInfo) -> AsyncIterator[Finding]:
     settings = caller.client.settings
-    yield await _look(caller, "workers", queries.workers(), checks.of_workers)
-    ailments: Diagnosis = await caller.asend(diagnosis.diagnose())
-    yield checks.of_queues(ailments.unserved)
-    yield checks.of_tasks(ailments.unrunnable)
-    yield checks.of_leases(ailments.lost, settings)
-    yield await _look(
+    yield await _check(caller, "workers", queries.workers(), checks.of_workers)
+    diagnosed: Diagnosis = await caller.asend(diagnosis.diagnose())
+    yield checks.of_queues(diagnosed.unserved)
+    yield checks.of_tasks(diagnosed.unrunnable)
+    yield checks.of_leases(diagnosed.lost, settings)
+    yield await _check(
         caller, "stops", diagnosis.stops(), lambda stops: checks.of_stops(stops, settings)
     )
-    yield checks.of_cleanup(ailments.unclean)
+    yield checks.of_cleanup(diagnosed.unclean)
     yield checks.of_vacuum(server)
-    yield checks.of_bloat(ailments.tables)
-    yield checks.of_retention(ailments, settings)
+    yield checks.of_bloat(diagnosed.tables)
+    yield checks.of_retention(diagnosed, settings)
 
 
-async def _look(
+async def _check(
     caller: AuthorizedClient, check: str, call: Call[T], judge: Callable[[T], Finding]
 ) -> Finding:
     try:
         return judge(await caller.asend(call))
     except NotAllowed as error:
-        return warning(check, f"nobody looked: {error}", "ask as somebody who may")
+        return warning(check, f"not checked: {error}", "use a token that may")
 
 
 async def _schema(client: Client, tenant: Tenant) -> Finding:
-    """Whether it is what this version needs; under another name if nothing can be asked."""
+    """Check the schema; the finding is about PostgreSQL if it cannot be queried."""
     try:
         plans = await asyncio.to_thread(lambda: Migrator(client.url).pending(tenant))
     except NotAllowed:
-        return warning("schema", "this database user may not look", "ask as the owner")
+        return warning("schema", "not checked: this user may not read it", "ask as the owner")
     except SchemaMismatch as error:
-        return wrong("schema", str(error), "upgrade Tenure here, or look from where it is newer")
+        return wrong("schema", str(error), "upgrade Tenure here, or use a newer one")
     except (StoreUnavailable, EmbeddedUnavailable) as error:
         return unreachable(error)
     behind = [plan.scope or "control" for plan in plans if not plan.is_empty]
@@ -131,16 +131,16 @@ async def _notices(client: Client) -> Finding:
         f"tenure_doctor_{os.getpid()}",
         lambda _: heard.set(),
         client.settings,
-        prove_within=_HEARS_WITHIN,
+        prove_within=_NOTIFIED_WITHIN,
     )
     began = time.monotonic()
     listening = asyncio.create_task(notices.listen())
     try:
-        async with asyncio.timeout(_HEARS_WITHIN * 1.5):
+        async with asyncio.timeout(_NOTIFIED_WITHIN * 1.5):
             await heard.wait()
         seconds = time.monotonic() - began
     except TimeoutError:
-        trouble: Any = notices.trouble or f"nothing was heard for {_HEARS_WITHIN:g} s"
+        trouble: Any = notices.trouble or f"no notification arrived for {_NOTIFIED_WITHIN:g} s"
         return checks.of_notices(None, trouble, client.settings)
     finally:
         listening.cancel()
@@ -151,8 +151,8 @@ async def _notices(client: Client) -> Finding:
 
 def _artifacts(url: str | None, folder: Path) -> Finding:
     if url is not None and "://" in url and not url.startswith("file://"):
-        # No more of it: there may be a password in it.
-        return fine("artifacts", f"they go to {url.partition(':')[0]}, where nobody looked")
+        # Not the whole URL: it may contain a password.
+        return fine("artifacts", f"they go to {url.partition(':')[0]}, which is not checked")
     place = Path((url or str(folder / "artifacts")).removeprefix("file://"))
     existing = next(path for path in (place, *place.absolute().parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK):

@@ -1,4 +1,4 @@
-"""What all who watch in one event loop share: one listener, and one look at each thing."""
+"""The hub that subscriptions of one event loop share: one listener, one poll of each thing."""
 
 import asyncio
 import contextlib
@@ -26,27 +26,27 @@ from tenure.store.calls import queries
 from tenure.store.notices import Notices
 
 CHANNEL = "tenure_events"
-EVERY, EVERYTHING_EVERY = 0.25, 1.0  # seconds between two looks
-MOST_AT_ONCE = 4  # looks; other callers need connections too
+EVERY, EVERYTHING_EVERY = 0.25, 1.0  # seconds between two polls
+MAX_POLLS = 4  # at once; other callers need connections too
 
 Key = tuple[Tenant, str, Any]  # whose, what kind of thing, and which one
 
 
 class Hub:
-    """Looks as long as somebody watches, and listens from the first watcher until it is closed."""
+    """Polls while there are subscribers; listens from the first one until it is closed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._users = 0
         self._wants_notices = False
-        self._looks: dict[Key, Poll] = {}
-        self._tasks: dict[object, asyncio.Task[None]] = {}  # of a look, or of the listener
-        self._watchers: set[Subscriber] = set()
-        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+        self._polls: dict[Key, Poll] = {}
+        self._tasks: dict[object, asyncio.Task[None]] = {}  # of a poll, or of the listener
+        self._subscribers: set[Subscriber] = set()
+        self._slots = asyncio.Semaphore(MAX_POLLS)
 
     @classmethod
     def of(cls, client: Client) -> "Hub":
-        """The one of this client in this event loop."""
+        """Return the hub of a client in this event loop."""
         hubs = _hubs.setdefault(asyncio.get_running_loop(), {})
         return hubs.setdefault(client, cls(client))
 
@@ -55,13 +55,13 @@ class Hub:
         self._wants_notices |= listen
 
     async def leave(self) -> None:
-        """The last one closes it."""
+        """Leave the hub; the last user closes it."""
         self._users -= 1
         if self._users:
             return
         _hubs[asyncio.get_running_loop()].pop(self._client, None)
-        for watcher in self._watchers:
-            watcher.end()
+        for subscriber in self._subscribers:
+            subscriber.end()
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -70,34 +70,34 @@ class Hub:
     def watching(
         self, tenant: Tenant, wanted: Sequence[tuple[str, Any]], is_patient: bool = False
     ) -> Iterator[Subscriber]:
-        """Somebody who watches these things."""
+        """Yield a subscriber of these things."""
         keys: list[Key] = [(tenant, *thing) for thing in wanted]
-        watcher = Subscriber([self._look(key) for key in keys], is_patient=is_patient)
-        for look in watcher.looks:
-            look.join(watcher)
-        self._watchers.add(watcher)
+        subscriber = Subscriber([self._poll(key) for key in keys], is_patient=is_patient)
+        for poll in subscriber.polls:
+            poll.join(subscriber)
+        self._subscribers.add(subscriber)
         try:
-            yield watcher
+            yield subscriber
         finally:
-            self._watchers.discard(watcher)
-            for key, look in zip(keys, watcher.looks, strict=True):
-                look.leave(watcher)
-                if not look.watchers:
-                    self._drop(key, look)
+            self._subscribers.discard(subscriber)
+            for key, poll in zip(keys, subscriber.polls, strict=True):
+                poll.leave(subscriber)
+                if not poll.subscribers:
+                    self._drop(key, poll)
 
-    def _look(self, key: Key) -> Poll:
+    def _poll(self, key: Key) -> Poll:
         if self._wants_notices and "listener" not in self._tasks:
             self._start("listener", self._listen())
-        look = self._looks.get(key)
-        if look is None or look.is_over:
-            look = self._looks[key] = self._made(*key)
-            self._start(look, look.run())
-        return look
+        poll = self._polls.get(key)
+        if poll is None or poll.is_over:
+            poll = self._polls[key] = self._made(*key)
+            self._start(poll, poll.run())
+        return poll
 
-    def _drop(self, key: Key, look: Poll) -> None:
-        if self._looks.get(key) is look:
-            del self._looks[key]
-        if task := self._tasks.get(look):
+    def _drop(self, key: Key, poll: Poll) -> None:
+        if self._polls.get(key) is poll:
+            del self._polls[key]
+        if task := self._tasks.get(poll):
             task.cancel()
 
     def _start(self, owner: object, work: Any) -> None:
@@ -106,7 +106,7 @@ class Hub:
 
     def _made(self, tenant: Tenant, kind: str, which: Any) -> Poll:
         async def send(call: Call[Any]) -> Any:
-            async with self._room:
+            async with self._slots:
                 return await (await self._client.astore_of(tenant)).send(call)
 
         async def job() -> list[Event[Any]]:
@@ -142,20 +142,20 @@ class Hub:
     async def _listen(self) -> None:
         # In a thread: to start PostgreSQL takes seconds.
         url = await asyncio.to_thread(lambda: self._client.url)
-        await Notices(url, CHANNEL, self._hear, self._client.settings).listen()
+        await Notices(url, CHANNEL, self._on_notification, self._client.settings).listen()
 
-    def _hear(self, notice: str) -> None:
-        """Look at once at what this is about; at all there is if that cannot be known."""
+    def _on_notification(self, notice: str) -> None:
+        """Poll at once what a notification names, or everything if it names nothing."""
         about: Any = None
-        with contextlib.suppress(ValueError, RecursionError):  # anybody can say anything there
+        with contextlib.suppress(ValueError, RecursionError):  # anybody can send anything there
             about = json.loads(notice)
-        for key, look in self._looks.items():
+        for key, poll in self._polls.items():
             if not isinstance(about, dict) or _concerns(about, key):
-                look.wake()
+                poll.wake()
 
 
 def _concerns(about: Mapping[str, object], key: Key) -> bool:
-    """Whether a notice is a reason to look at this; what adds up all jobs has its own time."""
+    """Tell whether a notification concerns a poll; statistics are polled at their own pace."""
     tenant, kind, which = key
     if tenant.name != about.get("tenant"):
         return False

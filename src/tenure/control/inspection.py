@@ -1,23 +1,22 @@
-"""Looking into a job that runs: ask its worker, and wait for the answer."""
+"""Inspection of a running job: ask its worker, and wait for the answer."""
 
 import time
 
 from tenure.control.job_operations import FIRST_PAUSE, LONGEST_PAUSE
 from tenure.control.operation import Delay, Operation
-from tenure.domain.duration import duration, in_words
+from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.inspection import Inspection
 from tenure.domain.job import Job
-from tenure.domain.task import Length
 from tenure.errors import IllegalTransition, NotAnswered
 from tenure.store.calls import control_calls, queries
 
-PATIENCE = "5s"  # a worker that hears of it answers within two; see keeper/looks.py
+PATIENCE = "5s"  # a worker that receives the request answers within two
 
 
 def inspect(
-    job: int, timeout: Length = PATIENCE, *, by: str | None = None
+    job: int, timeout: Duration = PATIENCE, *, by: str | None = None
 ) -> Operation[Inspection]:
-    """What its worker sees in it; NotAnswered if that takes longer."""
+    """Return what its worker sees; raise NotAnswered after the timeout."""
     limit = duration(timeout)
     until, pause = time.monotonic() + limit.total_seconds(), FIRST_PAUSE
     asked: Inspection = yield control_calls.inspect(job, by=by)
@@ -32,7 +31,7 @@ def inspect(
         if left <= 0:
             raise NotAnswered(
                 f"the worker of job {job} has not answered within {in_words(limit)}; it may be "
-                f"away or frozen, and what it sees is kept if it still answers"
+                f"away or frozen; a late answer is kept"
             )
         yield Delay(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE)

@@ -1,24 +1,24 @@
-"""Following a job to its end, and bringing the end about: the steps behind a handle."""
+"""The operations on one job: wait for it, stop it, resume it, read what it left."""
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from tenure.control.operation import Delay, Operation
 from tenure.domain.budget import Amount
 from tenure.domain.cancellation import CancellationRecord
-from tenure.domain.duration import duration, in_words
+from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import ENDED, Intent
-from tenure.domain.task import LastRung, Length, read_budget, read_last_rung, read_length
+from tenure.domain.options import read_budget, read_duration
+from tenure.domain.stop_options import StopOptions, read_stop_options
 from tenure.domain.values import shown
 from tenure.errors import (
     InputRefused,
     JobFailed,
     JobNotEnded,
-    SettingInvalid,
     StoreUnavailable,
     TenureError,
 )
@@ -30,38 +30,26 @@ from tenure.store.results import Found, JobRunner, RunnerEnding
 T = TypeVar("T")
 
 PAGE = 1000
-FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.5  # seconds between two looks
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.5  # seconds between two polls
 
 log = logging.getLogger("tenure")
 
 
-class StopOptions(TypedDict, total=False):
-    """How a job is stopped. What is not said is as the strategy says, if one is named."""
+class StopArguments(StopOptions, total=False):
+    """Options of a stop through a handle."""
 
-    strategy: str | None  # a set of these with a name
-    force: bool | None  # kill it at once
-    grace: Length | None  # from now to the kill
-    ask_for: Length | None  # of the grace, before it is interrupted
-    last_rung: LastRung | None  # the furthest it may go
-    by: str | None  # who asks; nobody: the database role
+    by: str | None  # who asks; left out: the database role
     wait: bool  # until everything has stopped
-    timeout: Length | None  # of that wait
+    timeout: Duration | None  # of that wait; the stop continues
 
 
-class CancelOptions(StopOptions, total=False):
-    cascade: bool | None  # also what comes after it
-    rollback: bool | None  # undo what its tasks had completed, newest first
-    rollback_tasks: Sequence[int] | None  # undo only these
-    preserve: bool | None  # keep the artifacts; else those of what is cancelled go
+def ended(job: int, timeout: Duration | None) -> Operation[Job]:
+    """Return a job when it is completed, failed or cancelled."""
 
-
-def ended(job: int, timeout: Length | None) -> Operation[Job]:
-    """Look at a job until it is completed, failed or cancelled."""
-
-    def said(seen: Job) -> str | None:
+    def problem(seen: Job) -> str | None:
         return None if seen.state in ENDED else f"job {job} has not ended; it is {seen.status}"
 
-    return (yield from _until(queries.show(job), said, timeout))
+    return (yield from _until(queries.show(job), problem, timeout))
 
 
 def resume(
@@ -72,11 +60,8 @@ def resume(
     budget: Mapping[str, Amount] | None = None,
     by: str | None = None,
 ) -> Operation[Job]:
-    """Let a paused or failed job go on, with a larger budget if one is given."""
-    try:
-        limits = read_budget("budget", budget)
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
+    """Resume a paused or failed job, with a larger budget if one is given."""
+    limits = read_budget("budget", budget)
     resumed: Job = yield control_calls.resume(job, fresh=fresh, reason=reason, budget=limits, by=by)
     return resumed
 
@@ -86,50 +71,26 @@ def stop(
     intent: Intent,
     reason: str | None,
     *,
-    strategy: str | None = None,
-    cascade: bool | None = None,
-    rollback: bool | None = None,
-    rollback_tasks: Sequence[int] | None = None,
-    preserve: bool | None = None,
-    force: bool | None = None,
-    grace: Length | None = None,
-    ask_for: Length | None = None,
-    last_rung: LastRung | None = None,
     by: str | None = None,
     wait: bool = False,
-    timeout: Length | None = None,
+    timeout: Duration | None = None,
+    **options: Unpack[StopOptions],
 ) -> Operation[CancellationRecord]:
-    """Ask for a stop, and look at its record until it is closed if that is wanted."""
-    try:
-        length, asking = read_length("grace", grace), read_length("ask_for", ask_for)
-        furthest = None if last_rung is None else read_last_rung("last_rung", last_rung)
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
+    """Request a stop; with ``wait`` return its record when it is closed."""
+    request = control_calls.stop(
+        job, intent=intent, reason=reason, by=by, **read_stop_options(options)
+    )
     with tracing.stopping(job, intent, (yield from _trace_of(job))) as span:
-        record: CancellationRecord = yield control_calls.stop(
-            job,
-            intent=intent,
-            reason=reason,
-            strategy=strategy,
-            force=force,
-            cascade=cascade,
-            rollback=rollback,
-            rollback_tasks=rollback_tasks,
-            preserve=preserve,
-            grace=length,
-            ask_for=asking,
-            last_rung=furthest,
-            by=by,
-        )
+        record: CancellationRecord = yield request
         span.tell(cancellation=record.cancellation_id)
     if not wait:
         return record
 
-    def said(seen: CancellationRecord) -> str | None:
-        open_still = f"{seen.cancellation_id} of job {job} is {seen.status}"
-        return None if seen.completed_at is not None else open_still
+    def problem(seen: CancellationRecord) -> str | None:
+        is_open = f"{seen.cancellation_id} of job {job} is {seen.status}"
+        return None if seen.completed_at is not None else is_open
 
-    return (yield from _until(queries.cancellation(record.cancellation_id), said, timeout))
+    return (yield from _until(queries.cancellation(record.cancellation_id), problem, timeout))
 
 
 def runners(job: int) -> Operation[tuple[JobRunner, ...]]:
@@ -143,23 +104,21 @@ def end_runner(
     reason: str | None = None,
     *,
     force: bool = False,
-    grace: Length | None = None,
+    grace: Duration | None = None,
     by: str | None = None,
 ) -> Operation[RunnerEnding]:
-    """End a runner; all jobs in it are given back, unspent."""
+    """End a runner; its jobs are released without spending an attempt."""
     if not isinstance(runner, str):
         raise InputRefused(f"a runner is named by its id, a str, not {shown(runner)}")
-    try:
-        length = read_length("grace", grace)
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
-    asked: RunnerEnding = yield control_calls.end_runner(
-        runner, reason=reason, force=force, grace=length, by=by
+    within = read_duration("grace", grace)
+    ending: RunnerEnding = yield control_calls.end_runner(
+        runner, reason=reason, force=force, grace=within, by=by
     )
-    return asked
+    return ending
 
 
 def partials(job: int) -> Operation[list[JSON]]:
+    """Return the partial results of a job, oldest first."""
     values: list[JSON] = []
     above = 0
     while True:
@@ -173,6 +132,7 @@ def partials(job: int) -> Operation[list[JSON]]:
 
 
 def children(job: int) -> Operation[list[int]]:
+    """Return the ids of the children of a job, oldest first."""
     ids: list[int] = []
     while True:
         below = ids[-1] if ids else None
@@ -189,49 +149,51 @@ def job_with_key(key: str) -> Operation[int]:
 
 
 def failure(job: Job) -> JobFailed:
-    """A failed job as an error to raise."""
+    """Return the error to raise for a failed job."""
     error = job.error if isinstance(job.error, dict) else {}
     return JobFailed(
         job.id,
         str(error.get("type") or "Unknown"),
-        str(error.get("message") or job.error_message or "nothing is known of why"),
+        str(error.get("message") or job.error_message or "the reason is unknown"),
         error.get("traceback"),
     )
 
 
 def _trace_of(job: int) -> Operation[object]:
-    """The trace in which a job was enqueued, for programs that trace what they do to it."""
+    """Return the trace in which a job was enqueued, if this program traces."""
     if not tracing.is_on():
         return None
     try:
         seen: Job = yield queries.show(job)
     except TenureError:
-        return None  # the stop itself will say what is wrong
+        return None  # the stop itself reports what is wrong
     return seen.options.get(tracing.TRACE) if isinstance(seen.options, dict) else None
 
 
-def _until(call: Call[T], said: Any, timeout: Length | None) -> Operation[T]:
-    """Ask again until nothing is said against the answer.
+def _until(
+    call: Call[T], problem: Callable[[T], str | None], timeout: Duration | None
+) -> Operation[T]:
+    """Repeat a call until there is no problem with its answer.
 
-    Once it was answered, a database that goes away is waited for.
+    An outage of the database after the first answer is waited out.
     """
     limit = None if timeout is None else duration(timeout)
     start, pause = time.monotonic(), FIRST_PAUSE
-    complaint: str | None = None
+    found: str | None = None
     while True:
         try:
             answer: T = yield call
-            complaint = said(answer)
-            if complaint is None:
+            found = problem(answer)
+            if found is None:
                 return answer
         except StoreUnavailable as error:
-            if complaint is None:
+            if found is None:
                 raise
             log.warning("still waiting: %s", error)
         left = LONGEST_PAUSE if limit is None else _left(start, limit)
         if left <= 0:
             assert limit is not None
-            raise JobNotEnded(f"{complaint} after {in_words(limit)} of waiting")
+            raise JobNotEnded(f"{found} after {in_words(limit)} of waiting")
         yield Delay(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE)
 

@@ -1,6 +1,6 @@
-"""What is done in several steps, written once for plain code and for async code.
+"""Operations of several calls, written once for sync and async code.
 
-The steps are a generator: it yields a call and is given the answer, or yields a pause.
+An operation is a generator: it yields a call and receives the answer, or yields a delay.
 """
 
 import asyncio
@@ -24,44 +24,44 @@ Operation = Generator[Call[Any] | Delay, Any, T]
 
 
 def single(call: Call[T]) -> Operation[T]:
-    """A single step."""
+    """Return the operation of a single call."""
     answer: T = yield call
     return answer
 
 
-def perform(steps: Operation[T], send: Callable[[Call[Any]], Any]) -> T:
-    """Take the steps in plain code."""
+def perform(operation: Operation[T], send: Callable[[Call[Any]], Any]) -> T:
+    """Perform an operation in sync code."""
     try:
-        wanted = next(steps)
+        wanted = next(operation)
         while True:
             if isinstance(wanted, Delay):
                 time.sleep(wanted.seconds)
-                wanted = next(steps)
+                wanted = next(operation)
                 continue
             try:
                 answer = send(wanted)
             except TenureError as error:
-                wanted = steps.throw(error)
+                wanted = operation.throw(error)
             else:
-                wanted = steps.send(answer)
+                wanted = operation.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
 
 
-async def aperform(steps: Operation[T], send: Callable[[Call[Any]], Awaitable[Any]]) -> T:
-    """Take the steps in async code."""
+async def aperform(operation: Operation[T], send: Callable[[Call[Any]], Awaitable[Any]]) -> T:
+    """Perform an operation in async code."""
     try:
-        wanted = next(steps)
+        wanted = next(operation)
         while True:
             if isinstance(wanted, Delay):
                 await asyncio.sleep(wanted.seconds)
-                wanted = next(steps)
+                wanted = next(operation)
                 continue
             try:
                 answer = await send(wanted)
             except TenureError as error:
-                wanted = steps.throw(error)
+                wanted = operation.throw(error)
             else:
-                wanted = steps.send(answer)
+                wanted = operation.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]

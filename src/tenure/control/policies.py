@@ -5,7 +5,7 @@ from datetime import datetime
 from tenure.control.operation import Operation
 from tenure.domain.lifecycle import Intent
 from tenure.store.calls import policy_calls
-from tenure.store.ruled import Policy
+from tenure.store.policy_results import Policy
 
 
 def stop_at(
@@ -17,9 +17,9 @@ def stop_at(
     strategy: str | None = None,
     by: str | None = None,
 ) -> Operation[Policy]:
-    """Stop a job at this time, if it has not ended by then; said again, the new time counts.
+    """Stop a job at this time if it has not ended by then; a later call changes the time.
 
-    The policy is gone when it has acted. Until then ``drop_policy`` with its name calls it off.
+    The policy is dropped when it has acted. Until then ``drop_policy`` with its name revokes it.
     """
     spec = {
         "filter": {"id": job},

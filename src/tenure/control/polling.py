@@ -1,7 +1,6 @@
-"""Looking at one thing again and again, for all who watch it.
+"""Polls of jobs, records and statistics, each shared by all subscribers.
 
-A look keeps the newest state alone: whoever is slow to take it misses what lay between, delays
-nobody, and costs nothing.
+A poll keeps the newest state only: a slow subscriber misses what lay between, and delays nobody.
 """
 
 import asyncio
@@ -22,19 +21,19 @@ from tenure.store.totals import Totals
 T = TypeVar("T")
 V = TypeVar("V", covariant=True)
 
-FIRST_PAUSE = 0.02  # seconds between the first two looks; longer each time
-BREATH = 0.05  # seconds between two looks, however many notices come
-EASE = 4  # times as long as a look took is the least pause after it
+FIRST_PAUSE = 0.02  # seconds between the first two polls; longer each time
+BREATH = 0.05  # seconds between two polls, however many notifications come
+EASE = 4  # the pause after a poll is at least this many times its duration
 
 
 @dataclass(frozen=True)
 class Event(Generic[V]):
-    """A state that somebody who watches has not seen yet."""
+    """A state that a subscriber has not received yet."""
 
     kind: Literal["job", "cancellation", "statistics", "totals"]
     value: V
     id: str  # the same as long as nothing has changed
-    is_last: bool = False  # nothing more is to come of this one
+    is_last: bool = False  # no event of this thing follows
 
     @property
     def key(self) -> str:
@@ -59,8 +58,8 @@ def totals_event(totals: Totals) -> Event[Totals]:
 
 
 def event_id(value: Job | CancellationRecord | Statistics | Totals) -> str:
-    """The same text for the same state, in every process; what only time moves does not count."""
-    told = msgspec.to_builtins(value)
+    """Return the same id for the same state in every process; ages and heartbeats do not count."""
+    fields = msgspec.to_builtins(value)
     passing: tuple[str, ...] = ()
     match value:
         case Job():
@@ -68,45 +67,45 @@ def event_id(value: Job | CancellationRecord | Statistics | Totals) -> str:
         case CancellationRecord():
             passing = ("duration_seconds", "again")
         case Statistics():
-            told["queues"] = {
-                name: {**queue, "oldest_seconds": None} for name, queue in told["queues"].items()
+            fields["queues"] = {
+                name: {**queue, "oldest_seconds": None} for name, queue in fields["queues"].items()
             }
         case Totals():
-            told["jobs"] = [{**jobs, "oldest_seconds": None} for jobs in told["jobs"]]
-    kept = {name: told[name] for name in told if name not in passing}
+            fields["jobs"] = [{**jobs, "oldest_seconds": None} for jobs in fields["jobs"]]
+    kept = {name: fields[name] for name in fields if name not in passing}
     return hashlib.sha256(msgspec.json.encode(kept, order="deterministic")).hexdigest()[:16]
 
 
 class Poll:
-    """One thing that is looked at, however many watch it."""
+    """The repeated query of one thing, for all its subscribers."""
 
     def __init__(
         self, ask: Callable[[], Awaitable[Sequence[Event[Any]]]], every: float, *, ends: bool
     ) -> None:
         self._ask = ask
         self._every = every
-        self._ends = ends  # with the last event; else there is always another thing to see
+        self._ends = ends  # with the last event; else it never ends
         self._woken = asyncio.Event()
         self._latest: dict[str, tuple[int, Event[Any]]] = {}
         self._number = 0  # of the newest event
         self._problem: Exception | None = None
-        self.watchers: dict[Subscriber, int | None] = {}  # and the newest event each has taken
+        self.subscribers: dict[Subscriber, int | None] = {}  # with the newest event each has taken
         self.asked = 0
         self.answered = 0  # the last question that had an answer
         self.is_over = False
 
     async def run(self) -> None:
-        """Until nothing more can be seen."""
+        """Poll until nothing more can change."""
         pause = FIRST_PAUSE
         while not self.is_over:
             self._woken.clear()
             begun = time.monotonic()
-            await self._look()
+            await self._poll()
             took = time.monotonic() - begun
-            for watcher in self.watchers:
-                watcher.wake()
+            for subscriber in self.subscribers:
+                subscriber.wake()
             try:
-                # What costs the database much is looked at less often.
+                # An expensive query runs less often.
                 async with asyncio.timeout(0 if self.is_over else max(pause, took * EASE)):
                     await self._woken.wait()
             except TimeoutError:
@@ -114,14 +113,14 @@ class Poll:
             else:
                 await asyncio.sleep(BREATH)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         self.asked += 1
         try:
             events = await self._ask()
         except StoreUnavailable as problem:
             self._problem = problem
             return
-        except Exception as problem:  # noqa: BLE001  each of those who watch is told
+        except Exception as problem:  # noqa: BLE001  each of those who watch is fields
             self._problem = problem
             self.is_over = True
             return
@@ -135,50 +134,50 @@ class Poll:
             self.is_over = self._ends and event.is_last
 
     def wake(self) -> None:
-        """Look now: something may have happened."""
+        """Poll now: something may have changed."""
         self._woken.set()
 
-    def join(self, watcher: "Subscriber") -> None:
-        self.watchers[watcher] = None
+    def join(self, subscriber: "Subscriber") -> None:
+        self.subscribers[subscriber] = None
 
-    def leave(self, watcher: "Subscriber") -> None:
-        self.watchers.pop(watcher, None)
+    def leave(self, subscriber: "Subscriber") -> None:
+        self.subscribers.pop(subscriber, None)
         self._forget()
 
     def problem(self, is_patient: bool) -> Exception | None:
-        """Why it cannot go on; a database that goes away is waited for."""
+        """Return the error to raise; an outage after the first answer is waited out."""
         if isinstance(self._problem, StoreUnavailable) and (is_patient or self.answered):
             return None
         return self._problem
 
-    def take(self, watcher: "Subscriber") -> list[Event[Any]]:
-        """What it has not seen yet, oldest first."""
-        seen = self.watchers[watcher]
-        self.watchers[watcher] = self._number
+    def take(self, subscriber: "Subscriber") -> list[Event[Any]]:
+        """Return the events it has not received yet, oldest first."""
+        seen = self.subscribers[subscriber]
+        self.subscribers[subscriber] = self._number
         events = [
             event
             for number, event in sorted(self._latest.values(), key=lambda known: known[0])
-            # Who comes later has no use for the end of what it never saw begin.
+            # A new subscriber has no use for the end of a thing that it never saw.
             if (number > seen if seen is not None else self._ends or not event.is_last)
         ]
         self._forget()
         return events
 
     def _forget(self) -> None:
-        """The ends that all have seen."""
+        """Drop the ends that all subscribers have received."""
         if not self._ends:
-            seen = min((number or 0 for number in self.watchers.values()), default=self._number)
+            seen = min((number or 0 for number in self.subscribers.values()), default=self._number)
             over = [key for key, (n, event) in self._latest.items() if event.is_last and n <= seen]
             for key in over:
                 del self._latest[key]
 
 
 class Subscriber:
-    """One who watches some looks, and where it stands."""
+    """A subscriber of some polls, and what it has received."""
 
-    def __init__(self, looks: Sequence[Poll], *, is_patient: bool = False) -> None:
-        self.looks = looks
-        self._is_patient = is_patient  # with a database that is away from the start
+    def __init__(self, polls: Sequence[Poll], *, is_patient: bool = False) -> None:
+        self.polls = polls
+        self._is_patient = is_patient  # also with a database that is away from the start
         self._woken = asyncio.Event()
         self._is_over = False
 
@@ -186,31 +185,31 @@ class Subscriber:
         self._woken.set()
 
     def end(self) -> None:
-        """There will be nothing more to see."""
+        """Make ``news`` end."""
         self._is_over = True
         self.wake()
 
-    async def look_afresh(self) -> None:
-        """Wait for the answer to a question that was not yet asked."""
-        for look in self.looks:
-            wanted = look.asked + 1
-            look.wake()
-            while look.answered < wanted and not self._is_over:
+    async def poll_again(self) -> None:
+        """Wait for the answer to a query that begins from now on."""
+        for poll in self.polls:
+            wanted = poll.asked + 1
+            poll.wake()
+            while poll.answered < wanted and not self._is_over:
                 self._raise_problem()
                 await self._wait()
 
     def take(self) -> list[Event[Any]]:
-        """What it has not seen yet."""
-        return [event for look in self.looks for event in look.take(self)]
+        """Return the events it has not received yet."""
+        return [event for poll in self.polls for event in poll.take(self)]
 
     async def news(self) -> list[Event[Any]]:
-        """What it has not seen yet, once there is something; nothing: it is over."""
+        """Wait for events and return them; an empty list is the end."""
         while True:
             events = self.take()
             if events:
                 return events
             self._raise_problem()
-            if self._is_over or all(look.is_over for look in self.looks):
+            if self._is_over or all(poll.is_over for poll in self.polls):
                 return []
             await self._wait()
 
@@ -219,6 +218,6 @@ class Subscriber:
         self._woken.clear()
 
     def _raise_problem(self) -> None:
-        for look in self.looks:
-            if problem := look.problem(self._is_patient):
+        for poll in self.polls:
+            if problem := poll.problem(self._is_patient):
                 raise problem

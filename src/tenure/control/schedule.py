@@ -1,4 +1,4 @@
-"""When a task is enqueued by itself."""
+"""Schedules: the times at which a task is enqueued."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,15 +10,17 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from tenure.control.declaration import refusals_of
-from tenure.control.enqueue_options import EnqueueOptions
+from tenure.control.enqueue_options import PLACEMENT, EnqueueOptionSet
 from tenure.control.task import Task
-from tenure.domain.duration import duration, in_words
+from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.job import JSON, NewJob
-from tenure.domain.task import Length, read_length
+from tenure.domain.options import read_duration
 from tenure.domain.values import shown
 from tenure.errors import SettingInvalid
 
 Overlap = Literal["skip", "queue", "replace"]
+
+_DEFAULTS = vars(EnqueueOptionSet())
 
 
 @dataclass(frozen=True)
@@ -36,24 +38,24 @@ class Schedule:
     deadline: timedelta | None  # of each job, from its enqueue on
     tenant: str = "default"
 
-    def next_after(self, moment: datetime) -> datetime:
-        """The first of its times after this moment."""
-        return next(CronSim(self.cron, moment.astimezone(ZoneInfo(self.tz)))).astimezone(UTC)
+    def next_after(self, time: datetime) -> datetime:
+        """Return the first of its times after this one."""
+        return next(CronSim(self.cron, time.astimezone(ZoneInfo(self.tz)))).astimezone(UTC)
 
-    def due(self, moment: datetime) -> NewJob:
+    def due(self, time: datetime) -> NewJob:
         """Return the job for one of its times."""
         options = dict(self.job.options or {})
         if self.deadline is not None:
-            options["deadline"] = (moment + self.deadline).isoformat()
+            options["deadline"] = (time + self.deadline).isoformat()
         return msgspec.structs.replace(
             self.job,
             when_taken="replace" if self.overlap == "replace" else "return",
             options=options or None,
         )
 
-    def key_of(self, moment: datetime) -> str:
+    def key_of(self, time: datetime) -> str:
         """Return the key that lets the job for one of its times be enqueued once."""
-        return f"schedule:{self.name}:{moment.isoformat()}"
+        return f"schedule:{self.name}:{time.isoformat()}"
 
     @property
     def unique_key(self) -> str | None:
@@ -75,11 +77,13 @@ class Schedule:
         }
 
     @classmethod
-    def from_announcement(cls, told: Mapping[str, Any]) -> Self:
-        known = dict(told)
-        known["catch_up"] = duration(told["catch_up"])
-        known["job"] = msgspec.convert(told["job"], NewJob)
-        known["deadline"] = None if told["deadline"] is None else duration(told["deadline"])
+    def from_announcement(cls, announced: Mapping[str, Any]) -> Self:
+        known = dict(announced)
+        known["catch_up"] = duration(announced["catch_up"])
+        known["job"] = msgspec.convert(announced["job"], NewJob)
+        known["deadline"] = (
+            None if announced["deadline"] is None else duration(announced["deadline"])
+        )
         return cls(**known)
 
 
@@ -90,10 +94,10 @@ def make_schedule(
     *,
     tz: str = "UTC",
     overlap: Overlap = "skip",
-    catch_up: Length = "60s",
+    catch_up: Duration = "60s",
     args: Mapping[str, Any] | None = None,
 ) -> Schedule:
-    """A schedule of a task; refused with a sentence where it is none."""
+    """Return a schedule of a task; refuse what cannot be one."""
     if not isinstance(task, Task):
         raise SettingInvalid(
             f"a schedule takes a task, not {shown(task)}; put @app.schedule above @app.task"
@@ -105,10 +109,11 @@ def make_schedule(
             raise SettingInvalid(
                 f"overlap: it takes 'skip', 'queue' or 'replace', not {shown(overlap)}"
             )
-        length = read_length("catch_up", catch_up)
-        if length is None:
+        late = read_duration("catch_up", catch_up)
+        if late is None:
             raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
-        if task.placing != EnqueueOptions(tenant=task.placing.tenant):
+        placed = {name for name in PLACEMENT if getattr(task.options, name) != _DEFAULTS[name]}
+        if placed - {"tenant"}:
             raise SettingInvalid("its task may be for another queue or tenant, and nothing else")
         if not isinstance(name, str) or not name:
             raise SettingInvalid(f"name: it takes a text that is not empty, not {shown(name)}")
@@ -122,11 +127,11 @@ def make_schedule(
         cron,
         tz,
         overlap,
-        length,
+        late,
         job.args,
         job,
         task.options.deadline,
-        task.placing.tenant.name,
+        task.options.tenant.name,
     )
 
 

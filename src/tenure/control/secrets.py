@@ -1,4 +1,4 @@
-"""Which parameters are secrets: those whose type has one of pydantic's in it, at any depth."""
+"""Secret parameters: those whose type contains a secret type of pydantic, at any depth."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing_extensions import is_typeddict
 
 
 def hides(kind: Any) -> bool:
-    """Whether there is a secret in a value of this type."""
+    """Tell whether a value of this type contains a secret."""
     met: list[Any] = []
     ahead = [kind]
     while ahead:
@@ -23,7 +23,7 @@ def hides(kind: Any) -> bool:
 
 
 def _parts(kind: Any) -> Iterable[Any]:
-    """What it is made of: the types of its fields, or what it is another name for."""
+    """Return the types of its fields, or the type that it is another name for."""
     if not isinstance(kind, type):
         return [getattr(kind, name, None) for name in ("__value__", "__supertype__")]
     if issubclass(kind, BaseModel):
@@ -33,5 +33,5 @@ def _parts(kind: Any) -> Iterable[Any]:
         try:
             return get_type_hints(kind, include_extras=True).values()
         except (NameError, TypeError):
-            return ()  # pydantic has its own word on this
+            return ()  # pydantic reports it
     return ()

@@ -24,19 +24,19 @@ from pydantic_core import PydanticSerializationError
 from tenure.domain.job import JSON
 from tenure.errors import SettingInvalid
 
-_COMING_BACK: tuple[Any, ...] = (str, int, float, bool)  # whatever is written of these is read
+_COMING_BACK: tuple[Any, ...] = (str, int, float, bool)  # always read back as they were written
 _MASK = b"**********"  # what pydantic writes in the place of a secret
 
 
 class Mistakes(Exception):
-    """What is wrong with values, without showing any of them; of a secret nothing more is said."""
+    """The mistakes in some values; no value is shown, and no detail about a secret."""
 
     def __init__(self, mistakes: Collection[str]) -> None:
         super().__init__("; ".join(mistakes))
 
 
 class Shape:
-    """The names and types of some values. A name may be any: the fields have names of their own."""
+    """The names and types of some values. Any name is possible: the fields have their own names."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Shape:
             raise SettingInvalid(str(error).partition("\n")[0].rstrip(".")) from None
 
     def write(self, values: Mapping[str, Any]) -> bytes:
-        """These values as a JSON object, after a look at whether it can be read back."""
+        """Return the values as a JSON object that can be read back."""
         try:
             checked = self._model.model_validate(dict(values))
         except ValidationError as error:
@@ -91,12 +91,12 @@ class Shape:
         except Exception:  # noqa: BLE001 - a type may describe itself by code of its own
             return None
         schema.pop("title", None)
-        for told in schema.get("properties", {}).values():
-            told.pop("title", None)
+        for field in schema.get("properties", {}).values():
+            field.pop("title", None)
         return schema
 
     def write_many(self, many: list[dict[str, Any]]) -> bytes | None:
-        """A JSON list of such objects; none if each of them needs a look of its own."""
+        """Return a JSON list of such objects; None if each has to be checked by itself."""
         if not self._comes_back:
             return None
         try:
@@ -111,20 +111,20 @@ class Shape:
         return TypeAdapter(list[self._model])  # type: ignore[name-defined]
 
     def _refuse_other_secrets(self, checked: BaseModel, text: bytes) -> None:
-        # A SecretBytes inside a model of somebody else's may be read by other rules than ours.
+        # A SecretBytes inside a model of the user may be read by rules of its own.
         if self._model.model_validate_json(text) != checked:
             raise Mistakes(["a secret in it would not come back as it was given"])
 
     def _mistakes(self, error: ValidationError) -> list[str]:
         found = error.errors(include_url=False, include_input=False, include_context=False)
-        told = [
-            # A message may be anybody's, and show what it complains of.
-            f"{one['loc'][0]}: it cannot be taken, and as it is a secret no more is said"
-            if one["loc"][:1] and one["loc"][0] in self._secrets and one["type"] != "missing"
-            else _mistake(one["type"], one["loc"], one["msg"])
-            for one in found
+        mistakes = [
+            # The message comes from a validator of the user, and may show the value.
+            f"{wrong['loc'][0]}: it cannot be taken; details of a secret are not shown"
+            if wrong["loc"][:1] and wrong["loc"][0] in self._secrets and wrong["type"] != "missing"
+            else _mistake(wrong["type"], wrong["loc"], wrong["msg"])
+            for wrong in found
         ]
-        return list(dict.fromkeys(told))
+        return list(dict.fromkeys(mistakes))
 
     def read(self, text: bytes) -> dict[str, Any]:
         try:
@@ -151,7 +151,7 @@ _DUMP: Mapping[str, Any] = {"by_alias": True, "round_trip": True, "warnings": "e
 
 
 def _unmasked(plain: Any, written: JSON) -> JSON:
-    """What was written, with the secrets in their places; both were walked in the same order."""
+    """Return what was written, with its secrets; both are walked in the same order."""
     match plain, written:
         case ((SecretStr() | SecretBytes() | Secret()), _):
             secret = plain.get_secret_value()

@@ -1,4 +1,4 @@
-"""What a task function takes and returns, read from its annotations."""
+"""The parameters and the result of a task function, read from its annotations."""
 
 import inspect
 import re
@@ -63,7 +63,7 @@ class Signature:
         _refuse_odd(parameters, hints)
         taken = parameters[takes_context:]
         return cls(
-            {each.name: hints.get(each.name, Any) for each in taken},
+            {p.name: hints.get(p.name, Any) for p in taken},
             defaults={p.name: p.default for p in taken if p.default is not inspect.Parameter.empty},
             positional=[p.name for p in taken if p.kind is p.POSITIONAL_OR_KEYWORD],
             takes_context=takes_context,
@@ -71,7 +71,7 @@ class Signature:
         )
 
     def write_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-        """The arguments of a call as JSON by name."""
+        """Return the arguments of a call as JSON, by name."""
         if not (self.types or args or kwargs):
             return b"{}"
         mistakes = []
@@ -97,10 +97,10 @@ class Signature:
         return text
 
     def write_many(self, calls: Sequence[Mapping[str, Any] | Sequence[Any]]) -> bytes | None:
-        """The arguments of these calls as a JSON list; none if each needs a look of its own."""
+        """Return the arguments of calls as a JSON list; None if each must be checked by itself."""
         given = []
         for call in calls:
-            if type(call) is dict:  # another may say something else of what is in it
+            if type(call) is dict:  # a subclass may behave differently
                 given.append(call)
             elif isinstance(call, list | tuple) and len(call) <= len(self.positional):
                 given.append(dict(zip(self.positional, call, strict=False)))
@@ -109,7 +109,7 @@ class Signature:
         return self._arguments.write_many(given)
 
     def read_arguments(self, args: Mapping[str, JSON] | bytes) -> dict[str, Any]:
-        """The arguments as the function takes them."""
+        """Return the arguments as the function takes them."""
         if not self.types and args in ({}, b"{}"):
             return {}
         text = args if isinstance(args, bytes) else msgspec.json.encode(args)
@@ -119,7 +119,7 @@ class Signature:
             raise InputRefused(str(wrong)) from None
 
     def default_of(self, name: str) -> JSON:
-        """A default as JSON."""
+        """Return a default as JSON."""
         try:
             text = Shape({name: self.types[name]}).write({name: self.defaults[name]})
         except Mistakes:
@@ -130,14 +130,14 @@ class Signature:
         """Return the JSON Schema of the arguments, with the defaults; none if they have none."""
         schema = self._arguments.json_schema()
         if schema is not None:
-            for name, told in schema.get("properties", {}).items():
-                told.pop("default", None)
+            for name, field in schema.get("properties", {}).items():
+                field.pop("default", None)
                 if name in self.defaults and name not in self.secrets:
-                    told["default"] = self.default_of(name)
+                    field["default"] = self.default_of(name)
         return schema
 
     def write_result(self, value: Any) -> JSON:
-        """What the function returned, as JSON."""
+        """Return the result of the function as JSON."""
         if value is None and self._returns in (None, Any):
             return None
         try:
@@ -152,7 +152,7 @@ class Signature:
             raise InputRefused(str(wrong)) from None
 
     def __str__(self) -> str:
-        """The same text for the same signature, in every process."""
+        """Return the same text for the same signature in every process."""
         taken = ", ".join(
             f"{name}: {kind!r}{' = ...' if name in self.defaults else ''}"
             for name, kind in self.types.items()
@@ -161,9 +161,9 @@ class Signature:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name of a task: where its function is found.
+    """Return the name of a task: where its function is found.
 
-    A module that is run as a program calls itself ``__main__``; the workers import it by its name.
+    A module that is run as a program is ``__main__``; workers import it by its name.
     """
     module, name = function.__module__, function.__qualname__
     if "<lambda>" in name:

@@ -1,10 +1,12 @@
-"""Watching jobs, cancellations and the whole, as they change.
+"""Subscriptions to jobs, cancellations and statistics as they change.
 
-A notice is a hint: it makes a look come sooner, and without any the looks come all the same.
+A notification makes the next poll come sooner; without notifications the polls continue.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,25 +24,25 @@ Whose = AuthorizedClient | Tenant | str
 
 
 class Subscription:
-    """Watch what changes: ``async with Subscription(client) as watching:``.
+    """Watch changes: ``async with Subscription(client) as subscription:``.
 
-    Each iterator gives what there is now, then only changes, and ends with what it watches. Whoever
-    is slow is given the newest state. A database that goes away is waited for. All who watch in one
-    event loop share one listener and one look at each thing.
+    Each iterator yields the present state, then changes, and ends when no change can follow. A slow
+    reader gets the newest state. An outage of the database is waited out. All subscriptions of one
+    event loop share one listener and one poll of each thing.
 
-    ``after`` is the ``event_id`` of what was seen last: if nothing has changed since, it is not
-    given again.
+    ``after`` is the ``event_id`` of the last state that was seen: if nothing has changed since, it
+    is not yielded again.
     """
 
     def __init__(self, client: Client, *, listen: bool = True) -> None:
         self._client = client
-        self._listen = listen  # else there are notices only if somebody else wants them
+        self._listen = listen  # else notifications come only if another subscription listens
         self._hub: Hub | None = None
 
     async def job(
         self, whose: Whose, job: int | str, *, after: str | None = None
     ) -> AsyncGenerator[Job]:
-        """A job by its id or key, until it is completed, failed or cancelled."""
+        """Yield a job by its id or key, until it is completed, failed or cancelled."""
         tenant = _tenant(whose)
         if isinstance(job, str):
             job = await self._client.aperform(job_with_key(job), tenant)
@@ -56,23 +58,43 @@ class Subscription:
         after: str | None = None,
         is_patient: bool = False,
     ) -> AsyncGenerator[CancellationRecord]:
-        """A record, until it is closed; who is patient waits for a database that is away now."""
+        """Yield a record until it is closed; ``is_patient`` waits out an outage from the start."""
         wanted = [("cancellation", cancellation_id)]
         async with aclosing(self._events(_tenant(whose), wanted, after, is_patient)) as events:
             async for event in events:
                 yield event.value
 
+    async def closed(
+        self,
+        whose: Whose,
+        record: CancellationRecord,
+        timeout: timedelta | None = None,  # noqa: ASYNC109
+        *,
+        on_change: Callable[[CancellationRecord], object] = lambda _record: None,
+    ) -> CancellationRecord:
+        """Return a record when it is closed, or as it was last seen when the time is up."""
+        changes = self.cancellation(whose, record.cancellation_id, is_patient=True)
+        limit = asyncio.timeout(None if timeout is None else timeout.total_seconds())
+        try:
+            async with limit, aclosing(changes):
+                async for record in changes:
+                    on_change(record)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        return record
+
     async def everything(
         self, whose: Whose, *, after: str | None = None
     ) -> AsyncGenerator[Event[Any]]:
-        """The statistics of a tenant, and its cancellations that begin, move and end."""
+        """Yield the statistics of a tenant, and its stop records as they change."""
         wanted = [("statistics", None), ("movements", None)]
         async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
             async for event in events:
                 yield event
 
     async def pulse(self, whose: Whose, *, after: str | None = None) -> AsyncGenerator[Event[Any]]:
-        """What is alive of a tenant, and its stops; ended jobs cost nothing."""
+        """Yield totals of the jobs that have not ended, and the stop records as they change."""
         wanted = [("totals", None), ("movements", None)]
         async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
             async for event in events:
@@ -81,19 +103,19 @@ class Subscription:
     async def job_and_stops(
         self, whose: Whose, job: int, *, after: str | None = None
     ) -> AsyncGenerator[Event[Any]]:
-        """A job, and all stops of its tenant, as they move; also after its end: it may go on."""
+        """Yield a job, also after its end, and all stop records of its tenant, as they change."""
         wanted = [("life", job), ("movements", None)]
         async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
             async for event in events:
                 yield event
 
     @asynccontextmanager
-    async def ends(self, whose: Whose) -> AsyncIterator["Ends"]:
-        """Every record that ends from the beginning of the block on, each once."""
-        with self._opened.watching(_tenant(whose), [("movements", None)]) as watcher:
-            await watcher.look_afresh()
-            watcher.take()
-            yield Ends(watcher)
+    async def ends(self, whose: Whose) -> AsyncIterator["ClosedRecords"]:
+        """Yield every record that is closed within the block, each once."""
+        with self._opened.watching(_tenant(whose), [("movements", None)]) as subscriber:
+            await subscriber.poll_again()
+            subscriber.take()
+            yield ClosedRecords(subscriber)
 
     async def _events(
         self,
@@ -102,8 +124,8 @@ class Subscription:
         after: str | None,
         is_patient: bool = False,
     ) -> AsyncGenerator[Event[Any]]:
-        with self._opened.watching(tenant, wanted, is_patient) as watcher:
-            while events := await watcher.news():
+        with self._opened.watching(tenant, wanted, is_patient) as subscriber:
+            while events := await subscriber.news():
                 for event in events:
                     if event.id != after:
                         yield event
@@ -132,11 +154,11 @@ class Subscription:
         await hub.leave()
 
 
-class Ends:
-    """The records that end, as an async iterator."""
+class ClosedRecords:
+    """An async iterator of records as they are closed."""
 
-    def __init__(self, watcher: Subscriber) -> None:
-        self._watcher = watcher
+    def __init__(self, subscriber: Subscriber) -> None:
+        self._subscriber = subscriber
         self._ready: list[CancellationRecord] = []
 
     def __aiter__(self) -> Self:
@@ -144,16 +166,16 @@ class Ends:
 
     async def __anext__(self) -> CancellationRecord:
         while not self._ready:
-            events = await self._watcher.news()
+            events = await self._subscriber.news()
             if not events:
                 raise StopAsyncIteration
             self._ready += [event.value for event in events if event.is_last]
         return self._ready.pop(0)
 
     async def finish(self) -> None:
-        """Nothing but what has ended by now is given any more."""
-        await self._watcher.look_afresh()
-        self._watcher.end()
+        """End the iterator after the records that are closed by now."""
+        await self._subscriber.poll_again()
+        self._subscriber.end()
 
 
 def _tenant(whose: Whose) -> Tenant:

@@ -9,14 +9,14 @@ import msgspec
 from tenure.control.announcement import announcement
 from tenure.control.client import Client, as_tenant
 from tenure.control.declaration import hooked
-from tenure.control.enqueue_options import READERS, EnqueueArguments, EnqueueOptions
+from tenure.control.enqueue_options import EnqueueOptions, EnqueueOptionSet
 from tenure.control.handle import Handle
 from tenure.control.job_drafts import draft_with, drafted, drafted_many, hiding, written_many
 from tenure.control.operation import Operation
 from tenure.control.signature import Signature
 from tenure.control.template import Template
 from tenure.domain.job import JSON, NewJob
-from tenure.domain.task import Executor, JobOptions
+from tenure.domain.options import Executor
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.observe import tracing
@@ -29,7 +29,7 @@ Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
 class Task(Generic[P, R]):
-    """What ``@app.task`` makes of a function.
+    """A task function, as ``@app.task`` declares it.
 
     ``enqueue`` makes a job of it. Called like a function it is the plain function, here and now,
     context included: that is for tests, and so is ``task.function``.
@@ -42,7 +42,7 @@ class Task(Generic[P, R]):
         function: Callable[..., Any],
         signature: Signature,
         executor: Executor,
-        options: JobOptions,
+        options: EnqueueOptionSet,
         *,
         target: Template | None = None,
         unique: Template | None = None,
@@ -57,7 +57,6 @@ class Task(Generic[P, R]):
         self.target = target
         self.unique = unique
         self.compensate = compensate
-        self.placing = EnqueueOptions()
         self.hooks: dict[str, Callable[..., Any]] = {}
         self.__name__ = getattr(function, "__name__", name)
         self.__doc__ = function.__doc__
@@ -72,40 +71,37 @@ class Task(Generic[P, R]):
 
     # Enqueueing.
 
-    def using(self, **said: Unpack[EnqueueArguments]) -> Self:
-        """The same task for jobs that differ: another queue, a time, a parent, your transaction."""
-        placing = {name: value for name, value in said.items() if name in READERS}
-        options = {name: value for name, value in said.items() if name not in READERS}
+    def using(self, **options: Unpack[EnqueueOptions]) -> Self:
+        """Return the task with other options: a queue, a time, a parent, your transaction."""
         bound = copy.copy(self)
         try:
-            bound.placing = self.placing.changed(placing)
             bound.options = self.options.changed(options)
-        except (InputRefused, SettingInvalid) as refusal:
+        except InputRefused as refusal:
             raise InputRefused(f"task {self.name!r}: {refusal}") from None
         return bound
 
     def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
         """Make a job of it, in the caller's transaction if ``using(connection=...)`` gave one."""
-        [handle] = self._take(self._enqueued([self.new_job(*args, **kwargs)]))
+        [handle] = self._perform(self._enqueued([self.new_job(*args, **kwargs)]))
         return handle
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        [handle] = await self._atake(self._enqueued([self.new_job(*args, **kwargs)]))
+        [handle] = await self._aperform(self._enqueued([self.new_job(*args, **kwargs)]))
         return handle
 
     def enqueue_many(
         self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> list[Handle[R]]:
-        """A job for each of these: ``{"site": "a"}`` by name, or ``("a",)`` by position."""
-        return self._take(self._enqueued_many(arguments))
+        """Enqueue a job for each of these: ``{"site": "a"}`` by name, or ``("a",)`` by position."""
+        return self._perform(self._enqueued_many(arguments))
 
     async def aenqueue_many(
         self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> list[Handle[R]]:
-        return await self._atake(self._enqueued_many(arguments))
+        return await self._aperform(self._enqueued_many(arguments))
 
     def new_job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
-        """The job as it would be enqueued; keys that stand for other jobs are still keys."""
+        """Return the job as it would be enqueued; keys of other jobs are not looked up."""
         return drafted(self, args, kwargs)
 
     def child_draft(
@@ -116,22 +112,22 @@ class Task(Generic[P, R]):
         secret: Iterable[str] = (),
     ) -> dict[str, JSON]:
         """Return a child of a job as JSON; its arguments called ``secret`` are hidden as well."""
-        if self.placing.connection is not None or self.placing.parent is not None:
+        if self.options.connection is not None or self.options.parent is not None:
             raise InputRefused("a job that is spawned takes neither a connection nor a parent")
         job = hiding(drafted(self, args, kwargs), secret)
-        with tracing.enqueueing([job], self.placing.tenant.name) as span:
+        with tracing.enqueueing([job], self.options.tenant.name) as span:
             options = span.carried(job.options)
         draft = msgspec.structs.replace(job, parent=parent, options=options)
         return cast("dict[str, JSON]", msgspec.to_builtins(draft))
 
     def handle(self, job: int, tenant: Tenant | str) -> Handle[R]:
-        """A job of this task."""
+        """Return a job of this task."""
         return Handle(self.client, job, as_tenant(tenant))
 
     # For the worker.
 
     def read_arguments(self, args: Mapping[str, JSON] | bytes) -> dict[str, Any]:
-        """Arguments as the function takes them, from JSON."""
+        """Return the arguments from JSON, as the function takes them."""
         try:
             return self.signature.read_arguments(args)
         except InputRefused as why:
@@ -189,40 +185,40 @@ class Task(Generic[P, R]):
     def _enqueued_many(
         self, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> Operation[list[Handle[R]]]:
-        said = self.placing
-        differ = (self.target, self.unique, said.target, said.unique, said.idempotency)
+        own = self.options
+        differ = (self.target, self.unique, own.target, own.unique, own.idempotency)
         if len(calls) < 2 or any(differ):
             return (yield from self._enqueued(drafted_many(self, calls)))
         arguments = written_many(self, calls)
-        placing = yield from said.found()
+        options = yield from own.resolved()
         job = draft_with(self, {})
-        with tracing.enqueueing([job] * len(calls), placing.tenant.name) as span:
-            shared = _placed(job, placing, span)
+        with tracing.enqueueing([job] * len(calls), options.tenant.name) as span:
+            shared = _placed(job, options, span)
             ids: tuple[int, ...] = yield enqueue_calls.enqueue_many(shared, arguments)
-            return [Handle(self.client, id_, placing.tenant, created=True) for id_ in ids]
+            return [Handle(self.client, id_, options.tenant, created=True) for id_ in ids]
 
     def _enqueued(self, jobs: Sequence[NewJob]) -> Operation[list[Handle[R]]]:
         if not jobs:
             return []
-        placing = yield from self.placing.found()
-        with tracing.enqueueing(jobs, placing.tenant.name) as span:
-            placed = [_placed(job, placing, span) for job in jobs]
+        options = yield from self.options.resolved()
+        with tracing.enqueueing(jobs, options.tenant.name) as span:
+            placed = [_placed(job, options, span) for job in jobs]
             answers: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(placed)
             span.tell(job=answers[0].id)
-            return [Handle(self.client, a.id, placing.tenant, created=a.created) for a in answers]
+            return [Handle(self.client, a.id, options.tenant, created=a.created) for a in answers]
 
-    def _take(self, steps: Operation[list[Handle[R]]]) -> list[Handle[R]]:
-        return self.client.perform(steps, self.placing.tenant, self.placing.connection)
+    def _perform(self, operation: Operation[list[Handle[R]]]) -> list[Handle[R]]:
+        return self.client.perform(operation, self.options.tenant, self.options.connection)
 
-    async def _atake(self, steps: Operation[list[Handle[R]]]) -> list[Handle[R]]:
-        return await self.client.aperform(steps, self.placing.tenant, self.placing.connection)
+    async def _aperform(self, operation: Operation[list[Handle[R]]]) -> list[Handle[R]]:
+        return await self.client.aperform(operation, self.options.tenant, self.options.connection)
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
 
 
-def _placed(job: NewJob, placing: EnqueueOptions, span: tracing.Span) -> NewJob:
-    """With ids where there were keys, and the context in which it is enqueued."""
+def _placed(job: NewJob, options: EnqueueOptionSet, span: tracing.Span) -> NewJob:
+    """Return the job with ids in place of keys, and the trace in which it is enqueued."""
     return msgspec.structs.replace(
-        job, parent=placing.parent, after=placing.after, options=span.carried(job.options)
+        job, parent=options.parent, after=options.after, options=span.carried(job.options)
     )

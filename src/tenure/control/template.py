@@ -1,4 +1,4 @@
-"""Texts with the names of parameters in them: ``site:{site}``."""
+"""Templates: strings with the names of parameters in them, such as ``site:{site}``."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from tenure.errors import InputRefused, SettingInvalid
 
 @dataclass(frozen=True)
 class Template:
-    """A text that is filled with arguments.
+    """A string that is filled with arguments.
 
-    Only plain names stand in it. Attributes, indices and formats would let whoever writes the
-    text, or whoever gives an argument, reach into Python.
+    It contains plain names only. Attributes, indices and formats would let its author, or a
+    caller, reach into Python.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Template:
                 )
 
     def fill(self, values: Mapping[str, JSON]) -> str:
-        """The text with these JSON values in it; the sentence of a refusal shows none of them."""
+        """Return the text with these JSON values in it; a refusal shows none of them."""
         return "".join(
             literal + ("" if field is None else self._text(field, values.get(field)))
             for literal, field in self.parts

@@ -1,6 +1,6 @@
-"""Bearer tokens: drawn here, given to whoever is to have one, and kept by nobody.
+"""Bearer tokens: generated here, shown once, and stored nowhere.
 
-The database knows the digest of a token, which tells nothing of it: it is 32 random bytes.
+The database stores the SHA-256 of a token, which is 32 random bytes.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ from tenure.store.call import Call
 from tenure.store.calls import control_calls
 from tenure.store.results import Token
 
-PREFIX = "tenure_"  # so that people and scanners know one when they see it
-_LONGEST = 200  # what is longer is no token, and not worth a digest
+PREFIX = "tenure_"  # so that people and secret scanners recognize a token
+_LONGEST = 200  # characters; anything longer is no token
 
 
 def make_token(
@@ -28,12 +28,12 @@ def make_token(
     tenant: Tenant | str | None = None,
     lifetime: timedelta | None = TOKEN_LIFETIME,
 ) -> tuple[str, Token]:
-    """A new token, to be shown once, and what is kept of it.
+    """Create a token; return its secret, to be shown once, and its record.
 
-    It is for the asker's tenant if no other is named; only an admin of the default tenant may.
-    With None for a lifetime it never expires.
+    It is for the tenant of the asker; only an admin of the default tenant may name another. With
+    None for a lifetime it never expires.
     """
-    secret, call = _drawn(asker, name, role, tenant, lifetime)
+    secret, call = _new_token(asker, name, role, tenant, lifetime)
     return secret, asker.store.send(call) if isinstance(asker, Client) else asker.send(call)
 
 
@@ -45,14 +45,14 @@ async def amake_token(
     tenant: Tenant | str | None = None,
     lifetime: timedelta | None = TOKEN_LIFETIME,
 ) -> tuple[str, Token]:
-    secret, call = _drawn(asker, name, role, tenant, lifetime)
+    secret, call = _new_token(asker, name, role, tenant, lifetime)
     if isinstance(asker, Client):
         return secret, await (await asker.astore_of()).send(call)
     return secret, await asker.asend(call)
 
 
 def recognize(client: Client, secret: str, *, via: str = "python") -> Principal:
-    """Whose token this is; NotRecognized when it is unknown, expired or revoked."""
+    """Return the principal of a token; NotRecognized if it is unknown, expired or revoked."""
     _refuse_unlikely(secret)
     return _principal(client.store.principal(digest(secret)), via)
 
@@ -64,7 +64,7 @@ async def arecognize(client: Client, secret: str, *, via: str = "python") -> Pri
 
 
 async def alog_in(client: Client, secret: str) -> str:
-    """Begin a session of the page by a token; what the browser is to keep, which is no token."""
+    """Begin a session of the dashboard by a token; return its secret for the browser."""
     _refuse_unlikely(secret)
     session = secrets.token_urlsafe(32)
     store = await client.astore_of()
@@ -74,16 +74,16 @@ async def alog_in(client: Client, secret: str) -> str:
 
 
 def make_login_code(client: Client, secret: str) -> str:
-    """Draw a code that logs a browser in once, within an hour, as whoever has this token."""
+    """Make a code that logs a browser in once, within an hour, as the owner of this token."""
     _refuse_unlikely(secret)
-    code = secrets.token_urlsafe(16)  # it is used up soon, and short enough for a line
+    code = secrets.token_urlsafe(16)  # used once and soon, so it can be short enough for a line
     if client.store.create_login_code(digest(secret), digest(code)) is None:
         raise _not_recognized()
     return code
 
 
 async def alog_in_by_code(client: Client, code: str) -> str:
-    """Begin a session of the page by a code, which is used up; what the browser is to keep."""
+    """Begin a session of the dashboard by a code, which is used up; return its secret."""
     session = secrets.token_urlsafe(32)
     store = await client.astore_of()
     is_likely = len(code) <= _LONGEST and code.isascii()
@@ -93,12 +93,12 @@ async def alog_in_by_code(client: Client, code: str) -> str:
 
 
 async def alog_out(client: Client, session: str) -> None:
-    """End this session, and no other of its token."""
+    """End this session; others of its token continue."""
     await (await client.astore_of()).log_out(digest(session))
 
 
 async def arecognize_session(client: Client, session: str) -> Principal:
-    """Whose session this is; NotRecognized when it has ended, or its token is of no use."""
+    """Return the principal of a session; NotRecognized if it or its token has ended."""
     if len(session) > _LONGEST or not session.isascii():
         raise _not_recognized()
     store = await client.astore_of()
@@ -109,7 +109,7 @@ def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def _drawn(
+def _new_token(
     asker: Client | AuthorizedClient,
     name: str,
     role: Role,
@@ -134,5 +134,5 @@ def _principal(known: dict[str, str] | None, via: str) -> Principal:
 
 
 def _not_recognized() -> NotRecognized:
-    """One sentence for all that may be wrong with it: whoever guesses learns nothing."""
+    """Return one message for every cause, so that guessing reveals nothing."""
     return NotRecognized("the token is not valid; ask an admin for a new one")

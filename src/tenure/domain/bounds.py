@@ -1,6 +1,6 @@
 """The bounds of every value that a caller can store: lengths, ranges, choices.
 
-They are declared here and nowhere else. The SQL verbs take them from here when they are installed
+They are declared only here. SQL verbs take them from here when they are installed
 (``{reason.most}`` in a verb becomes a number), so the database refuses the same values as Python,
 the command line and the REST API. ``docs/reference/bounds.md`` is generated from this table.
 """
@@ -16,10 +16,10 @@ from tenure.domain.duration import in_words
 from tenure.domain.values import LARGEST_NUMBER, shown, storable_text
 
 MOST_ARGS_BYTES = 1_048_576
-MOST_RESULT_BYTES = 32 << 20  # what fits between two processes in one piece
+MOST_RESULT_BYTES = 32 << 20  # the largest message between two processes
 MOST_RETRIES = 32_766  # the attempts are counted in a smallint
-LEAST_MEMORY = 16_000_000  # an interpreter with nothing in it takes about this much
-MOST_LEVELS = 64  # lists and objects inside one another
+LEAST_MEMORY = 16_000_000  # about what an empty interpreter takes
+MOST_LEVELS = 64  # of nested lists and objects
 LARGEST_ID = (1 << 63) - 1  # of a job, a token, an audit row
 LARGEST_AMOUNT = 1e18  # of a budget, so that sums of them stay exact enough
 LONGEST = timedelta(days=36_500)
@@ -37,8 +37,8 @@ class Text:
     def words(self) -> str:
         return f"1 to {self.most:,} characters"
 
-    def complaint(self, value: Any) -> str | None:
-        """Return why a value is refused, or none."""
+    def validation_error(self, value: Any) -> str | None:
+        """Return why a value is refused, or None."""
         if not isinstance(value, str):
             return f"it takes a text, not {shown(value)}"
         if not value:
@@ -62,14 +62,14 @@ class Names:
     def words(self) -> str:
         return f"at most {self.most:,}, each of 1 to {self.each:,} characters"
 
-    def complaint(self, value: Any) -> str | None:
-        """Return why a value is refused, or none."""
+    def validation_error(self, value: Any) -> str | None:
+        """Return why a value is refused, or None."""
         if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
             return f"it takes a list of texts, not {shown(value)}"
         if len(value) > self.most:
             return f"it takes at most {self.most:,} texts, not {len(value):,}"
         each = Text(self.each)
-        return next(filter(None, map(each.complaint, value)), None)
+        return next(filter(None, map(each.validation_error, value)), None)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Whole:
     def words(self) -> str:
         return f"a whole number from {self.least} to {self.most}"
 
-    def complaint(self, value: Any) -> str | None:
-        """Return why a value is refused, or none."""
+    def validation_error(self, value: Any) -> str | None:
+        """Return why a value is refused, or None."""
         fits = isinstance(value, int) and not isinstance(value, bool)
         if not fits or not self.least <= value <= self.most:
             return f"it takes {self.words}, not {shown(value)}"
@@ -102,8 +102,8 @@ class Number:
     def words(self) -> str:
         return f"a number from {self.least:g} to {self.most:g}"
 
-    def complaint(self, value: Any) -> str | None:
-        """Return why a value is refused, or none."""
+    def validation_error(self, value: Any) -> str | None:
+        """Return why a value is refused, or None."""
         fits = isinstance(value, int | float) and not isinstance(value, bool)
         if not fits or not self.least <= value <= self.most:
             return f"it takes {self.words}, not {shown(value)}"
@@ -111,8 +111,8 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Span:
-    """A length of time from ``least`` to ``most``."""
+class DurationRange:
+    """A duration from ``least`` to ``most``."""
 
     most: timedelta = LONGEST
     least: timedelta = timedelta(0)
@@ -121,15 +121,15 @@ class Span:
     def words(self) -> str:
         return f"{'more than' if self.least else 'from'} 0s up to {self.most.days:,} days"
 
-    def complaint(self, value: timedelta) -> str | None:
-        """Return why a value is refused, or none."""
+    def validation_error(self, value: timedelta) -> str | None:
+        """Return why a value is refused, or None."""
         if not self.least <= value <= self.most:
             return f"it takes a length of time {self.words}, not {in_words(value)}"
         return None
 
 
 @dataclass(frozen=True)
-class Moment:
+class TimestampRange:
     """A point in time that every reader can show."""
 
     earliest: datetime = EARLIEST
@@ -139,8 +139,8 @@ class Moment:
     def words(self) -> str:
         return f"the years {self.earliest.year} to {self.latest.year}, with a time zone"
 
-    def complaint(self, value: Any) -> str | None:
-        """Return why a value is refused, or none."""
+    def validation_error(self, value: Any) -> str | None:
+        """Return why a value is refused, or None."""
         if not isinstance(value, datetime):
             return f"it takes a datetime, not {shown(value)}"
         if value.tzinfo is None:
@@ -163,7 +163,7 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Count:
-    """How many there may be."""
+    """A number of things."""
 
     most: int
 
@@ -171,20 +171,20 @@ class Count:
     def words(self) -> str:
         return f"at most {self.most:,}"
 
-    def complaint(self, value: Any) -> str | None:
-        """Return why a collection is refused, or none."""
+    def validation_error(self, value: Any) -> str | None:
+        """Return why a collection is refused, or None."""
         if len(value) > self.most:
             return f"it takes at most {self.most:,}, not {len(value):,}"
         return None
 
 
-Bound = Text | Names | Whole | Number | Span | Moment | Bytes | Count
+Bound = Text | Names | Whole | Number | DurationRange | TimestampRange | Bytes | Count
 
 _SMALLINT = Whole(-(1 << 15), (1 << 15) - 1)
 _NAME = Text(500)
 LOG_LINE = Text(65_536)
 LOG_LEVEL = Text(50)
-_NO_TIME = timedelta(microseconds=1)  # anything less is none
+_NO_TIME = timedelta(microseconds=1)  # the shortest duration above zero
 
 JOB: Mapping[str, Bound] = {
     "task": _NAME,
@@ -197,8 +197,8 @@ JOB: Mapping[str, Bound] = {
     "args": Bytes(MOST_ARGS_BYTES),
     "priority": _SMALLINT,
     "max_attempts": Whole(1, _SMALLINT.most),
-    "run_at": Moment(),
-    "delay": Span(),
+    "run_at": TimestampRange(),
+    "delay": DurationRange(),
     "tags": Names(100, 200),
     "pools": Names(20, _NAME.most),
     "after": Count(100_000),
@@ -208,24 +208,24 @@ JOB: Mapping[str, Bound] = {
     "amount": Number(0, LARGEST_AMOUNT),
 }
 
-# What the options of a job hold.
+# Options of a job.
 OPTIONS: Mapping[str, Bound] = {
-    "timeout": Span(least=_NO_TIME),
-    "deadline": Span(least=_NO_TIME),
-    "grace": Span(),
-    "ask_for": Span(),
-    "close_timeout": Span(),
+    "timeout": DurationRange(least=_NO_TIME),
+    "deadline": DurationRange(least=_NO_TIME),
+    "grace": DurationRange(),
+    "ask_for": DurationRange(),
+    "close_timeout": DurationRange(),
     "memory": Whole(LEAST_MEMORY, LARGEST_ID),
     "secret": Names(200, _NAME.most),
     "retry_max": Whole(0, MOST_RETRIES),
-    "retry_base": Span(),
-    "retry_cap": Span(),
+    "retry_base": DurationRange(),
+    "retry_cap": DurationRange(),
     "retry_factor": Number(1, 1000),
     "retry_jitter": Number(0, 1),
     "retry_gives_up_on": Names(100, _NAME.most),
 }
 
-# What is said when jobs, queues, policies and the like are looked after.
+# Operations on jobs, queues, policies and the like.
 CONTROL: Mapping[str, Bound] = {
     "reason": Text(2000),
     "actor": _NAME,
@@ -236,19 +236,19 @@ CONTROL: Mapping[str, Bound] = {
     "policy_spec": Bytes(65_536),
     "strategy": _NAME,
     "token": Text(200),
-    "token_lifetime": Span(),
+    "token_lifetime": DurationRange(),
     "pool": _NAME,
     "slot": _NAME,
     "rollback_tasks": Count(100_000),
 }
 
-# What workers and running jobs say.
+# Reports of workers and running jobs.
 WORKER: Mapping[str, Bound] = {
     "host": Text(255),
     "served": Names(1000, _NAME.most),
     "announced": Count(10_000),
     "announcement": Bytes(262_144),
-    "lease": Span(timedelta(days=1)),
+    "lease": DurationRange(timedelta(days=1)),
     "trouble": Text(2000),
     "problem": Text(10_000),
     "outcomes": Bytes(2 * MOST_RESULT_BYTES),
@@ -262,8 +262,8 @@ WORKER: Mapping[str, Bound] = {
     "step_details": Bytes(1 << 20),
 }
 
-# How many names one tenant can have at a time. Who is no admin cannot use up what admins need: the
-# last lanes are theirs, and what operators make is counted by itself.
+# How many names one tenant can have at a time. Operators cannot use up what admins need: the last
+# lanes are reserved for admins, and what each operator creates has a limit of its own.
 TENANT: Mapping[str, Bound] = {
     "lanes": Count(10_000),
     "lanes_for_all": Count(9000),
@@ -289,18 +289,18 @@ BOUNDS: Mapping[str, Bound] = {
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\.([a-z]+)\}")
 
 
-def complaint(name: str, value: Any) -> str | None:
-    """Return why this value of a field is refused, as the end of a sentence, or none."""
+def validation_error(name: str, value: Any) -> str | None:
+    """Return why this value of a field is refused, as the end of a sentence, or None."""
     bound = BOUNDS[name]
     assert not isinstance(bound, Bytes)
-    return bound.complaint(value)
+    return bound.validation_error(value)
 
 
-def json_complaint(value: Any, level: int = 0) -> str | None:
-    """Return why a value would not come back as JSON, or none.
+def json_error(value: Any, level: int = 0) -> str | None:
+    """Return why a value would not come back as JSON, or None.
 
-    Refused are NaN and numbers beyond a double, which readers cannot take, and what is nested too
-    deeply. The methods of the plain types are called, because those of subclasses may do anything.
+    NaN, numbers beyond a double and values that are nested too deeply are refused. The methods of
+    the plain types are called, because those of subclasses may do anything.
     """
     if level > MOST_LEVELS:
         return f"it is nested more than {MOST_LEVELS} levels deep"
@@ -321,14 +321,14 @@ def json_complaint(value: Any, level: int = 0) -> str | None:
             inner = frozenset.__iter__(value)
         case _:
             return None
-    for one in inner:
-        if (wrong := json_complaint(one, level + 1)) is not None:
+    for item in inner:
+        if (wrong := json_error(item, level + 1)) is not None:
             return wrong
     return None
 
 
 def render(sql: str) -> str:
-    """Return the text of a verb with the bounds in the place of ``{name.part}``."""
+    """Return the SQL of a verb with bounds in place of ``{name.part}``."""
     return _PLACEHOLDER.sub(lambda found: _literal(found[1], found[2]), sql)
 
 
@@ -337,9 +337,9 @@ def _literal(name: str, part: str) -> str:
         values = {"levels": MOST_LEVELS, "deeper": MOST_LEVELS + 1, "most": LARGEST_NUMBER}
         return repr(values[part])
     match getattr(BOUNDS[name], part):
-        case timedelta() as length:
-            return f"interval '{length.total_seconds():f} seconds'"
-        case datetime() as moment:
-            return f"timestamptz '{moment.isoformat()}'"
+        case timedelta() as limit:
+            return f"interval '{limit.total_seconds():f} seconds'"
+        case datetime() as limit:
+            return f"timestamptz '{limit.isoformat()}'"
         case number:
             return str(number)

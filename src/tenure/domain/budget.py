@@ -1,4 +1,4 @@
-"""How much a job and everything below it may spend."""
+"""The budget of a job: how much it and all jobs below it may spend."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,58 +7,37 @@ from types import MappingProxyType
 
 from tenure.domain import bounds
 from tenure.domain.values import shown
-from tenure.errors import SettingInvalid
+from tenure.errors import InputRefused
 
 Amount = Decimal | int | float
 
 
 @dataclass(frozen=True)
-class Breach:
-    """A limit that is overspent."""
-
-    unit: str
-    limit: Decimal
-    spent: Decimal
-
-    @property
-    def message(self) -> str:
-        return f"budget of {self.limit:f} {self.unit} exceeded: {self.spent:f} spent"
-
-
-@dataclass(frozen=True)
 class Budget:
-    """A limit for each unit: tokens, money, seconds, whatever is counted."""
+    """A limit for each unit: tokens, money, seconds or anything else that is counted."""
 
     limits: Mapping[str, Amount]
 
     def __post_init__(self) -> None:
-        if (wrong := bounds.complaint("budget", self.limits)) is not None:
-            raise SettingInvalid(f"budget: {wrong}")
+        if (wrong := bounds.validation_error("budget", self.limits)) is not None:
+            raise InputRefused(f"budget: {wrong}")
         for unit, limit in self.limits.items():
-            if bounds.complaint("unit", unit) is not None:
-                raise SettingInvalid(
+            if bounds.validation_error("unit", unit) is not None:
+                raise InputRefused(
                     f"budget: {shown(unit)} cannot name what is counted; "
                     f"it takes {bounds.BOUNDS['unit'].words}"
                 )
             if not _counts(limit):
-                raise SettingInvalid(
+                raise InputRefused(
                     f"budget: the limit of {unit} is {shown(limit)}; it takes a number of zero or "
                     f"more"
                 )
             if _exact(limit) > Decimal(bounds.LARGEST_AMOUNT):
-                raise SettingInvalid(
-                    f"budget: the limit of {unit} is {shown(limit)}; {bounds.LARGEST_AMOUNT:g} is "
-                    f"the most"
+                raise InputRefused(
+                    f"budget: the limit of {unit} is {shown(limit)}; it takes at most "
+                    f"{bounds.LARGEST_AMOUNT:g}"
                 )
         object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
-
-    def breach(self, spent: Mapping[str, Amount]) -> Breach | None:
-        """The first limit by name that is overspent; to spend all of it is no breach."""
-        for unit, limit in sorted(self.limits.items()):
-            found = Breach(unit, _exact(limit), _exact(spent.get(unit, 0)))
-            if found.spent > found.limit:
-                return found
-        return None
 
 
 def _counts(amount: object) -> bool:
@@ -69,5 +48,5 @@ def _counts(amount: object) -> bool:
 
 
 def _exact(amount: Amount) -> Decimal:
-    """As it is written: 0.1 is a tenth, as it is in JSON and in the database."""
+    """Return the number as it is written: 0.1 is a tenth, as in JSON and in the database."""
     return Decimal(str(amount)) if isinstance(amount, float) else Decimal(amount)

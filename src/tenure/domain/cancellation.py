@@ -1,4 +1,4 @@
-"""A stop on record: what was asked, its steps, its members, and what it came to."""
+"""The record of a stop: its options, its steps, its members and its result."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,19 +11,19 @@ from tenure.domain.lifecycle import Intent, Rung, State
 
 
 class CancellationStatus(StrEnum):
-    """How far a stop has come."""
+    """The status of a stop."""
 
     INITIATED = "initiated"
     STOPPING_RUNNERS = "stopping_runners"
     UPDATING_TASKS = "updating_tasks"
     CLEANING_RESOURCES = "cleaning_resources"
     COMPLETED = "completed"
-    PARTIAL = "partial"  # something could not be confirmed; the errors say what
+    PARTIAL = "partial"  # something could not be confirmed; see the errors
     FAILED = "failed"
 
     @property
     def is_final(self) -> bool:
-        """Whether the record is closed."""
+        """Tell whether the record is closed."""
         return self in _FINAL
 
 
@@ -33,7 +33,7 @@ _FINAL = frozenset(
 
 
 class CancellationStep(msgspec.Struct, frozen=True):
-    """One step of a stop, and when it was taken."""
+    """A step of a stop, with its times."""
 
     step_name: str
     status: str  # pending, in_progress, completed or failed
@@ -44,7 +44,7 @@ class CancellationStep(msgspec.Struct, frozen=True):
 
 
 class CancellationMember(msgspec.Struct, frozen=True):
-    """A job that a stop reached, how far the ladder went for it, and what became of it."""
+    """A job that a stop reached: its last rung and its end."""
 
     job_id: int
     was: State
@@ -54,20 +54,20 @@ class CancellationMember(msgspec.Struct, frozen=True):
     runner: str | None
     ended_at: datetime | None
     error: str | None
-    cleanup: JSON = None  # what became of its resources
+    cleanup: JSON = None  # of its resources
     pids: tuple[int, ...] = ()  # of the processes that were ended with it; 50 at most
-    processes: int | None = None  # how many they were; none: nobody counted them
+    processes: int | None = None  # their number; none: not counted
     # When the stop was delivered to its worker, each rung was reached, and its cleanup began.
     reached: Mapping[str, datetime] = {}
 
 
 class CancellationResult(msgspec.Struct, frozen=True):
-    """What a stop came to; ``success`` is false while it goes on."""
+    """The result of a stop; ``success`` is false until it is completed."""
 
     success: bool
     cancellation_id: str
     job_id: int
-    job_became: State | None  # of the job or task that was stopped; none: it goes on
+    job_became: State | None  # of the job that was stopped; none: it still runs
     tasks_cancelled: tuple[int, ...]  # of the others
     tasks_completed: tuple[int, ...]
     attempts_ended: Mapping[Rung, int]  # how many, by the last rung that it took
@@ -82,7 +82,7 @@ class CancellationResult(msgspec.Struct, frozen=True):
 
 
 class CancellationRecord(msgspec.Struct, frozen=True):
-    """All that is known of one stop."""
+    """The record of a stop."""
 
     cancellation_id: str
     job_id: int
@@ -100,9 +100,9 @@ class CancellationRecord(msgspec.Struct, frozen=True):
     status: CancellationStatus
     completed_at: datetime | None
     error: str | None
-    again: bool  # somebody had asked for this stop before
+    again: bool  # this stop was requested before
     progress: tuple[CancellationStep, ...]
-    job_became: State | None  # of the job or task that was stopped; none: it goes on
+    job_became: State | None  # of the job that was stopped; none: it still runs
     tasks_cancelled: tuple[int, ...]  # of the others
     tasks_completed: tuple[int, ...]
     tasks_open: tuple[int, ...]
@@ -121,6 +121,6 @@ class CancellationRecord(msgspec.Struct, frozen=True):
     strategy: str | None = None
 
     def result(self) -> CancellationResult:
-        """The part of it that says what came of the stop."""
+        """Return the part of the record that is its result."""
         fields = CancellationResult.__struct_fields__
         return CancellationResult(**{name: getattr(self, name) for name in fields})

@@ -1,4 +1,4 @@
-"""Lengths of time: "20s" outside, a timedelta inside."""
+"""Durations: "20s" outside, a timedelta inside."""
 
 import re
 from datetime import timedelta
@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from tenure.domain.values import shown
 from tenure.errors import InputRefused
+
+Duration = timedelta | str | int | float  # as it may be given; a number is seconds
 
 _MICROSECONDS = {
     "d": 86_400_000_000,
@@ -21,24 +23,24 @@ _PARTS = re.compile(
 _BARE_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
-def duration(value: timedelta | str | int | float) -> timedelta:
-    """A length of time from "20s", "1h30m", "500ms", a timedelta, or a number of seconds."""
+def duration(value: Duration) -> timedelta:
+    """Return the timedelta for "20s", "1h30m", "500ms", a timedelta, or a number of seconds."""
     if isinstance(value, bool) or not isinstance(value, (timedelta, str, int, float)):
         raise InputRefused(f'{shown(value)} is not a duration; write "20s", "1h30m" or "500ms"')
     try:
-        length = _read(value) if isinstance(value, str) else _count(value)
+        read = _read(value) if isinstance(value, str) else _count(value)
     except (OverflowError, ValueError):
         raise InputRefused(f"{shown(value)} is not a length of time that can be counted") from None
-    if length < timedelta(0):
-        raise InputRefused(f"a duration cannot be negative, and {in_words(length)} is")
-    return length
+    if read < timedelta(0):
+        raise InputRefused(f"a duration cannot be negative, and {in_words(read)} is")
+    return read
 
 
-def in_words(length: timedelta) -> str:
-    """The text that `duration` reads back as this length; negative ones get a sign."""
-    if length < timedelta(0):
-        return f"-{in_words(-length)}"
-    rest = length // timedelta(microseconds=1)
+def in_words(value: timedelta) -> str:
+    """Return the text that `duration` reads back; a negative value gets a sign."""
+    if value < timedelta(0):
+        return f"-{in_words(-value)}"
+    rest = value // timedelta(microseconds=1)
     words = ""
     for unit, size in _MICROSECONDS.items():
         amount, rest = divmod(rest, size)
@@ -47,7 +49,7 @@ def in_words(length: timedelta) -> str:
 
 
 def age(seconds: float, gap: str = "") -> str:
-    """In its largest unit alone: 12s, 3m, 2h, 5d."""
+    """Return an age in its largest unit: 12s, 3m, 2h, 5d."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= size:
             return f"{int(seconds // size)}{gap}{unit}"
@@ -55,7 +57,7 @@ def age(seconds: float, gap: str = "") -> str:
 
 
 def ago(seconds: float, gap: str = "") -> str:
-    """How long ago something was, or in how long it will be: 3m ago, in 2h."""
+    """Return how long ago something was, or when it will be: 3m ago, in 2h."""
     if seconds < 0:
         return f"in {age(-seconds, gap)}"
     return "now" if seconds < 1 else f"{age(seconds, gap)} ago"

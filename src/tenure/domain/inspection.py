@@ -1,4 +1,4 @@
-"""What can be seen inside a running job: where its code is, and what its processes take."""
+"""The inspection of a running job: its stacks, and the usage of its processes."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ MAX_PROCESSES = 100
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """One call on a stack. Never a value: those may be secrets."""
+    """A call on a stack, without values: those may be secrets."""
 
     file: str
     line: int
@@ -19,16 +19,18 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class Stack(msgspec.Struct, frozen=True):
-    """Where one coroutine, task or thread of a job is; the innermost call comes last."""
+    """The stack of a coroutine, task or thread; the innermost call comes last."""
 
     name: str
     frames: tuple[Frame, ...]
 
     def __str__(self) -> str:
-        """As Python writes one."""
-        calls = (f'File "{one.file}", line {one.line}, in {one.function}' for one in self.frames)
-        codes = (f"\n  {one.code}" if one.code else "" for one in self.frames)
-        return "\n".join(map("".join, zip(calls, codes, strict=True)))
+        """Return the stack as Python writes it."""
+        return "\n".join(
+            f'File "{frame.file}", line {frame.line}, in {frame.function}'
+            + (f"\n  {frame.code}" if frame.code else "")
+            for frame in self.frames
+        )
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -40,7 +42,7 @@ class Process(msgspec.Struct, frozen=True):
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """A look into a running job: who asked, and what its worker saw."""
+    """An inspection of a running job: the request, and what its worker saw."""
 
     id: int
     job_id: int
@@ -49,11 +51,11 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     answered_at: datetime | None = None  # none: its worker has not answered yet
     stacks: tuple[Stack, ...] = ()
     processes: tuple[Process, ...] = ()
-    notes: tuple[str, ...] = ()  # what is to be known about it, or could not be seen, as sentences
+    notes: tuple[str, ...] = ()  # remarks, and what could not be seen, as sentences
 
 
 class InspectionAnswer(msgspec.Struct, frozen=True):
-    """The part of a look that a worker answers."""
+    """The part of an inspection that a worker fills in."""
 
     stacks: tuple[Stack, ...]
     processes: tuple[Process, ...]

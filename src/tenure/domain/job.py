@@ -1,4 +1,4 @@
-"""A job as it is asked for, and as it is seen."""
+"""A job: as it is enqueued, and as it is read."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -15,14 +15,14 @@ NEVER = datetime.max.replace(tzinfo=UTC)  # run_at of a job that is created but 
 
 
 class After(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a job comes after, and what to do if that did not complete."""
+    """A dependency of a job, and what to do if it did not complete."""
 
     job: int | str  # an id, or the key of a job of the same call
     policy: Literal["wait", "fail", "run"] = "wait"
 
 
 class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A job to enqueue. Without a task it has no code of its own and ends as its tasks end."""
+    """A job to enqueue. Without a task it has no code and ends as its children end."""
 
     task: str | None = None
     args: Mapping[str, JSON] = {}
@@ -48,24 +48,15 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tags: Sequence[str] | None = None
 
     def __repr__(self) -> str:
-        """Without what is a secret."""
+        """Return the fields without secrets."""
         secret = (self.options or {}).get("secret") or ()
-        said = msgspec.structs.asdict(self)
-        said["args"] = {n: "***" if n in secret else value for n, value in self.args.items()}
-        return f"NewJob({', '.join(f'{name}={value!r}' for name, value in said.items())})"
-
-
-# The fields of a job that its task may declare.
-DECLARABLE = frozenset(
-    {
-        *("queue", "priority", "max_attempts", "orphan", "options", "budget", "pools", "tags"),
-        *("target", "block_on", "unique"),
-    }
-)
+        fields = msgspec.structs.asdict(self)
+        fields["args"] = {n: "***" if n in secret else value for n, value in self.args.items()}
+        return f"NewJob({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A job with the words people know. No token: whoever has it could speak as its worker."""
+    """A job as users see it. Without its token, which would let them report as its worker."""
 
     id: int
     root_id: int

@@ -1,4 +1,4 @@
-"""The life of a job as data: states, verbs, and which verb leads from which state to which."""
+"""The life cycle of a job as data: its states, verbs and transitions."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,18 +8,18 @@ from tenure.errors import IllegalTransition
 
 
 class State(StrEnum):
-    """Where a job stands; what people see is its status."""
+    """The state of a job; users see its status."""
 
     PENDING = "pending"  # ready, or waiting for a named reason
     RUNNING = "running"  # one worker holds it under its lease
-    PAUSED = "paused"  # stopped so that it can go on later; its code is gone
+    PAUSED = "paused"  # stopped, and can be resumed; its code is gone
     COMPLETED = "completed"  # its result is accepted
     FAILED = "failed"  # no attempts left, or not worth another
     CANCELLED = "cancelled"  # stopped for good; its code is gone
 
 
 class Verb(StrEnum):
-    """What moves a job. A crash and a recovery end in retry, fail, cancel or pause."""
+    """The verbs that change a state. A crash and a recovery are retry, fail, cancel or pause."""
 
     CLAIM = "claim"
     COMPLETE = "complete"
@@ -58,27 +58,27 @@ ENDED = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED})
 
 
 class Reason(StrEnum):
-    """Why a pending job is not ready."""
+    """The reason why a pending job is not ready."""
 
-    UNQUEUED = "unqueued"  # created, but nobody has queued it yet
+    UNQUEUED = "unqueued"  # created, but not queued yet
     TASK = "task"  # no worker has announced its task yet
-    PROMOTION = "promotion"  # just arrived; its dependencies and its parent have not been looked at
+    PROMOTION = "promotion"  # new; its dependencies and its parent were not checked yet
     DEPENDENCIES = "dependencies"  # a job it needs has not completed
     TIME = "time"  # its time has not come
-    TARGET = "target"  # it stands in its target's line
-    TASKS = "tasks"  # it has no code of its own and waits for its tasks
+    TARGET = "target"  # other jobs of its target are before it
+    TASKS = "tasks"  # it has no code and waits for its children
     CHILDREN = "children"  # its code waits for its children without holding a worker
 
 
 class Intent(StrEnum):
-    """What a stop wants; each intent has the name of its verb."""
+    """The intent of a stop; each has the name of its verb."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
 
 
 class BulkIntent(StrEnum):
-    """What is done to many jobs at once; each intent has the name of its verb."""
+    """The intent of a bulk operation; each has the name of its verb."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
@@ -93,13 +93,13 @@ class Rung(StrEnum):
     INTERRUPTED = "interrupted"
     TERMINATED = "terminated"
     KILLED = "killed"
-    EXPIRED = "expired"  # nobody stopped it: its worker died, and the code with it
+    EXPIRED = "expired"  # not stopped: its worker died, and the code with it
 
     @property
     def height(self) -> int:
         return list(Rung).index(self)
 
-    # All four: a string would otherwise bring its own, by the alphabet.
+    # All four: those of str compare alphabetically.
     def __lt__(self, other: str) -> bool:
         return self.height < Rung(other).height
 
@@ -114,18 +114,18 @@ class Rung(StrEnum):
 
 
 class Status(StrEnum):
-    """The word people see for a job, from its state and columns."""
+    """The status that users see, from the state and columns of a job."""
 
     PENDING = "pending"  # created, but not queued yet
     SCHEDULED = "scheduled"  # its time has not come
-    WAITING = "waiting"  # for a dependency, its tasks or its children
+    WAITING = "waiting"  # for a dependency or its children
     BLOCKED = "blocked"  # behind others of its target
     QUEUED = "queued"  # ready
     RETRYING = "retrying"  # failed, and tried again later
     RUNNING = "running"
-    CANCELLING = "cancelling"  # a stop was asked for; its code may still run
+    CANCELLING = "cancelling"  # a stop was requested; its code may still run
     PAUSING = "pausing"
-    DRAINING = "draining"  # its worker takes nothing new and is about to leave
+    DRAINING = "draining"  # its worker takes no new jobs and is about to exit
     PAUSED = "paused"
     COMPLETED = "completed"
     FAILED = "failed"
@@ -133,7 +133,7 @@ class Status(StrEnum):
 
 
 def after(state: State, verb: Verb) -> State:
-    """The state the verb leads to from this one."""
+    """Return the state that the verb leads to."""
     try:
         return TRANSITIONS[state, verb]
     except KeyError:
@@ -141,12 +141,12 @@ def after(state: State, verb: Verb) -> State:
 
 
 def verbs_of(state: State) -> tuple[Verb, ...]:
-    """What can be done to a job in this state, in the order of the table."""
+    """Return the verbs that a state allows, in the order of the table."""
     return tuple(verb for start, verb in TRANSITIONS if start == state)
 
 
 def diagram() -> str:
-    """The table as a Mermaid state diagram, one arrow for each pair of states."""
+    """Return the table as a Mermaid state diagram, one arrow for each pair of states."""
     arrows: dict[tuple[State, State], list[Verb]] = {}
     for (start, verb), end in TRANSITIONS.items():
         arrows.setdefault((start, end), []).append(verb)

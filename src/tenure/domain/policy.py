@@ -1,4 +1,4 @@
-"""A policy as an author writes it: which jobs, when, and how they are stopped."""
+"""A policy: which jobs are stopped, when and how."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -12,18 +12,18 @@ from tenure.domain.lifecycle import Intent
 from tenure.domain.values import shown
 from tenure.errors import InputRefused
 
-# By what jobs are filtered, in lists, bulk stops and policies alike; the database knows the values.
+# Filters of lists, bulk operations and policies; the database checks their values.
 FILTERS = (
     *("id", "status", "state", "queue", "task", "target", "owner", "tag", "key"),
     *("parent", "root", "worker", "text", "since", "until"),
 )
-SEVERAL = ("status", "tag", "text")  # of them, those that take more than one value
+SEVERAL = ("status", "tag", "text")  # filters that take more than one value
 GROUPS = ("queue", "task", "tag")  # by which an error rate is counted
 MOST_JOBS = 1000  # of an error rate
 
 
 def read_policy(spec: Mapping[str, Any]) -> dict[str, JSON]:
-    """The policy as JSON, every length as text; a sentence for each that is not possible."""
+    """Return a policy as JSON, with durations as text; refuse a wrong one."""
     spec = _mapping("a policy", spec)
     _refuse_unknown("a policy", spec, _PARTS)
     if spec.get("when") is None:
@@ -42,7 +42,7 @@ def read_policy(spec: Mapping[str, Any]) -> dict[str, JSON]:
 
 
 def read_filter(written: Any) -> dict[str, JSON]:
-    """A filter of jobs as JSON; a moment may be a datetime."""
+    """Return a filter of jobs as JSON; a timestamp may be a datetime."""
     filters = _mapping("a filter of jobs", written)
     for name in filters:
         if name not in FILTERS:
@@ -50,7 +50,7 @@ def read_filter(written: Any) -> dict[str, JSON]:
                 f"jobs cannot be filtered by {shown(name)}; by {', '.join(FILTERS)} they can"
             )
     return {
-        name: _moment(name, value) if isinstance(value, datetime) else value
+        name: _timestamp(name, value) if isinstance(value, datetime) else value
         for name, value in filters.items()
     }
 
@@ -73,34 +73,34 @@ def _text(name: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if not isinstance(value, str) or not value:
             raise InputRefused(f"{name}: it takes a text that is not empty, not {shown(value)}")
-        if (wrong := bounds.complaint(name, value)) is not None:
+        if (wrong := bounds.validation_error(name, value)) is not None:
             raise InputRefused(f"{name}: {wrong}")
         return value
 
     return read
 
 
-def _moment(name: str, value: Any) -> str:
-    """With its zone: what is written without one means another moment elsewhere."""
+def _timestamp(name: str, value: Any) -> str:
+    """Return a timestamp with its time zone; without one it would be ambiguous."""
     try:
-        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        timestamp = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError):
         raise InputRefused(
-            f"{name}: it takes a moment such as '2030-01-31T12:00:00Z', not {shown(value)}"
+            f"{name}: it takes a time such as '2030-01-31T12:00:00Z', not {shown(value)}"
         ) from None
-    if moment.tzinfo is None:
+    if timestamp.tzinfo is None:
         raise InputRefused(f"{name}: {value} has no time zone; give it one")
-    return moment.isoformat()
+    return timestamp.isoformat()
 
 
-def _length(name: str, value: Any) -> str:
+def _duration(name: str, value: Any) -> str:
     try:
-        length = duration(value)
+        read = duration(value)
     except InputRefused as refusal:
         raise InputRefused(f"{name}: {refusal}") from None
-    if not timedelta(0) < length <= LONGEST:
+    if not timedelta(0) < read <= LONGEST:
         raise InputRefused(f"{name}: it must be longer than 0s, and at most {LONGEST.days} days")
-    return in_words(length)
+    return in_words(read)
 
 
 def _true(name: str, value: Any) -> bool:
@@ -137,7 +137,7 @@ def _error_rate(name: str, value: Any) -> dict[str, JSON]:
         )
     if (by := rate.get("by", "queue")) not in GROUPS:
         raise InputRefused(f"{name}: 'by' is {', '.join(GROUPS)}, not {shown(by)}")
-    return {**rate, "within": _length(f"{name}: 'within'", rate.get("within", "1h"))}
+    return {**rate, "within": _duration(f"{name}: 'within'", rate.get("within", "1h"))}
 
 
 def _is_number(value: Any) -> bool:
@@ -161,10 +161,10 @@ def _refuse_unknown(what: str, names: Mapping[str, Any], known: Any) -> None:
 
 
 _CONDITIONS: Mapping[str, Callable[[str, Any], JSON]] = {
-    "at": _moment,
-    "age": _length,
-    "running": _length,
-    "waiting": _length,
+    "at": _timestamp,
+    "age": _duration,
+    "running": _duration,
+    "waiting": _duration,
     "budget": _budget,
     "parent_failed": _true,
     "superseded": _true,

@@ -1,4 +1,4 @@
-"""Who asks, and what that allows: a role within one tenant."""
+"""Principals and roles: who calls, in which tenant, with which rights."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from tenure.domain.tenant import DEFAULT, Tenant
 
-TOKEN_LIFETIME = timedelta(days=90)  # of a token, unless it is said otherwise
+TOKEN_LIFETIME = timedelta(days=90)  # the default of a token
 
 
 class Role(StrEnum):
-    """Each may do all that the one before it may."""
+    """A role includes the rights of those before it."""
 
     VIEWER = "viewer"  # reads
     OPERATOR = "operator"  # also enqueues, and controls jobs of its own
@@ -27,21 +27,21 @@ _ORDER = tuple(Role)
 
 @dataclass(frozen=True)
 class Principal:
-    """Somebody who was recognized. The tenant is part of it, and comes from nowhere else."""
+    """A recognized caller. Its tenant is part of it, and comes from nowhere else."""
 
     name: str
     role: Role
     tenant: Tenant = DEFAULT
-    via: str = "python"  # through what it asks: python, cli, rest, page
+    via: str = "python"  # the interface it uses: python, cli, rest, page
 
     @property
     def controls_tenants(self) -> bool:
-        """Whether it is an admin of the default tenant, in whose hands the others are."""
+        """Tell whether it is an admin of the default tenant, who controls the others."""
         return self.role is Role.ADMIN and self.tenant == DEFAULT
 
 
-# What a verb needs at least; what is not listed is looking, and open to all. An operator's verbs
-# reach only jobs of its own: the database knows whose they are, and has the last word.
+# The role that a verb needs; a verb that is not listed reads, and is open to all. The verbs of an
+# operator reach only its own jobs, which the database checks.
 NEEDS: Mapping[str, Role] = MappingProxyType(
     {
         **dict.fromkeys(
@@ -84,7 +84,7 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
     }
 )
 
-SERVED = frozenset({"rest", "page"})  # through what strangers ask: each call is limited in time
+SERVED = frozenset({"rest", "page"})  # interfaces of remote callers: each call has a time limit
 
-# What all tenants share is in the hands of the default tenant's admins.
+# Verbs on what all tenants share, for admins of the default tenant.
 SHARED = frozenset({"drain", "tenants", "create_tenant", "drop_tenant"})

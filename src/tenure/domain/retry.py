@@ -1,4 +1,4 @@
-"""How often a failed job is tried again, and after how long."""
+"""The retries of a failed job: how many, and after which delays."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any, Self
 
 from tenure.domain import bounds
-from tenure.domain.duration import duration, in_words
+from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.values import shown
-from tenure.errors import InputRefused, SettingInvalid
+from tenure.errors import InputRefused
 
 
 @dataclass(frozen=True, init=False)
@@ -25,9 +25,9 @@ class Retry:
     def __init__(
         self,
         max: int = 3,  # noqa: A002 - as in Retry(max=3)
-        base: timedelta | str | int | float = "1s",
+        base: Duration = "1s",
         factor: float = 2.0,
-        cap: timedelta | str | int | float = "10m",
+        cap: Duration = "10m",
         jitter: float = 0.1,
         gives_up_on: Collection[str] = (),
     ) -> None:
@@ -43,9 +43,9 @@ class Retry:
         _bound("gives_up_on", gives_up_on)
         for name, value in {
             "max": max,
-            "base": _length("base", base),
+            "base": _duration("base", base),
             "factor": float(factor),
-            "cap": _length("cap", cap),
+            "cap": _duration("cap", cap),
             "jitter": float(jitter),
             "gives_up_on": tuple(gives_up_on),
         }.items():
@@ -57,15 +57,15 @@ class Retry:
 
     @property
     def attempts(self) -> int:
-        """How many attempts there are in all: the first, and the retries."""
+        """Return the number of all attempts: the first, and the retries."""
         return self.max + 1
 
     def gives_up(self, error_type: str) -> bool:
-        """Whether an error of this type, "ValueError" or "json.JSONDecodeError", ends the job."""
+        """Tell whether an error type, "ValueError" or "json.JSONDecodeError", ends the job."""
         return error_type in self.gives_up_on or error_type.rpartition(".")[2] in self.gives_up_on
 
     def delay_after(self, attempt: int, luck: float) -> timedelta:
-        """How long to wait after this attempt, the first being 1; luck from 0 to 1 shortens it."""
+        """Return the delay after this attempt (from 1); luck from 0 to 1 shortens it."""
         try:
             grown = self.base * self.factor ** (attempt - 1)
         except OverflowError:
@@ -73,7 +73,7 @@ class Retry:
         return min(grown, self.cap) * (1 - self.jitter * luck)
 
     def as_options(self) -> dict[str, Any]:
-        """Plain JSON that `from_options` reads back."""
+        """Return plain JSON that `from_options` reads back."""
         return {
             "max": self.max,
             "base": in_words(self.base),
@@ -85,7 +85,7 @@ class Retry:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """What is left out has its default."""
+        """Read JSON; a field that is left out has its default."""
         known = [field.name for field in fields(cls)]
         for name in options:
             _require(name in known, f"{shown(name)} is unknown; it knows {', '.join(known)}")
@@ -94,21 +94,21 @@ class Retry:
 
 def _require(holds: bool, why: str) -> None:
     if not holds:
-        raise SettingInvalid(f"retry: {why}")
+        raise InputRefused(f"retry: {why}")
 
 
 def _bound(name: str, value: Any) -> None:
     field = f"retry_{name}"
     _require(
-        bounds.complaint(field, value) is None,
+        bounds.validation_error(field, value) is None,
         f"{name} is {shown(value)}; it takes {bounds.BOUNDS[field].words}",
     )
 
 
-def _length(name: str, value: timedelta | str | int | float) -> timedelta:
+def _duration(name: str, value: Duration) -> timedelta:
     try:
-        length = duration(value)
+        read = duration(value)
     except InputRefused as refusal:
-        raise SettingInvalid(f"retry: {name}: {refusal}") from None
-    _bound(name, length)
-    return length
+        raise InputRefused(f"retry: {name}: {refusal}") from None
+    _bound(name, read)
+    return read

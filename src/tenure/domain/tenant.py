@@ -1,4 +1,4 @@
-"""One tenant: one schema, one set of jobs."""
+"""A tenant: a schema with its jobs."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,47}")
 
 @dataclass(frozen=True)
 class Tenant:
-    """A tenant by its name. The name is checked here, and becomes part of an identifier below."""
+    """A tenant by its name, which is checked because it becomes part of an SQL identifier."""
 
     name: str
 

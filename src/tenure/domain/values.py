@@ -1,4 +1,4 @@
-"""Values from the code of jobs, which may be anything: shown and checked without trusting them."""
+"""Values of untrusted code: shown in messages and checked without calling their methods."""
 
 from datetime import UTC, datetime
 from math import isfinite, isnan
@@ -6,7 +6,7 @@ from typing import Any
 
 from tenure.errors import InputRefused
 
-_MOST_SHOWN = 100  # characters of a value in a sentence
+_MAX_SHOWN = 100  # characters of a value in a message
 _LARGEST_INTEGER = 1 << 63
 LARGEST_NUMBER = 1.7976931348623157e308  # what a reader can take as a double
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)  # a day from the edge, so that it can be shown in any zone
@@ -14,12 +14,12 @@ _LAST = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 def shown(value: object) -> str:
-    """Return the value as a sentence can show it: its repr, shortened, or its type."""
+    """Return a value for a message: its repr, shortened, or its type."""
     try:
         text = storable_text(repr(value))
-    except Exception:  # noqa: BLE001 - repr is the code of somebody else
+    except Exception:  # noqa: BLE001 - repr is user code
         return f"a value of type {type(value).__name__}"
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
 def storable_text(text: str) -> str:
@@ -29,23 +29,23 @@ def storable_text(text: str) -> str:
 
 
 def message_text(value: object, what: str) -> str:
-    """Return a message for people as a plain text; refuse what has no text."""
+    """Return a message as a plain str; refuse a value that cannot be written as one."""
     try:
         return storable_text(str(value))
-    except Exception as error:  # noqa: BLE001 - str is the code of somebody else
+    except Exception as error:  # noqa: BLE001 - str is user code
         raise InputRefused(
             f"{what}: {shown(value)} cannot be written as a text ({type(error).__name__}); "
             f"give a str"
         ) from None
 
 
-def name_text(value: Any, what: str, most: int) -> str:
-    """Return a name as a plain str; refuse what cannot be one."""
+def name_text(value: Any, what: str, limit: int) -> str:
+    """Return a name as a plain str; refuse what cannot be a name."""
     if not isinstance(value, str):
         raise InputRefused(f"{what} is a str, not {shown(value)}")
     name = str.__str__(value)
-    if not name or len(name) > most:
-        raise InputRefused(f"{what} has 1 to {most} characters, and {shown(name)} has {len(name)}")
+    if not name or len(name) > limit:
+        raise InputRefused(f"{what} has 1 to {limit} characters, and {shown(name)} has {len(name)}")
     if storable_text(name) != name:
         raise InputRefused(f"{what}: {shown(name)} has characters that PostgreSQL cannot store")
     return name
@@ -62,7 +62,7 @@ def finite_number(value: Any, what: str) -> int | float:
         if isfinite(number):
             whole = isinstance(value, int) and abs(number) < _LARGEST_INTEGER
             return int(value) if whole else number
-    except Exception:  # noqa: BLE001, S110 - float is the code of somebody else
+    except Exception:  # noqa: BLE001, S110 - float is user code
         pass
     raise InputRefused(f"{what} is a finite number, not {shown(value)}")
 
@@ -80,7 +80,7 @@ def nearest_time(value: Any) -> datetime:
 
 
 def nearest_float(value: Any) -> float:
-    """Return a number as a float that is finite; 0 for what is none."""
+    """Return a number as a finite float; 0 for anything else."""
     try:
         number = float(value)
     except OverflowError:
@@ -88,3 +88,8 @@ def nearest_float(value: Any) -> float:
     except (TypeError, ValueError):
         return 0.0
     return 0.0 if isnan(number) else max(-LARGEST_NUMBER, min(number, LARGEST_NUMBER))
+
+
+def amount(n: int, singular: str, plural: str | None = None) -> str:
+    """Return ``1 job`` or ``2,000 jobs``; the plural is needed only if it is not with an s."""
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"

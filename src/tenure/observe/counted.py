@@ -1,6 +1,6 @@
-"""What a worker counts when somebody looks, and the address where it is shown.
+"""The metrics of a worker, and the HTTP server that exposes them.
 
-One thread counts, another one reads: nothing is locked, and a page may miss the last microsecond.
+One thread counts and another reads without a lock: a scrape may miss the last microsecond.
 """
 
 from bisect import bisect_left
@@ -15,14 +15,13 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from tenure.domain.lifecycle import Rung
 from tenure.errors import SettingInvalid
 from tenure.observe.counting import Counting, Ran
-from tenure.observe.families import Labels, counter, gauge, heaped, histogram
-from tenure.observe.labels import Bounded
+from tenure.observe.families import BoundedLabel, Labels, counter, cumulative, gauge, histogram
 from tenure.observe.series import SECONDS, Source, of
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
 
 CAUSES = ("stop", "timeout", "memory", "drain", "preemption", "runner")
-_RUNGS = [rung.value for rung in Rung if rung is not Rung.EXPIRED]  # what a worker itself does
+_RUNGS = [rung.value for rung in Rung if rung is not Rung.EXPIRED]  # of a worker itself
 _CLEANED = {
     "graceful": "graceful_close_succeeded",
     "forced": "force_closed",
@@ -31,7 +30,7 @@ _CLEANED = {
 
 
 class Times:
-    """How long something took, in buckets."""
+    """Durations, in buckets."""
 
     __slots__ = ("counts", "total")
 
@@ -45,14 +44,14 @@ class Times:
 
 
 class Counted(Counting, Collector):
-    """Lives as long as the process: a worker that starts anew goes on counting."""
+    """Counters that live as long as the process, also when its worker restarts."""
 
     def __init__(self, prefix: str, address: str) -> None:
         self._prefix = prefix
-        self._tenant, self._queue = Bounded(), Bounded()
+        self._tenant, self._queue = BoundedLabel(), BoundedLabel()
         self._claimed: dict[Labels, float] = defaultdict(float)
         self._ended: dict[Labels, float] = defaultdict(float)
-        # From the beginning, so that the first time is a rise and not the birth of a series.
+        # Present from the start, so that the first event is an increase and not a new series.
         self._reached: dict[Labels, float] = {(r, cause): 0.0 for r in _RUNGS for cause in CAUSES}
         self._cleaned: dict[Labels, float] = {(outcome,): 0.0 for outcome in _CLEANED}
         self._reaped: dict[Labels, float] = {(): 0.0}
@@ -72,9 +71,9 @@ class Counted(Counting, Collector):
                 self._waited[labels].add(max(job.waited_ms, 0) / 1000)
 
     def ended(self, runs: Iterable[tuple[Ran, Ending | None]], now: float) -> None:
-        for run, told in runs:
+        for run, ending in runs:
             labels = (self._tenant(run.tenant), self._queue(run.job.queue))
-            self._ended[*labels, _outcome(run, told)] += 1
+            self._ended[*labels, _outcome(run, ending)] += 1
             if run.started_at is not None:
                 self._ran[labels].add(now - run.started_at)
 
@@ -121,8 +120,11 @@ class Counted(Counting, Collector):
                 yield counter(self._prefix, series.name, dict(counts[series.name]))
             elif series.kind == "histogram":
                 rows = list(times[series.name].items())
-                told = [(one, heaped(SECONDS, list(took.counts)), took.total) for one, took in rows]
-                yield histogram(self._prefix, series.name, told)
+                buckets = [
+                    (labels, cumulative(SECONDS, list(took.counts)), took.total)
+                    for labels, took in rows
+                ]
+                yield histogram(self._prefix, series.name, buckets)
         yield gauge(self._prefix, "listener_live", {(): float(self._live())})
 
     def _show(self, address: str) -> None:
@@ -136,9 +138,9 @@ class Counted(Counting, Collector):
         self.address = f"{host}:{self._server.server_port}"
 
 
-def _outcome(run: Ran, told: Ending | None) -> str:
+def _outcome(run: Ran, ending: Ending | None) -> str:
     if run.lost:
-        return "lost"  # what became of it is another worker's to say
-    if told is None:
+        return "lost"  # its new worker reports the outcome
+    if ending is None:
         return "completed"  # by a transaction of its own
-    return told.outcome or "crashed"
+    return ending.outcome or "crashed"

@@ -1,4 +1,4 @@
-"""What a worker counts: nothing, as long as nobody looks."""
+"""What a worker counts; nothing, unless metrics are configured."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ class Ran(Protocol):
 
 
 class Counting:
-    """Counts nothing."""
+    """A counter that counts nothing."""
 
     def claimed(self, tenant: str, jobs: Iterable[Claimed]) -> None: ...
     def ended(self, runs: Iterable[tuple[Ran, Ending | None]], now: float) -> None: ...
@@ -35,10 +35,10 @@ class Counting:
 
 
 def counting(settings: Settings) -> Counting:
-    """What these settings ask for."""
+    """Return the counter that the settings ask for."""
     if settings.metrics is None:
         return Counting()
-    # Here and not above: a worker that nobody scrapes can spare what it takes to be scraped.
+    # Imported here: a worker without metrics does not need it.
     from tenure.observe.counted import Counted
 
     counted = Counted(settings.metrics_prefix or "", settings.metrics)

@@ -1,4 +1,4 @@
-"""Counts as Prometheus reads them."""
+"""Metric families in the form of Prometheus, and labels with a limit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from prometheus_client.core import (
     Metric,
 )
 
-from tenure.observe.series import SERIES
+from tenure.observe.series import MAX_VALUES, OTHER, SERIES
 
 Labels = tuple[str, ...]
 Buckets = Sequence[tuple[str, float]]  # upper bounds, and how many are below each
@@ -32,7 +32,7 @@ def counter(prefix: str, name: str, values: Mapping[Labels, float]) -> Metric:
 
 
 def histogram(prefix: str, name: str, rows: Iterable[tuple[Labels, Buckets, float]]) -> Metric:
-    """Each row with its labels, its buckets and the sum over all of them."""
+    """Return a histogram; each row has its labels, its buckets and their sum."""
     series = SERIES[name]
     family = HistogramMetricFamily(prefix + name, series.help, labels=series.labels)
     for labels, buckets, total in rows:
@@ -40,10 +40,29 @@ def histogram(prefix: str, name: str, rows: Iterable[tuple[Labels, Buckets, floa
     return family
 
 
-def heaped(bounds: Sequence[float], counts: Sequence[float]) -> list[tuple[str, float]]:
-    """Buckets as Prometheus wants them: each holds those below it too."""
-    heap, so_far = [], 0.0
+def cumulative(bounds: Sequence[float], counts: Sequence[float]) -> list[tuple[str, float]]:
+    """Return cumulative buckets: each includes those below it."""
+    buckets, so_far = [], 0.0
     for bound, n in zip([*map(str, bounds), "+Inf"], counts, strict=True):
         so_far += n
-        heap.append((bound, so_far))
-    return heap
+        buckets.append((bound, so_far))
+    return buckets
+
+
+class BoundedLabel:
+    """The first values of a label as they are, and "other" for the rest.
+
+    Producers name queues, and each name would be a series for ever.
+    """
+
+    def __init__(self, limit: int = MAX_VALUES) -> None:
+        self._limit = limit
+        self._known: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        if value in self._known:
+            return value
+        if len(self._known) >= self._limit:
+            return OTHER
+        self._known.add(value)
+        return value

@@ -1,7 +1,6 @@
-"""The log of a program: lines for people, or a JSON object for each line.
+"""The log of a program: text lines, or a JSON object for each line.
 
-Lines say what they are about in ``extra``, by the names of FIELDS. What a job was called with is
-never among it.
+A line names its subject in ``extra``, by FIELDS. Arguments of a job are never logged.
 """
 
 import json
@@ -17,27 +16,27 @@ FIELDS = ("tenant", "job", "attempt", "worker", "cancellation")
 TEXT = "%(asctime)s %(levelname)s %(message)s"
 
 _handler = logging.StreamHandler(sys.stderr)
-_of_process: dict[str, str] = {}  # what every line of this process is about
+_of_process: dict[str, str] = {}  # fields of every line of this process
 
 
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC)
-        told: dict[str, object] = {
+        fields: dict[str, object] = {
             "time": at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
             **_of_process,
         }
-        told |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+        fields |= {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
         if record.exc_info:
-            told["error"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+            fields["error"] = self.formatException(record.exc_info)
+        return json.dumps(fields, default=str)
 
 
 class TextLines(logging.Formatter):
-    """A line for each message; what code and people say cannot begin another one.
+    """A line for each message; nothing in a message can begin another line.
 
     The lines of a traceback follow, each behind a mark that no message begins with.
     """
@@ -69,7 +68,7 @@ _FORMS: Mapping[Form, Callable[[], logging.Formatter]] = {
 def configure(form: Form, *, verbose: bool = False) -> None:
     """Write the log of this process to its standard error.
 
-    For programs of our own: one that has its own ideas about logging is left alone.
+    For programs of Tenure itself; the logging of a user's program is left alone.
     """
     _handler.setFormatter(_FORMS[form]())
     level = logging.DEBUG if verbose else logging.INFO
@@ -78,10 +77,10 @@ def configure(form: Form, *, verbose: bool = False) -> None:
 
 
 def change_format(form: Form) -> None:
-    """What the app wants is known only when it is imported."""
+    """Change the format when the app, and with it the setting, is imported."""
     _handler.setFormatter(_FORMS[form]())
 
 
 def every_line_is_about(**fields: str) -> None:
-    """From now on, in this process."""
+    """Add these fields to every further line of this process."""
     _of_process.update(fields)

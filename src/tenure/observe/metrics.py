@@ -1,4 +1,4 @@
-"""The metrics of a whole tenant, from the database: for the server, and nobody else, to show."""
+"""The metrics of a whole tenant, read from the database and exposed by the server alone."""
 
 import asyncio
 import time
@@ -12,21 +12,20 @@ from prometheus_client.registry import Collector
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
-from tenure.observe.families import Labels, counter, gauge, heaped, histogram
-from tenure.observe.labels import Bounded
+from tenure.observe.families import BoundedLabel, Labels, counter, cumulative, gauge, histogram
 from tenure.store.call import Call
 from tenure.store.calls import queries
 from tenure.store.totals import Tally, Totals
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-FRESH_FOR = 5.0  # seconds; who asks more often gets the same answer
+FRESH_FOR = 5.0  # seconds; a scrape within them gets the same answer
 
 Send = Callable[[Call[Any]], Awaitable[Any]]
 Values = dict[Labels, float]
 
 
 class DatabaseMetrics:
-    """Made once by a server, which then asks it for a page: it remembers what it has shown."""
+    """The metrics of all tenants of a server; it remembers what it has exposed."""
 
     def __init__(self, settings: Settings, *, fresh_for: float = FRESH_FOR) -> None:
         self._prefix = settings.metrics_prefix or ""
@@ -35,9 +34,9 @@ class DatabaseMetrics:
         self._tenants: dict[str, _Tenant] = {}
 
     async def page(self, tenant: str, send: Send) -> bytes:
-        """What Prometheus reads; ``send`` carries out a call in the name of whoever asks."""
+        """Return the page for Prometheus; ``send`` performs a call for the caller."""
         seen = self._tenants.setdefault(tenant, _Tenant(tenant, self._prefix))
-        async with seen.looking:
+        async with seen.querying:
             if time.monotonic() >= seen.fresh_until:
                 seen.totals = await send(self._call)
                 seen.fresh_until = time.monotonic() + self._fresh_for
@@ -45,7 +44,7 @@ class DatabaseMetrics:
 
 
 class Rising:
-    """Counts that never fall, also when what they were counted from is gone."""
+    """Counts that never fall, also when the rows they were counted from are gone."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, ...], tuple[float, float]] = {}
@@ -58,16 +57,16 @@ class Rising:
 
 
 class _Tenant(Collector):
-    """One tenant as it was last seen, as series."""
+    """The series of one tenant, as of the last query."""
 
     def __init__(self, tenant: str, prefix: str) -> None:
         self._tenant = tenant
         self._prefix = prefix
-        self._queue = Bounded()
-        self._task = Bounded()
-        self._origin = Bounded()
+        self._queue = BoundedLabel()
+        self._task = BoundedLabel()
+        self._origin = BoundedLabel()
         self._rising = Rising()
-        self.looking = asyncio.Lock()
+        self.querying = asyncio.Lock()
         self.fresh_until = 0.0
         self.totals: Totals
 
@@ -103,7 +102,9 @@ class _Tenant(Collector):
         yield self._gauge("queue_paused", paused)
         yield self._gauge("zombies", {(): totals.zombies})
         statuses = ("alive", "draining", "late")
-        yield self._gauge("workers", {(one,): totals.workers.get(one, 0) for one in statuses})
+        yield self._gauge(
+            "workers", {(status,): totals.workers.get(status, 0) for status in statuses}
+        )
 
     def _stops(self) -> Iterator[Metric]:
         asked: Values = {(intent, "user"): 0.0 for intent in Intent}
@@ -136,10 +137,10 @@ class _Tenant(Collector):
         return (tally for tally in self.totals.tally if tally.kind == kind)
 
     def _gauge(self, name: str, values: Values) -> Metric:
-        return gauge(self._prefix, name, {self._ours(one): n for one, n in values.items()})
+        return gauge(self._prefix, name, {self._with_tenant(key): n for key, n in values.items()})
 
     def _counter(self, name: str, values: Values) -> Metric:
-        risen = {self._ours(one): self._rising(n, name, *one) for one, n in values.items()}
+        risen = {self._with_tenant(key): self._rising(n, name, *key) for key, n in values.items()}
         return counter(self._prefix, name, risen)
 
     def _histogram(self, name: str, tallies: list[tuple[Labels, Tally]]) -> Metric:
@@ -151,11 +152,11 @@ class _Tenant(Collector):
             sums[labels] += tally.seconds
         rows = []
         for labels, found in counts.items():
-            heap = heaped(bounds, found)
+            heap = cumulative(bounds, found)
             buckets = [(bound, self._rising(n, name, bound, *labels)) for bound, n in heap]
             total = self._rising(sums[labels], name, "sum", *labels)
-            rows.append((self._ours(labels), buckets, total))
+            rows.append((self._with_tenant(labels), buckets, total))
         return histogram(self._prefix, name, rows)
 
-    def _ours(self, labels: Labels) -> Labels:
+    def _with_tenant(self, labels: Labels) -> Labels:
         return (self._tenant, *labels)

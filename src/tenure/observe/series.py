@@ -1,7 +1,7 @@
-"""Every series there is: its name, what it means, and who shows it.
+"""Every metric: its name, its help, and who exposes it.
 
-A worker shows what it did itself. What belongs to all workers is read from the database, and shown
-by the server alone, so that nothing is counted twice.
+A worker exposes what it did itself. What concerns all workers is read from the database and
+exposed by the server alone, so that nothing is counted twice.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Literal
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-MOST_VALUES = 100  # of one label; what comes after is "other"
+MAX_VALUES = 100  # of one label; what comes after is "other"
 OTHER = "other"
 
 
 class Source(StrEnum):
     SERVER = "server"  # at /metrics of `tenure serve`: what is true of the whole tenant
-    API = "api"  # likewise, for the default tenant alone: what this server did
+    API = "api"  # also there, for the default tenant alone: what this server did
     WORKER = "worker"  # of `tenure worker --metrics`: what this worker did
 
 
@@ -30,19 +30,19 @@ class Series:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Under which names it is exposed."""
+        """Return the names under which it is exposed."""
         if self.kind == "histogram":
             return (f"{self.name}_bucket", f"{self.name}_sum", f"{self.name}_count")
         return (self.name,)
 
 
-def _server(name: str, kind: Literal["counter", "gauge", "histogram"], *told: str) -> Series:
-    *labels, meaning = told
+def _server(name: str, kind: Literal["counter", "gauge", "histogram"], *texts: str) -> Series:
+    *labels, meaning = texts
     return Series(name, kind, Source.SERVER, ("tenant", *labels), meaning)
 
 
-def _worker(name: str, kind: Literal["counter", "gauge", "histogram"], *told: str) -> Series:
-    *labels, meaning = told
+def _worker(name: str, kind: Literal["counter", "gauge", "histogram"], *texts: str) -> Series:
+    *labels, meaning = texts
     return Series(name, kind, Source.WORKER, tuple(labels), meaning)
 
 

@@ -1,8 +1,8 @@
 """Spans across enqueue, run and stop, in programs that trace.
 
-Nothing is imported for it: a program that has set up opentelemetry has imported it already, and
-where nobody has, there is nobody to tell. The context of the span that enqueued a job travels in
-the job's options, under "trace", as a traceparent. What a job was called with is never told.
+opentelemetry is never imported here: a program that has set it up has imported it already. The
+context of the span that enqueued a job travels in the options of the job, under "trace", as a
+traceparent. Arguments of a job are never in a span.
 """
 
 import re
@@ -18,7 +18,7 @@ _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
 
 class Span:
-    """A span of opentelemetry, or nothing at all; used with ``with``, or ended by hand."""
+    """A span of opentelemetry, or a no-op; used with ``with``, or ended by ``end``."""
 
     def __init__(self, api: Any = None, span: Any = None) -> None:
         self._api = api
@@ -26,7 +26,7 @@ class Span:
 
     @property
     def traceparent(self) -> str | None:
-        """Its context, for others to go on from."""
+        """Return its context, for spans below it."""
         if self._span is None:
             return None
         context = self._span.get_span_context()
@@ -35,7 +35,7 @@ class Span:
         return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
     def carried(self, options: Mapping[str, JSON] | None) -> Mapping[str, JSON] | None:
-        """The options of a job that is enqueued in this span."""
+        """Return the options of a job that is enqueued in this span."""
         trace = self.traceparent
         return options if trace is None else {**(options or {}), TRACE: trace}
 
@@ -44,18 +44,18 @@ class Span:
             self._span.set_attributes(_named(facts))
 
     def happened(self, what: str, at: int | None = None, **facts: Any) -> None:
-        """An event; ``at`` in nanoseconds since 1970, else now."""
+        """Add an event; ``at`` is in nanoseconds since 1970, else now."""
         if self._span is not None:
             self._span.add_event(what, _named(facts), at)
 
     def enter(self) -> Self:
-        """Spans that begin from here on, in this context, are below it."""
+        """Make it the parent of the spans that begin from here on, in this context."""
         if self._span is not None:
             sys.modules["opentelemetry.context"].attach(self._api.set_span_in_context(self._span))
         return self
 
     def end(self, error: str | None = None) -> None:
-        """``error`` is the type of what went wrong: its message may say what nobody should read."""
+        """End it; ``error`` is the type of an error, whose message may contain secrets."""
         if self._span is None:
             return
         if error is not None:
@@ -79,7 +79,7 @@ NOTHING = Span()
 
 
 def is_on() -> bool:
-    """Whether somebody may be tracing in this process; asked before anything else is prepared."""
+    """Tell whether this process may be tracing; checked before anything is prepared."""
     return "opentelemetry.trace" in sys.modules
 
 
@@ -91,14 +91,14 @@ def begin(
     link: object = None,
     **facts: Any,
 ) -> Span:
-    """A span below ``parent``, a traceparent, else below the one that is current.
+    """Begin a span below ``parent``, a traceparent, else below the current span.
 
-    One that leads elsewhere has ``link``, a traceparent too.
+    ``link`` is the traceparent of a span in another trace.
     """
     api: Any = sys.modules.get("opentelemetry.trace")
     provider = api.get_tracer_provider() if hasattr(api, "get_tracer_provider") else None
     if provider is None or isinstance(provider, api.ProxyTracerProvider):
-        return NOTHING  # nobody has said where spans go
+        return NOTHING  # no exporter is set up
     above, beside = _context(api, parent), _context(api, link)
     span = provider.get_tracer("tenure").start_span(
         name,
@@ -111,7 +111,7 @@ def begin(
 
 
 def enqueueing(jobs: Sequence[NewJob], tenant: str | None = None) -> Span:
-    """The span in which jobs are enqueued; their own begin below it."""
+    """Begin the span in which jobs are enqueued; those of their runs are below it."""
     if not is_on():
         return NOTHING
     first, n = jobs[0], len(jobs)
@@ -120,12 +120,12 @@ def enqueueing(jobs: Sequence[NewJob], tenant: str | None = None) -> Span:
 
 
 def stopping(job: int, intent: str, trace: object) -> Span:
-    """The span of a request to stop a job that was enqueued in another trace."""
+    """Begin the span of a request to stop a job, with a link to the trace of its enqueue."""
     return begin(f"{intent} job", "client", link=trace, job=job) if is_on() else NOTHING
 
 
 def flush() -> None:
-    """Hand over what was not exported yet: this process is about to end, and asks nobody."""
+    """Export the remaining spans before this process is killed."""
     if is_on():
         provider = sys.modules["opentelemetry.trace"].get_tracer_provider()
         if hasattr(provider, "force_flush"):
@@ -133,7 +133,7 @@ def flush() -> None:
 
 
 def _context(api: Any, traceparent: object) -> Any:
-    """None for what is no traceparent: options are stored by whoever enqueues."""
+    """Read a traceparent; None for anything else that a producer stored."""
     found = _TRACEPARENT.fullmatch(traceparent) if isinstance(traceparent, str) else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What a job has kept: how much, and under which names."""
+"""The sizes and names of a job's artifacts."""
 
 import threading
 from collections import Counter
@@ -10,7 +10,7 @@ from tenure.store.outcomes import Artifact
 
 
 class Ledger:
-    """The sizes of a job's artifacts; read once, since one worker at a time has the job."""
+    """The sizes of a job's artifacts; read once, since a single worker at a time has the job."""
 
     def __init__(self, read: Callable[[], Iterable[Artifact]], limit: int | None) -> None:
         self._read = read
@@ -26,29 +26,29 @@ class Ledger:
         self._is_read = False
         self._total = 0
         self._sizes: dict[str, int] = {}
-        self._names: dict[str, str] = {}  # by what they are where case does not matter
+        self._names: dict[str, str] = {}  # by their folded form
         self._folders: Counter[str] = Counter()
 
     def reserve(self, name: str, size: int) -> int | None:
-        """Count it in, or refuse it; the size of what it replaces, if there is something."""
+        """Count an artifact, or refuse it; return the size of the artifact that it replaces."""
         with self._lock:
             if not self._is_read:
                 for kept in self._read():
                     self._enter(kept.name, kept.size)
                 self._is_read = True
-            self._refuse_beside_others(name)
+            self._refuse_conflicts(name)
             before = self._sizes.get(name)
             total = self._total - (before or 0) + size
             if self._limit is not None and total > self._limit:
                 raise InputRefused(
-                    f"with artifact {name!r} those of the job would take {total} bytes, and "
-                    f"{self._limit} are the most"
+                    f"with artifact {name!r} the artifacts of the job would take {total} bytes; "
+                    f"the limit is {self._limit}"
                 )
             self._enter(name, size)
             return before
 
-    def take_back(self, name: str, before: int | None) -> None:
-        """It was not kept after all."""
+    def release(self, name: str, before: int | None) -> None:
+        """Undo a reservation: the artifact was not stored."""
         with self._lock:
             if before is not None:
                 self._enter(name, before)
@@ -64,17 +64,18 @@ class Ledger:
         self._total += size - self._sizes.get(name, 0)
         self._sizes[name] = size
 
-    def _refuse_beside_others(self, name: str) -> None:
-        """Names that some file system takes for the same, and a file where a folder is."""
-        mine = folded(name)
-        same = self._names.get(mine, name)
+    def _refuse_conflicts(self, name: str) -> None:
+        """Refuse a name that some file system takes for another, or that is a folder of others."""
+        own = folded(name)
+        same = self._names.get(own, name)
         if same != name:
             raise InputRefused(
-                f"artifact {name!r} would be the same as {same!r} where case does not matter"
+                f"artifact {name!r} differs from {same!r} only in a way that some file systems "
+                f"ignore"
             )
-        if self._folders[mine] > 0:
+        if self._folders[own] > 0:
             raise InputRefused(f"artifact {name!r} is a folder of other artifacts")
-        for folder in folders_of(mine):
+        for folder in folders_of(own):
             if folder in self._names:
                 raise InputRefused(
                     f"artifact {name!r} cannot be below {self._names[folder]!r}, which is a file"

@@ -1,13 +1,13 @@
-"""Check where artifacts are to be kept, before anything depends on it."""
+"""The check of the setting that names the store of artifacts."""
 
 from tenure.errors import SettingInvalid
 
 
 def check_artifacts(url: str | None) -> None:
-    """Refuse a URL whose scheme fsspec does not know; the rest of it may hold a password."""
+    """Refuse a URL with an unknown scheme. Only the scheme is shown: a URL may hold a password."""
     if url is None or "://" not in url:
         return
-    # Here and not above: whoever keeps artifacts in a folder need not load it.
+    # Imported only here: artifacts in a folder do not need it.
     import fsspec  # type: ignore[import-untyped]
 
     scheme = url.partition("://")[0].rpartition("::")[2]
@@ -19,6 +19,6 @@ def check_artifacts(url: str | None) -> None:
         ) from None
     except ValueError:
         raise SettingInvalid(
-            f"artifacts: there is no way to keep files at {scheme}://; it takes a folder, or a URL "
+            f"artifacts: the scheme {scheme}:// is unknown; use a folder, or a URL "
             f"that fsspec knows, such as s3://bucket/folder"
         ) from None

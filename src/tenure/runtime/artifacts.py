@@ -1,4 +1,4 @@
-"""Files that a job leaves behind, in a folder or in any store that fsspec knows."""
+"""Artifacts: files that a job keeps, in a folder or in any store that fsspec supports."""
 
 import asyncio
 import io
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tenure.runtime.runner.attempt import Attempt
 
 CHUNK = 1 << 20
-IN_MEMORY = 4 << 20  # bytes that wait for their upload in memory; more of them wait on disk
+IN_MEMORY = 4 << 20  # bytes buffered in memory for an upload; more are buffered on disk
 # Stores in which an object appears whole or not at all.
 _WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
 
@@ -34,8 +34,8 @@ _WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci
 class Artifacts:
     """The artifacts of one job, at ``<url>/<tenant>/<job id>/<name>``.
 
-    ``limit_bytes`` is for all of them together, ``one_limit_bytes`` for each. An artifact is there
-    whole or not at all, and a second one of the same name replaces the first.
+    ``limit_bytes`` limits all of them together, ``one_limit_bytes`` each of them. An artifact is
+    stored whole or not at all, and replaces an earlier artifact of the same name.
     """
 
     def __init__(
@@ -60,19 +60,19 @@ class Artifacts:
         self._ledger = Ledger(self.list, limit_bytes)
 
     def put(self, name: str, data: Any) -> Artifact:
-        """Keep bytes, a text, the file at a Path, what is left of an open file, or JSON."""
+        """Store bytes, a str, the file at a Path, the rest of an open file, or JSON."""
         path = self._path(name)
         with _source(name, data) as source, self._staged(name, source) as (staged, size):
             before = self._ledger.reserve(name, size)
             try:
                 staged(path)
             except BaseException:
-                self._ledger.take_back(name, before)
+                self._ledger.release(name, before)
                 raise
         return Artifact(name, self._fs.unstrip_protocol(path), size)
 
     async def aput(self, name: str, data: Any) -> Artifact:
-        """The same in a thread, for async code; it is finished even if the caller is cancelled."""
+        """Store an artifact in a thread; it is finished even if the caller is cancelled."""
         return await asyncio.to_thread(self.put, name, data)
 
     def open(self, name: str) -> IO[bytes]:
@@ -83,7 +83,7 @@ class Artifacts:
         return opened
 
     def list(self) -> list[Artifact]:
-        """What is there, by name."""
+        """Return the stored artifacts, by name."""
         if self._is_local and Path(self._root).is_symlink():
             return []
         self._fs.invalidate_cache()
@@ -101,11 +101,11 @@ class Artifacts:
         self._ledger.forget()
 
     def discard(self, urls: Collection[str], *, last: bool) -> Sequence[str]:
-        """Delete all there is, and say which of these are gone.
+        """Delete all artifacts; return which of these URLs are gone.
 
-        A folder may be another host's: what was not in it counts as gone only at the ``last`` look.
-        What was in it is noted beside it until ``forget``, for whoever looks again after a process
-        that was killed before it could say what it had deleted.
+        A folder may be on another host: what was not in it counts as gone only in the ``last``
+        call. What was in it is noted next to it until ``forget``, for the next call after a process
+        that was killed before it could report what it had deleted.
         """
         gone = {artifact.url for artifact in self.list()}
         if self._is_local:
@@ -116,7 +116,7 @@ class Artifacts:
         return [url for url in urls if url in gone or last or not self._is_local]
 
     def forget(self) -> None:
-        """What was discarded is on record."""
+        """Remove the note: the deletion is recorded."""
         if self._is_local:
             self._gone.unlink(missing_ok=True)
 
@@ -124,7 +124,7 @@ class Artifacts:
         try:
             return set(json.loads(self._gone.read_text()))
         except (FileNotFoundError, ValueError):
-            # A note that is cut off was written by somebody who had deleted nothing yet.
+            # A truncated note was written by a process that had deleted nothing yet.
             return set()
 
     def _path(self, name: str) -> str:
@@ -139,7 +139,7 @@ class Artifacts:
 
     @contextmanager
     def _staged(self, name: str, source: IO[bytes]) -> Iterator[tuple[Any, int]]:
-        """What publishes the data under its name, and how much it is; a failure leaves nothing."""
+        """Yield what publishes the data under its name, and its size; a failure leaves nothing."""
         if self._is_local:
             make_private_folder(Path(self._root))
             part = Path(self._root) / f"{PART}{uuid.uuid4().hex}"
@@ -160,11 +160,13 @@ class Artifacts:
         while chunk := source.read(CHUNK):
             chunk = chunk.encode() if isinstance(chunk, str) else chunk
             if not isinstance(chunk, bytes):
-                raise InputRefused(f"artifact {name!r}: the file gives {shown(chunk)}, not bytes")
+                raise InputRefused(
+                    f"artifact {name!r}: reading the file returned {shown(chunk)}, not bytes"
+                )
             size += len(chunk)
             if self._limits and size > min(self._limits):
                 raise InputRefused(
-                    f"artifact {name!r} takes more than the {min(self._limits)} bytes that it may"
+                    f"artifact {name!r} is larger than its limit of {min(self._limits)} bytes"
                 )
             target.write(chunk)
         return size
@@ -185,7 +187,7 @@ class Artifacts:
 
 
 def artifacts_url(settings: Settings) -> str:
-    """Where artifacts are kept, in a form that means the same in every working directory."""
+    """Return the store of artifacts, independent of the working directory."""
     return settings.artifacts or str(settings.folder.absolute() / "artifacts")
 
 
@@ -193,7 +195,7 @@ _of_attempts: "WeakKeyDictionary[Attempt, Artifacts]" = WeakKeyDictionary()
 
 
 def artifacts_of(attempt: "Attempt") -> Artifacts:
-    """Those of the job that this attempt is for."""
+    """Return the artifacts of this attempt's job."""
     if attempt not in _of_attempts:
         link = attempt.link
         limit = int(link.settings["max_artifact_bytes"])
@@ -204,7 +206,7 @@ def artifacts_of(attempt: "Attempt") -> Artifacts:
 
 @contextmanager
 def _source(name: str, data: Any) -> Iterator[IO[bytes]]:
-    """What was given, as something to read from."""
+    """Open the given data for reading."""
     if isinstance(data, Path):
         if "\0" in str(data) or not data.is_file():
             raise InputRefused(f"artifact {name!r}: {shown(data)} is not a file")
@@ -223,11 +225,11 @@ def _text(name: str, data: Any) -> bytes:
         text = data if isinstance(data, str) else json.dumps(data, allow_nan=False)
         return text.encode()
     except UnicodeError:
-        raise InputRefused(f"artifact {name!r}: the text cannot be written as UTF-8") from None
-    except Exception as error:  # noqa: BLE001 - the data is the code of somebody else
+        raise InputRefused(f"artifact {name!r}: the string cannot be encoded as UTF-8") from None
+    except Exception as error:  # noqa: BLE001 - encoding runs code of the job
         raise InputRefused(
-            f"artifact {name!r}: it takes bytes, a text, a Path, an open file or JSON, and "
-            f"{type(data).__name__} is none of them: {shown(error)}"
+            f"artifact {name!r}: the data must be bytes, a str, a Path, an open file or JSON, not "
+            f"{type(data).__name__}: {shown(error)}"
         ) from None
 
 

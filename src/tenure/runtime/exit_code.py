@@ -1,13 +1,13 @@
-"""How a worker ended."""
+"""The exit code of a worker."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a worker ended, as its exit code."""
+    """The exit code of a worker."""
 
-    DRAINED = 0  # everything it had was finished
+    DRAINED = 0  # all its jobs were finished
     ERROR = 1
     NOT_IMPORTED = 3  # the module with the task functions cannot be imported
-    HANDED_OVER = 4  # drain_grace was over; what was left was released or paused
-    HURRIED = 5  # a second signal came; likewise
+    HANDED_OVER = 4  # drain_grace ended; the remaining jobs were released or paused
+    HURRIED = 5  # a second signal arrived; the remaining jobs were released or paused

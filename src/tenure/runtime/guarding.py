@@ -17,7 +17,7 @@ from typing import Any
 
 from tenure.errors import GuardUnavailable
 from tenure.runtime.guard import cgroups, processes, wire
-from tenure.runtime.guard.page import Page, boottime
+from tenure.runtime.guard.guard_state import GuardState, boottime
 from tenure.runtime.leftovers import Survivor, Swept, check_marker, kill_marked
 
 PROGRAM = Path(__file__).with_name("guard")
@@ -65,7 +65,7 @@ class Guard:
     the guard ended without being asked to, and all its runners were killed.
     """
 
-    def __init__(self, marker: str, process: subprocess.Popen[bytes], page: Page) -> None:
+    def __init__(self, marker: str, process: subprocess.Popen[bytes], page: GuardState) -> None:
         self.marker = marker
         self.kills_by = ""
         self.on_exit: Callable[[int, Exit], None] = lambda _pid, _ended: None
@@ -92,7 +92,7 @@ class Guard:
         check_marker(marker)
         here, there = wire.pair()
         here.setblocking(False)
-        page = Page.create()
+        page = GuardState.create()
         page.stamp = boottime()
         how = "cgroups" if use_cgroups else "walk"
         process = _launch(there, page, marker, [str(freeze_max.total_seconds()), how])
@@ -352,7 +352,7 @@ class Guard:
 
 
 def _launch(
-    control: socket.socket, page: Page, marker: str, options: list[str]
+    control: socket.socket, page: GuardState, marker: str, options: list[str]
 ) -> subprocess.Popen[bytes]:
     """Start the guard's program, apart from the keeper's terminal and from its signals."""
     keeper = os.pidfd_open(os.getpid())

@@ -1,12 +1,12 @@
-"""What a killed worker leaves on its host, and how the next one clears it away.
+"""The processes and files that a killed worker leaves on its host, and their removal.
 
-Every worker run has a folder of its own below `/tmp/tenure-<uid>`, named by its marker, and holds a
-lock on it for as long as it lives. A folder whose lock can be taken belonged to a worker that is
-dead: what carries its marker is killed, then the folder is removed. A note in the folder says which
-worker of which database it was.
+Every worker has a folder of its own below `/tmp/tenure-<uid>`, named by its marker, and holds a
+lock on it while it lives. A folder whose lock is free belonged to a dead worker: the next worker
+kills what carries its marker, then removes the folder. A note in the folder names the worker and
+its database.
 
-The lock is on the folder itself, not on a file in it: whoever clears old files out of /tmp takes no
-lock away, and systemd leaves a locked folder alone.
+The lock is on the folder itself, not on a file in it: a program that removes old files from /tmp
+removes no lock, and systemd leaves a locked folder alone.
 """
 
 import fcntl
@@ -20,7 +20,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from uuid import UUID
 
 import msgspec
@@ -48,7 +47,7 @@ class Survivor:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What became of the processes of a worker."""
+    """The processes of a dead worker that were killed, and those that could not be."""
 
     killed: tuple[int, ...]
     left: tuple[Survivor, ...]
@@ -56,29 +55,28 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What was left of one dead worker."""
+    """One dead worker whose processes and files were removed."""
 
     marker: str
     folder: Path
     processes: Swept
     files: Removed
-    worker: UUID | None = None  # if nothing of it can be left, on this host or elsewhere
-    database: str | None = None  # that it worked for; None if it died before it wrote that down
+    worker: UUID | None = None  # None if some of it may be alive, here or elsewhere
+    database: str | None = None  # None if it died before it wrote its note
 
 
 def check_marker(marker: str) -> None:
-    """A marker names folders and stands in environments."""
+    """Refuse a marker that cannot name a folder and an environment variable's value."""
     if not _MARKER.fullmatch(marker):
         raise InputRefused(f"{marker!r} cannot be the marker of a worker")
 
 
 def kill_marked(marker: str, sessions: Collection[int] = (), patience: float = PATIENCE) -> Swept:
-    """Kill all that carries a worker's marker, with its descendants, until nothing is left.
+    """Kill every process that carries a worker's marker, and its descendants, until none is left.
 
-    Its guard comes last: while it is there, alive or frozen, whatever loses its parent becomes
-    a child of the guard and can be found even without the marker. What belongs to one of the
-    sessions is taken too, marker or not. Nobody can lend a marker to a stranger's process: only
-    its own user and root can read it.
+    The guard comes last: while it exists, alive or frozen, a process that loses its parent becomes
+    a child of the guard and can be found even without the marker. Processes of the given sessions
+    are killed too. The marker is safe to trust: only this user and root can read it.
     """
     killed: set[int] = set()
     until = time.monotonic() + patience
@@ -93,7 +91,7 @@ def kill_marked(marker: str, sessions: Collection[int] = (), patience: float = P
 
 
 def _find(marker: str, sessions: Collection[int]) -> tuple[set[int], set[int]]:
-    """The guard of a worker, and all its other processes."""
+    """Return the guard of a worker, and all its other processes."""
     guards: set[int] = set()
     roots: set[int] = set()
     for pid in processes.all_pids():
@@ -102,7 +100,7 @@ def _find(marker: str, sessions: Collection[int]) -> tuple[set[int], set[int]]:
         elif processes.carries(pid, processes.WORKER, marker) or _session(pid) in sessions:
             roots.add(pid)
     found = {pid for root in guards | roots for pid in processes.family(root)}
-    living = set(filter(processes.is_alive, found - _ourselves()))
+    living = set(filter(processes.is_alive, found - _self_and_ancestors()))
     return living & guards, living - guards
 
 
@@ -111,8 +109,8 @@ def _session(pid: int) -> int:
     return seen.session if seen else 0
 
 
-def _ourselves() -> set[int]:
-    """This process and those above it."""
+def _self_and_ancestors() -> set[int]:
+    """Return this process and those above it."""
     above = {os.getpid()}
     pid = os.getppid()
     while pid and pid not in above:
@@ -126,8 +124,8 @@ def _survivor(pid: int) -> Survivor:
     return Survivor(pid, processes.command(pid), processes.why_alive(pid))
 
 
-class Place:
-    """The folder of this worker run, ours for as long as the lock is held."""
+class WorkerFolder:
+    """The folder of this worker, while it holds the lock."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
@@ -135,59 +133,54 @@ class Place:
         self._lock = lock
 
     @classmethod
-    def claim(cls, marker: str, root: Path | None = None) -> "Place":
-        """Make the folder for a new worker run."""
+    def claim(cls, marker: str, root: Path | None = None) -> "WorkerFolder":
+        """Make the folder of a new worker."""
         check_marker(marker)
         root = _open_root(root)
-        # Under the turn: a folder that has no lock yet looks like that of a dead worker.
-        with _turn(root):
+        # Under the root's lock: a folder without a lock looks like that of a dead worker.
+        with _root_lock(root):
             folder = root / marker
             folder.mkdir(mode=0o700)
             lock = _try_lock(folder)
             if lock is None:
-                raise BlockingIOError(f"{folder} is held by someone else")
-        place = cls(folder, lock)
-        place.temp.mkdir(mode=0o700)
-        return place
+                raise BlockingIOError(f"{folder} is locked by another process")
+        claimed = cls(folder, lock)
+        claimed.temp.mkdir(mode=0o700)
+        return claimed
 
     def belongs_to(self, worker: UUID, database: str) -> None:
-        """Whoever finds it after our death is to know whose death that was."""
+        """Write the note by which other workers know whose folder this is."""
         note = _Note(worker, database, _namespace())
         write_private(self.folder / _NOTE, msgspec.json.encode(note))
 
     def temp_dir(self, sensitive: bool = False) -> Path:
-        """A new directory for a job, removed with the place at the latest."""
+        """Make a directory for a job; it is removed with this folder at the latest."""
         return temp_dir(self.temp, sensitive)
 
     def release(self) -> Removed:
-        """Remove the folder with all that is in it, and let go of the lock."""
+        """Remove the folder and everything in it, and release the lock."""
         return _clear_folder(self.folder, self._lock)
 
-    def __enter__(self) -> "Place":
+    def __enter__(self) -> "WorkerFolder":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
 class _Note(msgspec.Struct, frozen=True):
     worker: UUID
     database: str
-    namespace: str  # in which its processes are seen
+    namespace: str  # of its pids
 
 
 def reap(root: Path | None = None, *, of: str | None = None) -> list[Reaped]:
-    """Clear away what dead workers left on this host; any number may do so at once.
+    """Remove what dead workers left on this host; several processes may do so at once.
 
-    With ``of``, only those who worked for this database: others have friends of their own.
+    With ``of``, only workers of this database: workers of other databases reap their own.
     """
     root = _open_root(root)
-    with _turn(root):
+    with _root_lock(root):
         dead = [
             (folder, lock)
             for folder in sorted(root.iterdir())
@@ -195,14 +188,14 @@ def reap(root: Path | None = None, *, of: str | None = None) -> list[Reaped]:
             if of is None or ((note := _note_in(folder)) is not None and note.database == of)
             if (lock := _try_lock(folder)) is not None
         ]
-    return [_reap_one(folder, lock) for folder, lock in dead]
+    return [_reap_folder(folder, lock) for folder, lock in dead]
 
 
-def _reap_one(folder: Path, lock: int) -> Reaped:
+def _reap_folder(folder: Path, lock: int) -> Reaped:
     note = _note_in(folder)
     swept = kill_marked(folder.name)
     cgroups.clear(folder.name)
-    # In another namespace its processes cannot be seen from here, and may be alive.
+    # Processes in another namespace cannot be seen from here, and may be alive.
     is_certain = note is not None and note.namespace == _namespace() and not swept.left
     worker = note.worker if note is not None and is_certain else None
     database = None if note is None else note.database
@@ -212,7 +205,7 @@ def _reap_one(folder: Path, lock: int) -> Reaped:
 def _note_in(folder: Path) -> _Note | None:
     try:
         return msgspec.json.decode((folder / _NOTE).read_bytes(), type=_Note)
-    except (OSError, msgspec.MsgspecError):  # it died before, or in the middle of writing it
+    except (OSError, msgspec.MsgspecError):  # it died before it had written the note
         return None
 
 
@@ -221,7 +214,7 @@ def _namespace() -> str:
 
 
 def _clear_folder(folder: Path, lock: int) -> Removed:
-    """Under its lock to the end: a folder half cleared is found again."""
+    """Remove a folder under its lock, so that a folder half removed is found again."""
     try:
         return remove(folder)
     finally:
@@ -229,7 +222,7 @@ def _clear_folder(folder: Path, lock: int) -> Removed:
 
 
 def _open_root(root: Path | None) -> Path:
-    """The folder of all workers of this user on this host; nobody else may look into it."""
+    """Return the folder of all workers of this user on this host; it is private to the user."""
     root = root or Path(tempfile.gettempdir()) / f"tenure-{os.getuid()}"
     with suppress(FileExistsError):
         root.mkdir(mode=0o700)
@@ -244,8 +237,8 @@ def _open_root(root: Path | None) -> Path:
 
 
 @contextmanager
-def _turn(root: Path) -> Iterator[None]:
-    """Nobody else claims or chooses folders meanwhile."""
+def _root_lock(root: Path) -> Iterator[None]:
+    """Let no other process claim or choose folders meanwhile."""
     fd = os.open(root, _FOLDER)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -255,7 +248,7 @@ def _turn(root: Path) -> Iterator[None]:
 
 
 def _try_lock(folder: Path) -> int | None:
-    """Take the lock of a folder if nobody holds it. Needs the turn."""
+    """Lock a folder if it is not locked. Call this under the root's lock."""
     try:
         fd = os.open(folder, _FOLDER)
     except OSError:
@@ -264,7 +257,7 @@ def _try_lock(folder: Path) -> int | None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if folder.lstat().st_ino == os.fstat(fd).st_ino:
             return fd
-    except OSError:  # it is held, or was removed by who held it
+    except OSError:  # it is locked, or its holder removed it
         pass
     os.close(fd)
     return None

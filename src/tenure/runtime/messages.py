@@ -1,7 +1,7 @@
-"""What a keeper and its runners say to one another.
+"""The messages between a keeper and its runners.
 
-A run is one attempt in one runner. Its number is given by the keeper and never used again, so that
-a message that comes late can only be about an attempt that is over.
+A run is one attempt in one runner. The keeper numbers runs and never reuses a number, so a late
+message can only be about an attempt that has ended.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from tenure.domain.inspection import Stack
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 
-ANNOUNCE = "announce"  # to a runner, which then says all that its app can run
+ANNOUNCE = "announce"  # argument of a runner that is to list everything its app can run
 
 Executor = Literal["async", "process", "thread", "command"]
 Kind = Literal["async", "process", "thread"]  # of a runner; commands run in processes
@@ -24,8 +24,7 @@ class Message(msgspec.Struct, array_like=True, tag=True, frozen=True):
 
 
 class Work(msgspec.Struct, array_like=True, frozen=True):
-    """A job to run. Arguments and checkpoint are JSON, passed on as it came: only its own code must
-    be able to read them."""
+    """A job to run. Arguments and checkpoint are JSON that only the job's own code decodes."""
 
     run: int
     id: int
@@ -46,25 +45,25 @@ class Work(msgspec.Struct, array_like=True, frozen=True):
     checkpoint: bytes | None
     close_timeout: float
     preserve_artifacts: bool
-    trace: str | None = None  # the span that enqueued it
+    trace: str | None = None  # the span that enqueued the job
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """A stop as its job hears of it."""
+    """A stop as its job sees it."""
 
     intent: Intent
     reason: str
     by: str
-    grace: float  # seconds until it is killed
-    cancellation_id: str | None = None  # none: a timeout, a drain or another job of higher priority
-    preserve: bool | None = None  # its artifacts; none: as its task says
+    grace: float  # seconds until the job is killed
+    cancellation_id: str | None = None  # None: a timeout, a drain or another job of higher priority
+    preserve: bool | None = None  # its artifacts; None: as its task declares
 
 
 # From the keeper.
 
 
 class Begin(Message, frozen=True):
-    """What this runner is to be, from now on."""
+    """The role of this runner from now on."""
 
     kind: Kind
     tenant: str
@@ -78,52 +77,52 @@ class Start(Message, frozen=True):
 
 
 class Ask(Message, frozen=True):
-    """The first rung: say to the job that it is to stop."""
+    """The first rung: ask the job to stop."""
 
     run: int
     orders: Orders
 
 
 class Interrupt(Message, frozen=True):
-    """The second rung: raise CancelledError in it."""
+    """The second rung: raise CancelledError in the job."""
 
     run: int
 
 
 class Terminate(Message, frozen=True):
-    """The third rung: SIGTERM to what it started."""
+    """The third rung: send SIGTERM to the processes that the job started."""
 
     run: int
 
 
-class Look(Message, frozen=True):
-    """Say where the code of this run is."""
+class InspectRequest(Message, frozen=True):
+    """Ask where the code of this run is."""
 
     run: int
 
 
-class Answer(Message, frozen=True):
-    """To a question; what went wrong is a sentence."""
+class RequestAnswer(Message, frozen=True):
+    """The answer to a RunnerRequest: a value or a refusal."""
 
-    question: int
+    request: int
     value: Any = None
-    refusal: tuple[str, str] | None = None  # name of the error and sentence
+    refusal: tuple[str, str] | None = None  # name and message of the error
 
 
 class Quit(Message, frozen=True):
-    """There will be no more work."""
+    """No more work will follow."""
 
 
-FromKeeper = Begin | Start | Ask | Interrupt | Terminate | Look | Answer | Quit
+FromKeeper = Begin | Start | Ask | Interrupt | Terminate | InspectRequest | RequestAnswer | Quit
 
 # From a runner.
 
 
 class Hello(Message, frozen=True):
-    """The module is imported; here is what its app can run."""
+    """The module is imported, and its app can run what is announced."""
 
     announcement: Mapping[str, Any]
-    url: str | None  # where its jobs are; none: it does not say
+    url: str | None  # of the database; None: the app names none
     settings: Mapping[str, Any]
 
 
@@ -135,11 +134,11 @@ class Broken(Message, frozen=True):
 
 
 class Ready(Message, frozen=True):
-    """It is what Begin asked for."""
+    """The runner has taken the role that Begin assigned."""
 
 
-class Ended(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
-    """How a run ended; its tasks, threads and processes have ended too, unless some are named."""
+class AttemptEnded(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
+    """How a run ended. Its tasks, threads and processes have ended too, except those in `left`."""
 
     run: int
     how: Literal["completed", "failed", "stopped", "snoozed", "paused", "waits", "committed"]
@@ -150,22 +149,22 @@ class Ended(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
     delay: float = 0  # of snoozed
     reason: str = ""  # of paused
     cleanup: Mapping[str, JSON] | None = None
-    left: str = ""  # what is left of it in the runner, which must end before this counts
-    again: tuple[tuple[str, Mapping[str, JSON]], ...] = ()  # tasks that go on cleaning up
+    left: str = ""  # what remains of it in the runner, which must end before this counts
+    again: tuple[tuple[str, Mapping[str, JSON]], ...] = ()  # tasks that continue the clean-up
 
 
 class Endings(Message, frozen=True):
-    ended: tuple[Ended, ...]
+    ended: tuple[AttemptEnded, ...]
 
 
 class WornOut(Message, frozen=True):
-    """This runner takes nothing more, and ends when its last ending is told."""
+    """This runner accepts no more jobs, and exits after its last ending."""
 
     why: str
 
 
-class Said(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
-    """What a run has to say, on its way into a report."""
+class AttemptReport(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
+    """Progress, output and other news of one run, for the next report to the database."""
 
     run: int
     progress: Mapping[str, JSON] | None = None
@@ -176,18 +175,20 @@ class Said(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
     artifacts: tuple[tuple[str, str, int], ...] = ()
     give: tuple[str, ...] = ()
     forget_artifacts: bool = False
-    cleaning: bool = False  # its code was stopped, and its hooks and resources are next
+    cleaning: bool = False  # its code was stopped; its hooks and resources are next
 
 
-class Sayings(Message, frozen=True):
-    said: tuple[Said, ...]
+class AttemptReports(Message, frozen=True):
+    reports: tuple[AttemptReport, ...]
 
 
-class Question(Message, frozen=True):
+class RunnerRequest(Message, frozen=True):
+    """A request that the keeper answers, such as a child job or a slot."""
+
     number: int
     run: int
-    about: str
-    told: Any = None
+    name: str
+    arguments: Any = None
 
 
 class Interrupting(Message, frozen=True):
@@ -196,12 +197,22 @@ class Interrupting(Message, frozen=True):
     run: int
 
 
-class Seen(Message, frozen=True):
-    """Where the code of a run is, and which processes it has started as far as that is known."""
+class InspectAnswer(Message, frozen=True):
+    """Where the code of a run is, and the processes that it is known to have started."""
 
     run: int
     stacks: tuple[Stack, ...] = ()
     pids: tuple[int, ...] = ()
 
 
-FromRunner = Interrupting | Seen | Hello | Broken | Ready | WornOut | Endings | Sayings | Question
+FromRunner = (
+    Interrupting
+    | InspectAnswer
+    | Hello
+    | Broken
+    | Ready
+    | WornOut
+    | Endings
+    | AttemptReports
+    | RunnerRequest
+)

@@ -11,9 +11,16 @@ import msgspec
 
 from tenure.domain.values import shown, storable_text
 from tenure.errors import InputRefused
-from tenure.runtime.messages import Ended, Endings, FromRunner, Message, Said, Sayings
+from tenure.runtime.messages import (
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
+    Endings,
+    FromRunner,
+    Message,
+)
 
-T = TypeVar("T", Said, Ended)
+T = TypeVar("T", AttemptReport, AttemptEnded)
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -22,8 +29,8 @@ def sendable(message: Message) -> Any:
     """Return something that can be sent in place of a message that cannot; refuse if there is
     nothing."""
     match message:
-        case Sayings(said):
-            return Sayings(tuple(_sendable(one, unsent) for one in said))
+        case AttemptReports(said):
+            return AttemptReports(tuple(_sendable(one, unsent) for one in said))
         case Endings(ended):
             return Endings(tuple(_sendable(one, unsent_ending) for one in ended))
         case _:
@@ -41,12 +48,12 @@ def _sendable(item: T, replacement: Callable[[T, str], T]) -> Any:
     return item
 
 
-def unsent(said: Said, why: str) -> Said:
+def unsent(said: AttemptReport, why: str) -> AttemptReport:
     """Return the message that replaces one of a job that cannot be sent."""
     return _lost_words(said.run, why)
 
 
-def unsent_ending(ended: Ended, why: str) -> Ended:
+def unsent_ending(ended: AttemptEnded, why: str) -> AttemptEnded:
     """Return the message that replaces an ending that cannot be sent."""
     left = ended.left if isinstance(ended.left, str) else ""
     return _lost_ending(ended.run, why, left)
@@ -56,10 +63,10 @@ def readable(body: bytes | memoryview, problem: msgspec.ValidationError) -> From
     """Return the message in this frame, with a sentence in place of each part that does not have
     the form it should have; raise the problem if that leaves nothing."""
     match msgspec.msgpack.decode(body):
-        case ["Sayings", [*said]]:
-            return Sayings(tuple(_read(said, Said, _lost_words, problem)))
+        case ["AttemptReports", [*said]]:
+            return AttemptReports(tuple(_read(said, AttemptReport, _lost_words, problem)))
         case ["Endings", [*ended]]:
-            return Endings(tuple(_read(ended, Ended, _lost_ending, problem)))
+            return Endings(tuple(_read(ended, AttemptEnded, _lost_ending, problem)))
         case _:
             raise problem
 
@@ -83,13 +90,15 @@ def _read(
     return found
 
 
-def _lost_words(run: int, why: str) -> Said:
-    return Said(run, logs=(("error", f"something that this job said cannot be sent: {why}"),))
+def _lost_words(run: int, why: str) -> AttemptReport:
+    return AttemptReport(
+        run, logs=(("error", f"something that this job said cannot be sent: {why}"),)
+    )
 
 
-def _lost_ending(run: int, why: str, left: str = "") -> Ended:
+def _lost_ending(run: int, why: str, left: str = "") -> AttemptEnded:
     error = {"type": "tenure.InputRefused", "message": f"how it ended cannot be sent: {why}"}
-    return Ended(run, "failed", error=error, left=left)
+    return AttemptEnded(run, "failed", error=error, left=left)
 
 
 def _nearest(item: Any) -> Any:

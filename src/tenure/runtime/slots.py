@@ -1,36 +1,35 @@
 """A slot of a pool, held by a block of a job's code."""
 
 from collections.abc import Iterable
-from types import TracebackType
 
 from tenure.errors import InputRefused
 from tenure.runtime.runner.attempt import Attempt
 
 
-class Holds:
-    """How many blocks of a job hold its slot of each pool.
+class SlotHolds:
+    """Counts the blocks of a job that hold its slot of each pool.
 
-    A job has one slot of a pool, however often it asks; the last to leave gives it back. One that
-    it was started with stays its own until it ends.
+    A job has one slot of a pool, no matter how many blocks ask for it; the last block to end frees
+    it. A slot that the job was started with stays its own until it ends.
     """
 
     def __init__(self, own: Iterable[str]) -> None:
-        # Lists, because to append and to pop is one step: there is no lock to be interrupted in.
+        # Lists, because append and pop are atomic: an interrupt cannot hit a held lock.
         self._blocks: dict[str, list[None]] = {pool: [None] for pool in own}
 
     def enter(self, pool: str) -> None:
         self._blocks.setdefault(pool, []).append(None)
 
     def leave(self, pool: str) -> bool:
-        """Whether nobody holds it any more."""
+        """Return whether no block holds the slot any more."""
         self._blocks[pool].pop()
         return not self._blocks[pool]
 
 
 class SlotHold:
-    """``with ctx.slot("gpu") as name:`` or ``async with``; waits until one is free."""
+    """``with ctx.slot("gpu") as name:`` or ``async with``; waits until a slot is free."""
 
-    def __init__(self, attempt: Attempt, pool: str, holds: Holds) -> None:
+    def __init__(self, attempt: Attempt, pool: str, holds: SlotHolds) -> None:
         self._attempt = attempt
         self._pool = pool
         self._holds = holds
@@ -38,41 +37,30 @@ class SlotHold:
     def __enter__(self) -> str:
         self._holds.enter(self._pool)
         try:
-            return self._got(self._attempt.link.ask(self._attempt.work.run, "slot", self._pool))
+            return self._name_of(self._attempt.request("slot", self._pool))
         except BaseException:
             self._leave()
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._leave()
 
     async def __aenter__(self) -> str:
         self._holds.enter(self._pool)
         try:
-            asked = self._attempt.link.aask(self._attempt.work.run, "slot", self._pool)
-            return self._got(await asked)
+            return self._name_of(await self._attempt.arequest("slot", self._pool))
         except BaseException:
             self._leave()
             raise
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._leave()
 
     def _leave(self) -> None:
         if self._holds.leave(self._pool):
-            self._attempt.say(give=(self._pool,))
+            self._attempt.report(give=(self._pool,))
 
-    def _got(self, slot: str | None) -> str:
+    def _name_of(self, slot: str | None) -> str:
         if slot is None:
             raise InputRefused(f"the job ended before a slot of {self._pool!r} was free")
         return slot

@@ -1,4 +1,4 @@
-"""Stacks as people are shown them: the code of a job, without that of its runner around it."""
+"""Stacks for people to read: the code of a job, without the frames of its runner around it."""
 
 import asyncio
 import concurrent.futures
@@ -11,7 +11,7 @@ from pathlib import Path
 from tenure.domain.inspection import MAX_FRAMES, Frame
 
 RUNNER = str(Path(__file__).with_name("runner"))
-_AROUND = (  # what lies between the runner and the code of a job
+_AROUND = (  # files between the runner and the code of a job
     RUNNER,
     str(Path(asyncio.__file__).parent),
     str(Path(concurrent.futures.__file__).parent),
@@ -25,17 +25,17 @@ def is_of_runner(frame: Frame) -> bool:
 
 
 def of_job(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """Outermost first, from where the runner calls the job; all of them where it does not."""
-    place = 0
-    while place < len(frames) and not is_of_runner(frames[place]):
-        place += 1
-    while place < len(frames) and frames[place].file.startswith(_AROUND):
-        place += 1
-    return tuple(frames[place:] or frames)[-MAX_FRAMES:]
+    """Return the frames from where the runner calls the job, outermost first; else all of them."""
+    start = 0
+    while start < len(frames) and not is_of_runner(frames[start]):
+        start += 1
+    while start < len(frames) and frames[start].file.startswith(_AROUND):
+        start += 1
+    return tuple(frames[start:] or frames)[-MAX_FRAMES:]
 
 
 def read_dump(text: str) -> tuple[Frame, ...]:
-    """What faulthandler has written, which is innermost first."""
+    """Read the dump of faulthandler, which is innermost first."""
     calls = _CALL.findall(text)[::-1]
     frames = [Frame(file, int(line), function) for file, line, function in calls]
     return tuple(

@@ -1,8 +1,8 @@
-"""Temporary directories of jobs, and how they are made to vanish.
+"""Temporary directories of jobs, and their removal.
 
-Whatever job code has done inside one, removing it never leaves it: symbolic links are not
-followed, files that have another name elsewhere are not written to, and devices, sockets and
-pipes are not opened.
+Whatever job code has done inside, removal never reaches outside: symbolic links are not followed,
+files with another name elsewhere are not written to, and devices, sockets and pipes are not
+opened.
 """
 
 import os
@@ -20,7 +20,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a removal did, and what it could not do."""
+    """The result of a removal."""
 
     files: int
     overwritten: int
@@ -34,9 +34,9 @@ def temp_dir(base: Path, sensitive: bool = False) -> Path:
 
 
 def remove(path: Path) -> Removed:
-    """Remove a directory with all that is in it, sensitive files after overwriting them.
+    """Remove a directory with everything in it, sensitive files after overwriting them.
 
-    It goes as far as it can and says what failed.
+    It removes as much as it can and reports what failed.
     """
     removal = _Removal()
     try:
@@ -45,7 +45,7 @@ def remove(path: Path) -> Removed:
     except FileNotFoundError:
         return removal.result()
     except OSError as error:
-        # A link or a file in place of the directory: its name is all that is ours.
+        # A link or a file in place of the directory: only its name is ours to remove.
         with suppress(OSError):
             path.unlink()
             return Removed(1, 0, ())
@@ -102,7 +102,7 @@ class _Removal:
             else:
                 self._move_up(parent, name, top, sensitive)
             return
-        # Another name may be anyone's file: only the last one is ours to write to.
+        # A file with a second name may belong to anyone: only a last name is ours to write to.
         if sensitive and stat.S_ISREG(seen.st_mode) and seen.st_nlink == 1:
             self._overwrite(parent, name, where)
         os.unlink(name, dir_fd=parent)

@@ -11,9 +11,9 @@ from tenure.store.transaction import AsyncTransaction, Fence, Transaction
 
 
 class JobTransaction:
-    """``with`` or ``async with``; what it gives has ``connection`` and ``complete(result)``.
+    """``with`` or ``async with``; the target has ``connection`` and ``complete(result)``.
 
-    The keeper is told before it is opened, and ends its session if it has to kill the job.
+    The keeper learns of it first, and ends its database session if it has to kill the job.
     """
 
     def __init__(self, attempt: Attempt) -> None:
@@ -25,7 +25,7 @@ class JobTransaction:
         self._idle = timedelta(seconds=float(link.settings["lease"]))
 
     def __enter__(self) -> Transaction:
-        self._attempt.link.ask(self._attempt.work.run, "transaction", None)
+        self._attempt.request("transaction")
         self._plain = Transaction(self._url, self._fence, self._settings, idle=self._idle)
         return self._plain.__enter__()
 
@@ -36,9 +36,9 @@ class JobTransaction:
         traceback: TracebackType | None,
     ) -> bool | None:
         if kind is None:
-            # What was said until now belongs to the job; after the commit nothing more can.
+            # Reports made until now still count; after the commit none can.
             self._attempt.make_context().flush()
-        self._attempt.shield()  # an interrupted commit is neither one nor the other
+        self._attempt.shield()  # an interrupted commit may or may not have happened
         try:
             answer = self._plain.__exit__(kind, error, traceback)
             self._attempt.committed = kind is None
@@ -47,7 +47,7 @@ class JobTransaction:
         return answer
 
     async def __aenter__(self) -> AsyncTransaction:
-        await self._attempt.link.aask(self._attempt.work.run, "transaction", None)
+        await self._attempt.arequest("transaction")
         self._async = AsyncTransaction(self._url, self._fence, self._settings, idle=self._idle)
         return await self._async.__aenter__()
 

@@ -1,8 +1,8 @@
 """Frames between a keeper and a runner: four bytes of length, then msgpack.
 
-The limit is generous: whatever is larger than a result or an argument goes through files. What is
-said of many jobs at once goes in several frames where one is too small; and what the code of a job
-says is always written somehow, or it would take with it what its neighbours say.
+The limit is generous: anything larger than a result or an argument goes through files. A message
+about many jobs is split into several frames if it is too large for one. A report that cannot be
+encoded is replaced, because it would take the reports of other jobs with it.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from tenure.errors import InputRefused
-from tenure.runtime.messages import Endings, FromKeeper, FromRunner, Message, Sayings, Start
+from tenure.runtime.messages import AttemptReports, Endings, FromKeeper, FromRunner, Message, Start
 from tenure.runtime.salvage import readable, sendable, unsent, unsent_ending
 
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 _HEAD = 4
 
 M = TypeVar("M")
@@ -27,36 +27,36 @@ from_runner: msgspec.msgpack.Decoder[FromRunner] = msgspec.msgpack.Decoder(FromR
 
 
 def frame(message: Message) -> bytes:
-    body = _written(message)
-    if len(body) > MOST_BYTES:
+    body = _encode(message)
+    if len(body) > MAX_BYTES:
         return b"".join(frame(half) for half in _halves(message, len(body)))
     return len(body).to_bytes(_HEAD, "big") + body
 
 
 def _halves(message: Message, size: int) -> tuple[Message, Message]:
-    too_large = f"a message of {size} bytes is more than {MOST_BYTES}"
+    too_large = f"a message of {size} bytes is more than {MAX_BYTES}"
     match message:
-        case Start(many) | Endings(many) | Sayings(many) if len(many) > 1:
+        case Start(many) | Endings(many) | AttemptReports(many) if len(many) > 1:
             kind: Any = type(message)
             middle = len(many) // 2
             return kind(many[:middle]), kind(many[middle:])
-        case Sayings((said,)) if (lost := unsent(said, too_large)) != said:
-            return Sayings((lost,)), Sayings(())
+        case AttemptReports((report,)) if (lost := unsent(report, too_large)) != report:
+            return AttemptReports((lost,)), AttemptReports(())
         case Endings((ended,)) if (failed := unsent_ending(ended, too_large)) != ended:
             return Endings((failed,)), Endings(())
         case _:
             raise InputRefused(too_large)
 
 
-def _written(message: Message) -> bytes:
+def _encode(message: Message) -> bytes:
     try:
         return _encoder.encode(message)
-    except Exception:  # noqa: BLE001 - what jobs say may hold anything
+    except Exception:  # noqa: BLE001 - reports of jobs may hold anything
         return _encoder.encode(sendable(message))
 
 
 class Frames(Generic[M]):
-    """Bytes in, messages out."""
+    """Decodes messages from bytes as they arrive."""
 
     def __init__(self, decoder: msgspec.msgpack.Decoder[M]) -> None:
         self._decode = decoder.decode
@@ -70,8 +70,8 @@ class Frames(Generic[M]):
         with memoryview(buffer) as view:
             while end - start >= _HEAD:
                 size = int.from_bytes(view[start : start + _HEAD], "big")
-                if size > MOST_BYTES:
-                    raise InputRefused(f"a frame of {size} bytes is more than {MOST_BYTES}")
+                if size > MAX_BYTES:
+                    raise InputRefused(f"a frame of {size} bytes is more than {MAX_BYTES}")
                 if end - start < _HEAD + size:
                     break
                 messages.append(self._read(view[start + _HEAD : start + _HEAD + size]))
@@ -93,11 +93,11 @@ class Channel(asyncio.Protocol, Generic[M]):
     def __init__(
         self,
         decoder: msgspec.msgpack.Decoder[M],
-        hear: Callable[[M], None],
+        receive: Callable[[M], None],
         lost: Callable[[], None],
     ) -> None:
         self._frames = Frames(decoder)
-        self._hear = hear
+        self._receive = receive
         self._lost = lost
         self._transport: asyncio.Transport | None = None
         self._writable = asyncio.Event()
@@ -111,7 +111,7 @@ class Channel(asyncio.Protocol, Generic[M]):
             self._transport.write(frame(message))
 
     async def drain(self) -> None:
-        """Wait until what was sent has left this process, or nearly."""
+        """Wait until everything sent has been passed to the kernel."""
         await self._writable.wait()
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class Channel(asyncio.Protocol, Generic[M]):
 
     def data_received(self, data: bytes) -> None:
         for message in self._frames.feed(data):
-            self._hear(message)
+            self._receive(message)
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002
         self._writable.set()
@@ -138,7 +138,7 @@ class Channel(asyncio.Protocol, Generic[M]):
 
 
 class PlainChannel(Generic[M]):
-    """One end of the wire in plain code; any thread may send, one at a time reads."""
+    """One end of the wire in plain code. Any thread may send; only one may receive."""
 
     def __init__(self, decoder: msgspec.msgpack.Decoder[M], sock: socket.socket) -> None:
         self.sock = sock
@@ -150,7 +150,7 @@ class PlainChannel(Generic[M]):
             self.sock.sendall(frame(message))
 
     def receive(self) -> list[M]:
-        """The next messages; none when the other end is gone."""
+        """Wait for the next messages; return none if the other end is gone."""
         while True:
             data = self.sock.recv(1 << 18)
             if not data:

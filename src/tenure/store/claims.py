@@ -1,4 +1,4 @@
-"""Jobs that were claimed, from the columns in which they come."""
+"""Read claimed jobs from the columns in which the database sends them."""
 
 import json
 from itertools import repeat, starmap
@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from tenure.store.reading import TOO_DEEP, flattened
+from tenure.store.answers import TOO_DEEP, flattened
 from tenure.store.results import Claim, Claimed, Unreadable
 
 _CUT = json.dumps(TOO_DEEP).encode()
 
 
 class _JobColumns(msgspec.Struct):
-    """A column is left out where nothing stands in it."""
+    """A column without values is missing."""
 
     id: list[int] = []
     lane: list[int] = []
@@ -36,7 +36,7 @@ class _JobColumns(msgspec.Struct):
 
 
 class ClaimColumns(msgspec.Struct):
-    """Jobs as the database sends them, and where the next claim starts."""
+    """Jobs as the database sends them, and the floors of the next claim."""
 
     alive: bool
     floors: msgspec.Raw
@@ -46,7 +46,7 @@ class ClaimColumns(msgspec.Struct):
 
 
 class _LooseColumns(msgspec.Struct):
-    """The same, with the values of each job as they came."""
+    """The same, with undecoded values."""
 
     alive: bool
     floors: msgspec.Raw
@@ -61,7 +61,7 @@ _job_columns = msgspec.json.Decoder(_JobColumns).decode
 
 
 def read_claim(text: bytes | str) -> Claim:
-    """Return the jobs of a claim; one whose row cannot be read does not keep the others."""
+    """Return the jobs of a claim; an unreadable row does not affect the others."""
     try:
         return claim_of(_columns(text))
     except (msgspec.DecodeError, RecursionError):
@@ -79,8 +79,8 @@ def _one_by_one(loose: _LooseColumns) -> Claim:
     claim = ClaimColumns(loose.alive, loose.floors, loose.token, lanes=lanes)
     jobs: list[Claimed] = []
     unreadable: list[Unreadable] = []
-    for place, number in enumerate(columns.get("id", ())):
-        row = {name: [column[place]] for name, column in columns.items()}
+    for position, number in enumerate(columns.get("id", ())):
+        row = {name: [column[position]] for name, column in columns.items()}
         text = msgspec.json.encode(row)
         try:
             if _CUT in text:
@@ -100,7 +100,7 @@ def _jobs(columns: _JobColumns, claim: ClaimColumns) -> tuple[Claimed, ...]:
         repeat(claim.token, len(names)),
         (task for task, _ in names),
         (queue for _, queue in names),
-        # Copies: a part of the answer would keep all of it in memory, as long as the job runs.
+        # Copy: a slice would keep the whole answer in memory as long as the job runs.
         map(bytes, columns.args),
         columns.attempt,
         columns.max_attempts,

@@ -10,10 +10,10 @@ import psycopg
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store import schema
-from tenure.store.connecting import connect
-from tenure.store.faults import fault, is_contention
+from tenure.store.connection import connect
+from tenure.store.driver_errors import as_tenure_error, is_contention
 from tenure.store.schema import Plan
-from tenure.store.sending import pauses
+from tenure.store.transport import retry_delays
 
 T = TypeVar("T")
 
@@ -49,13 +49,13 @@ class Migrator:
 
     def _carry_out(self, work: Callable[[psycopg.Connection], T]) -> T:
         """All of it or nothing. Again, where it and somebody at work waited for each other."""
-        for pause in pauses():
+        for pause in retry_delays():
             try:
                 with self._connection() as connection:
                     return work(connection)
             except psycopg.Error as error:
                 if pause is None or not is_contention(error):
-                    raise fault(error) from error
+                    raise as_tenure_error(error) from error
             time.sleep(pause)
         raise AssertionError
 

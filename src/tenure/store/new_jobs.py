@@ -1,4 +1,4 @@
-"""Jobs on their way in: refused with a sentence where they cannot be what they say."""
+"""Check and encode new jobs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,42 +17,39 @@ _BOUNDED = (
     *("task", "queue", "key", "owner", "unique", "idempotency", "target", "run_at", "delay"),
     *("priority", "max_attempts", "tags", "pools", "after", "budget"),
 )
-_MOST_WHY = 500  # characters of why a value was refused
+_MAX_REASON = 500  # characters of the reason why a value was refused
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
-def as_json(value: Any) -> str:
-    """JSON that PostgreSQL takes as it is."""
+def encode_json(value: Any) -> str:
+    """Return JSON that PostgreSQL accepts."""
     try:
         text = _encoder.encode(value).decode("utf-8")
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputRefused(f"this cannot be written as JSON: {error}") from None
     if "\\u0000" in text and _NUL.search(text):
-        raise InputRefused("a text contains the character NUL, which PostgreSQL cannot store")
+        raise InputRefused("a string contains the character NUL, which PostgreSQL cannot store")
     return text
 
 
-def written(value: Any, what: str, most: int) -> bytes:
-    """A value as JSON that the database takes, or a refusal that says what it was."""
+def encode_bounded(value: Any, what: str, most: int) -> bytes:
+    """Return a value as JSON that the database accepts; ``what`` names it in a refusal."""
     try:
         refuse_not_json(value)
-        text = as_json(value).encode()
-    except Exception as refusal:  # noqa: BLE001 - the value is the code of somebody else
-        why = message_text(refusal, "the error")[:_MOST_WHY]
+        text = encode_json(value).encode()
+    except Exception as refusal:  # noqa: BLE001 - encoding runs code of the value
+        why = message_text(refusal, "the error")[:_MAX_REASON]
         raise InputRefused(f"{what}: {why}") from None
     if len(text) > most:
         raise InputRefused(
-            f"{what} takes {len(text)} bytes, and {most} are the most; store large things as "
+            f"{what} takes {len(text)} bytes, and the maximum is {most}; store large values as "
             f"artifacts"
         )
     return text
 
 
-def checked(jobs: Sequence[NewJob]) -> list[int]:
-    """The places of the jobs in an order in which each comes after what it names.
-
-    Refused when there is no such order, or when a job cannot be what it says.
-    """
+def check_jobs(jobs: Sequence[NewJob]) -> list[int]:
+    """Check jobs; return their positions in an order in which each follows the jobs it names."""
     for job in jobs:
         if not isinstance(job.args, Mapping):
             raise InputRefused(
@@ -61,24 +58,24 @@ def checked(jobs: Sequence[NewJob]) -> list[int]:
         try:
             msgspec.convert(msgspec.structs.asdict(job), NewJob, from_attributes=True)
         except msgspec.ValidationError as error:
-            raise InputRefused(f"{_name(job)} is not what a job is made of: {error}") from None
+            raise InputRefused(f"{_name(job)} is not a valid job: {error}") from None
         for name in _BOUNDED:
             value = getattr(job, name)
-            if value is not None and (wrong := bounds.complaint(name, value)) is not None:
+            if value is not None and (wrong := bounds.validation_error(name, value)) is not None:
                 raise InputRefused(f"{name} of {_name(job)}: {wrong}")
         for value in (job.args, job.options, job.budget):
             refuse_not_json(value)
         if len(_encode_args(job)) > MOST_ARGS_BYTES:
             raise InputRefused(
                 f"the arguments of {_name(job)} are larger than {MOST_ARGS_BYTES} bytes; store "
-                f"large things elsewhere and pass their name"
+                f"large values elsewhere and pass their name"
             )
     return _in_order(jobs)
 
 
 def refuse_not_json(value: Any) -> None:
-    """Refuse what would not come back as it was written; see ``bounds.json_complaint``."""
-    if (wrong := bounds.json_complaint(value)) is not None:
+    """Refuse what would not come back as it was written; see ``bounds.json_error``."""
+    if (wrong := bounds.json_error(value)) is not None:
         raise InputRefused(wrong)
 
 
@@ -87,10 +84,10 @@ def _in_order(jobs: Sequence[NewJob]) -> list[int]:
         return list(range(len(jobs)))
     by_key = {job.key: job for job in jobs if job.key is not None}
     if len(by_key) < sum(job.key is not None for job in jobs):
-        twice = next(job for job in jobs if job.key and by_key[job.key] is not job)
-        if any(twice.key in _named(job) for job in jobs):
+        duplicate = next(job for job in jobs if job.key and by_key[job.key] is not job)
+        if any(duplicate.key in _named(job) for job in jobs):
             raise InputRefused(
-                f"two jobs of this call have the key {twice.key!r}, and one names it"
+                f"two jobs of this call have the key {duplicate.key!r}, and one names it"
             )
     sorter: TopologicalSorter[int] = TopologicalSorter()
     places = {id(job): place for place, job in enumerate(jobs)}
@@ -131,7 +128,7 @@ def _encode_args(job: NewJob) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """A subclass of a JSON type as that type; msgspec takes only the types themselves."""
+    """Return an instance of a subclass of a JSON type as that type, which msgspec requires."""
     match value:
         case str():
             return str.__str__(value)

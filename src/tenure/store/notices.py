@@ -1,9 +1,9 @@
-"""Notices: hearing at once that something has happened.
+"""Listen to notifications of the database.
 
-A notice is a hint and never the truth; whoever hears nothing still polls. But a listener that has
-fallen deaf unnoticed costs a poll's time for every stop and every job, so each connection must
-prove that it hears: when it is new by a notice from another one, because a pooler that shares
-connections passes on only what comes with an answer, and then again and again by one to itself.
+A notification is only a hint: workers also poll. But a listener that no longer receives anything
+delays every stop and every job by a poll interval, so each connection must prove that it receives:
+when new, by a notification from another connection, because a pooler in transaction mode delivers
+notifications only together with answers; later, at intervals, by a notification to itself.
 """
 
 import asyncio
@@ -17,16 +17,17 @@ from psycopg import sql
 
 from tenure.config import Settings
 from tenure.errors import StoreUnavailable
-from tenure.store.dedicated import Dedicated, dedicated
-from tenure.store.faults import fault
+from tenure.store.dedicated_connection import DedicatedConnection, connect_dedicated
+from tenure.store.driver_errors import as_tenure_error
 
-_PROOF = "proof "  # and something that only this listener knows
+_PROOF = "proof "  # followed by a random id
 
 
 class Notices:
-    """Calls ``on_notice`` for every notice on a channel, with what it is about.
+    """Call ``on_notice`` with the payload of every notification on a channel.
 
-    Once after every new connection it is called with nothing: whatever was said before is lost.
+    After every new connection it is called with an empty payload, because notifications may have
+    been missed.
 
     >>> async with asyncio.TaskGroup() as services:
     ...     services.create_task(notices.listen())
@@ -50,16 +51,16 @@ class Notices:
         self._prove_within = prove_within
         self._proven = ""  # the last proof that came back
         self.live = False
-        self.trouble: Exception | None = None  # why the last connection was given up
+        self.trouble: Exception | None = None  # why the last connection was closed
 
     async def listen(self) -> None:
-        """Until cancelled; a database that is away is waited for."""
+        """Listen until cancelled; reconnect while the database is unavailable."""
         pauses = _pauses()
         while True:
             try:
                 await self._listen_once()
             except (psycopg.Error, OSError, StoreUnavailable) as error:
-                self.trouble = fault(error) if isinstance(error, psycopg.Error) else error
+                self.trouble = as_tenure_error(error) if isinstance(error, psycopg.Error) else error
                 if self.live:
                     pauses = _pauses()
             finally:
@@ -69,8 +70,8 @@ class Notices:
     async def _listen_once(self) -> None:
         connection = await self._connect()
         try:
-            connection.add_notify_handler(lambda notice: self._hear(notice.payload))
-            async with _patience(self._prove_within):
+            connection.add_notify_handler(lambda notice: self._receive(notice.payload))
+            async with _deadline(self._prove_within):
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
             async with await self._connect() as other:
                 await self._prove(connection, other)
@@ -82,20 +83,20 @@ class Notices:
         finally:
             await connection.close()
 
-    async def _connect(self) -> Dedicated:
-        return await dedicated(self._url, self._settings, "tenure notices")
+    async def _connect(self) -> DedicatedConnection:
+        return await connect_dedicated(self._url, self._settings, "tenure notices")
 
-    async def _prove(self, listener: Dedicated, speaker: Dedicated) -> None:
-        """Also what notices a connection of which the other end is gone."""
+    async def _prove(self, listener: DedicatedConnection, speaker: DedicatedConnection) -> None:
+        """Send a proof and wait for it; this also detects a peer that is gone."""
         proof = f"{_PROOF}{uuid4()}"
-        async with _patience(self._prove_within):
+        async with _deadline(self._prove_within):
             await speaker.execute("SELECT pg_catalog.pg_notify(%s, %s)", (self._channel, proof))
-        async with _patience(self._prove_within, "; is there a pooler in transaction mode?"):
+        async with _deadline(self._prove_within, "; is there a pooler in transaction mode?"):
             while self._proven != proof:
                 await self._input(listener, self._prove_within)
 
-    async def _input(self, connection: Dedicated, seconds: float) -> bool:
-        """Wait for something to be said, and hear it; false when nothing was."""
+    async def _input(self, connection: DedicatedConnection, seconds: float) -> bool:
+        """Wait for notifications and pass them on; return false after a timeout."""
         loop = asyncio.get_running_loop()
         arrived = asyncio.Event()
         socket = connection.pgconn.socket
@@ -110,10 +111,10 @@ class Notices:
             return False
         connection.pgconn.consume_input()
         while notice := connection.pgconn.notifies():
-            self._hear(notice.extra.decode())
+            self._receive(notice.extra.decode())
         return True
 
-    def _hear(self, payload: str) -> None:
+    def _receive(self, payload: str) -> None:
         if payload.startswith(_PROOF):
             self._proven = payload
         else:
@@ -121,16 +122,16 @@ class Notices:
 
 
 @asynccontextmanager
-async def _patience(seconds: float, hint: str = "") -> AsyncIterator[None]:
+async def _deadline(seconds: float, hint: str = "") -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise StoreUnavailable(f"nothing was heard for {seconds:g} s{hint}") from None
+        raise StoreUnavailable(f"no notification arrived within {seconds:g} s{hint}") from None
 
 
 def _pauses() -> Iterator[float]:
-    """Soon at first, then ever more seldom; never many workers at the same moment."""
+    """Yield increasing delays, randomized so that workers do not reconnect at the same time."""
     pause = 0.05
     while True:
         yield pause * (0.5 + random.random())  # noqa: S311

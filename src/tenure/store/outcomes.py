@@ -1,4 +1,4 @@
-"""How attempts end and what running jobs report, as the verbs take them."""
+"""The ends of attempts and the reports of running jobs, as arguments of verbs."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,26 +11,26 @@ from tenure.domain.lifecycle import Intent, Rung
 
 
 class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """The end of one attempt, under the token it was claimed with."""
+    """The end of an attempt, with the token of its claim."""
 
     job: int
     token: int
     outcome: Literal["completed", "failed", "retry", "stopped", "released"] | None = None
     value: JSON | msgspec.Raw = None
     error: Mapping[str, JSON] | None = None
-    run_at: datetime | None = None  # of a retry, or of a job that is released to go on later
-    intent: Intent | None = None  # of a stop that the job itself asked for
-    rung: Rung | None = None  # how far the ladder was climbed
-    heard: bool = False  # the code was told of the stop before it ended
+    run_at: datetime | None = None  # of a retry, or of a job that is released to continue later
+    intent: Intent | None = None  # of a stop that the job itself requested
+    rung: Rung | None = None  # the highest rung of the ladder that was used
+    heard: bool = False  # the code was notified of the stop before it ended
     runner: str | None = None
     cleanup: Mapping[str, JSON] | None = None
     until: Literal["children"] | None = None  # released until its children have ended
-    pids: tuple[int, ...] | None = None  # of the processes that ended with it, some of them
-    processes: int | None = None  # how many there were
-    suspect: bool = False  # released because what ran it died, and nobody knows whose fault it was
-    displaced: bool = False  # released because its runner had to end for another job
-    reached: Mapping[str, str] | None = None  # moments of its stop, by name
-    unstarted: bool = False  # released before its code began: whatever it is suspected of remains
+    pids: tuple[int, ...] | None = None  # of some processes that ended with it
+    processes: int | None = None  # number of these processes
+    suspect: bool = False  # released because its runner died, and it may be the cause
+    displaced: bool = False  # released because its runner had to end because of another job
+    reached: Mapping[str, str] | None = None  # timestamps of its stop, by name
+    unstarted: bool = False  # released before its code began; earlier suspicion remains
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What a running job has to say."""
+    """The output of a running job since its last report."""
 
     job: int
     token: int
@@ -56,6 +56,6 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     spent: Mapping[str, float] | None = None
     logs: Sequence[LogLine] = ()
     artifacts: Sequence[Artifact] = ()
-    take: Sequence[str] = ()  # pools to take a slot of
-    give: Sequence[str] = ()  # pools whose slot it gives back
-    forget_artifacts: bool = False  # those it had are deleted
+    take: Sequence[str] = ()  # pools of which it requests a slot
+    give: Sequence[str] = ()  # pools whose slot it releases
+    forget_artifacts: bool = False  # its artifacts were deleted

@@ -1,4 +1,4 @@
-"""What the verbs answer, as frozen values."""
+"""The answers of the verbs."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,25 +14,25 @@ from tenure.domain.principal import Role
 
 class Enqueued(msgspec.Struct, frozen=True):
     id: int
-    created: bool  # false: another job has the key, and this is it
-    taken: str | None = None  # by which key: unique, idempotency, or its parent's
+    created: bool  # false: this is an existing job with the same key
+    taken: str | None = None  # the kind of that key: unique, idempotency or key
     key: str | None = None
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A job that was looked for by its key."""
+    """A job that was found by its key."""
 
     id: int
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    """A job that is this worker's now, with the token that proves it."""
+    """A job that this worker has claimed, with its fencing token."""
 
     id: int
     token: int
     task: str
     queue: str
-    raw_args: bytes  # as JSON: most who claim only pass them on
+    raw_args: bytes  # as JSON: most claimers only pass it on
     attempt: int
     max_attempts: int
     crashes: int
@@ -46,7 +46,7 @@ class Claimed(msgspec.Struct, frozen=True):
     budget: Mapping[str, float] | None
     raw_checkpoint: bytes | None
     slots: Mapping[str, str] | None
-    alone: bool = False  # it is to run with no neighbours: a runner died with it
+    alone: bool = False  # it must not share a runner, because one died with it
     waited_ms: int | None = None  # since it was due
 
     @property
@@ -63,7 +63,7 @@ class Claimed(msgspec.Struct, frozen=True):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """A job that is this worker's now, and whose row it cannot read."""
+    """A job that this worker has claimed but whose row it cannot read."""
 
     id: int
     token: int
@@ -72,13 +72,13 @@ class Unreadable(msgspec.Struct, frozen=True):
 
 class Claim(msgspec.Struct, frozen=True):
     jobs: tuple[Claimed, ...]
-    floors: str  # hand it to the next claim; see claim.sql
+    floors: str  # pass it to the next claim; see claim.sql
     alive: bool
     unreadable: tuple[Unreadable, ...] = ()
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """What a worker must hear about a job it holds."""
+    """Orders to a worker about a job that it holds."""
 
     id: int
     tenant: str
@@ -88,7 +88,7 @@ class Signal(msgspec.Struct, frozen=True):
 
 
 class Holding(msgspec.Struct, frozen=True):
-    """A job that a worker believes to hold."""
+    """A job that a worker believes it holds."""
 
     tenant: str
     job: int
@@ -96,30 +96,30 @@ class Holding(msgspec.Struct, frozen=True):
 
 
 class RunnerOrder(msgspec.Struct, frozen=True):
-    """How a runner is to end."""
+    """An order to end a runner."""
 
     by: str
     force: bool
     reason: str | None = None
-    grace: float | None = None  # seconds; none: as each of its jobs says
+    grace: float | None = None  # seconds; None: that of each job
 
 
 class JobRunner(msgspec.Struct, frozen=True):
-    """A process that runs jobs, as its worker told at its last beat."""
+    """A process that runs jobs, as its worker reported with its last beat."""
 
-    runner: str | None  # its id; none: these jobs began after that beat
+    runner: str | None  # its id; None: these jobs began after that beat
     worker_id: UUID
     host: str
     as_of: datetime
     kind: str | None  # async, process or thread
     pid: int | None
-    ending: bool  # somebody has asked for its end
-    jobs: tuple[int, ...]  # those that were asked about
-    others: int  # further jobs that share it
+    ending: bool  # its end was requested
+    jobs: tuple[int, ...]  # those of the query
+    others: int  # further jobs in the same runner
 
 
 class RunnerEnding(msgspec.Struct, frozen=True):
-    """A runner that was asked to end, and the jobs in it, which are given back."""
+    """A runner that was ordered to end, and its jobs, which are released."""
 
     runner: str
     worker_id: UUID
@@ -128,27 +128,27 @@ class RunnerEnding(msgspec.Struct, frozen=True):
 
 
 class SignalsRead(msgspec.Struct, frozen=True):
-    alive: bool  # false: declared dead; kill what still runs and start anew
+    alive: bool  # false: declared dead; kill all runners and register again
     signals: tuple[Signal, ...]
     draining: bool = False
-    ending: Mapping[str, RunnerOrder] = {}  # runners, by id, that somebody wants to end
+    ending: Mapping[str, RunnerOrder] = {}  # runners to end, by id
 
 
 class Renewal(SignalsRead, frozen=True):
-    lost: tuple[Holding, ...] = ()  # of what it said it holds
+    lost: tuple[Holding, ...] = ()  # of the jobs it believed it holds
     expires_at: datetime | None = None
 
 
 class Finished(msgspec.Struct, frozen=True):
-    accepted: Mapping[int, State]  # what became of each
-    refused: tuple[int, ...]  # not this worker's any more
-    busy: tuple[int, ...]  # locked by somebody just now; say it again
+    accepted: Mapping[int, State]  # the new state of each job
+    refused: tuple[int, ...]  # no longer held by this worker
+    busy: tuple[int, ...]  # locked at the moment; try again
     wakes: bool  # there is something to promote
-    repeated: tuple[int, ...] = ()  # of the refused: this worker has ended them before
+    repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
 
     @property
     def late(self) -> list[int]:
-        """The jobs that were another's when this came."""
+        """Return the jobs that this worker no longer held."""
         return [job for job in self.refused if job not in self.repeated]
 
 
@@ -163,11 +163,11 @@ class Reported(msgspec.Struct, frozen=True):
     busy: tuple[int, ...]
     exhausted: tuple[Exhausted, ...]
     granted: Mapping[str, Mapping[str, str]]  # job -> pool -> slot
-    repeated: tuple[int, ...] = ()  # of the refused: this worker has ended them before
+    repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
 
     @property
     def late(self) -> list[int]:
-        """The jobs that were another's when this came."""
+        """Return the jobs that this worker no longer held."""
         return [job for job in self.refused if job not in self.repeated]
 
 
@@ -178,27 +178,27 @@ class Promoted(msgspec.Struct, frozen=True):
     closed: int
     more: bool
     next_due: float | None = None  # seconds until the next job that waits for its time
-    chores: tuple[str, ...] = ()  # what else there is to do for the tenant
+    chores: tuple[str, ...] = ()  # due chores of the tenant
 
 
 class Exchanged(msgspec.Struct, frozen=True):
     alive: bool
     finished: Finished
     claims: tuple[Claim, ...]  # one for each want
-    promoted: Promoted | None  # none: nobody promoted, or it failed
+    promoted: Promoted | None  # None: nothing was promoted, or promoting failed
     promote_error: str | None
-    next_due: float | None  # seconds; none also when nobody looked, because there is enough to do
-    idled: bool  # only from here on it is told of new jobs: look once more
+    next_due: float | None  # seconds; None also if jobs were claimed, so it was not looked up
+    idled: bool  # notifications of new jobs begin only now: claim once more
 
 
-class Completed(msgspec.Struct, frozen=True):
-    """A task that a rollback undoes, with its real arguments."""
+class CompletedTask(msgspec.Struct, frozen=True):
+    """A task that a rollback undoes, with its unmasked arguments."""
 
     id: int
     task: str | None
     args: Mapping[str, JSON]
     result: JSON
-    secret: tuple[str, ...] | None  # the arguments that nobody is shown
+    secret: tuple[str, ...] | None  # names of arguments that are never shown
     completed_at: datetime
 
 
@@ -211,31 +211,31 @@ class Dead(msgspec.Struct, frozen=True):
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    dead: tuple[Dead, ...]  # declared so just now
-    tenants: tuple[str, ...]  # where the dead have claimed jobs
+    dead: tuple[Dead, ...]  # declared dead by this call
+    tenants: tuple[str, ...]  # in which dead workers hold jobs
 
 
 class TenantActivity(msgspec.Struct, frozen=True):
-    """How far each tenant has come, before all that moved it is committed."""
+    """The last transaction of each tenant, as far as it is visible."""
 
-    open: int  # the first transaction that may still be under way
-    next: int  # the first that has not begun
+    open: int  # the oldest transaction that may still be running
+    next: int  # the next transaction
     tenants: dict[str, int]
-    more: bool = False  # there are further ones, after the last of these
+    more: bool = False  # there are further tenants after the last of these
 
 
 class Recovered(msgspec.Struct, frozen=True):
     job: int
-    state: State | None = None  # what became of it; not said in a dry run
+    state: State | None = None  # the new state; None in a dry run
     worker: str | None = None
-    host: str | None = None  # of that worker; not said in a dry run, or when nobody knows it
+    host: str | None = None  # of that worker; None in a dry run, or if unknown
     pid: int | None = None
     beat_at: datetime | None = None  # its last beat
 
 
-class Recovery(msgspec.Struct, frozen=True):
+class RecoveryResult(msgspec.Struct, frozen=True):
     dead: tuple[Dead, ...]
-    blind_until: datetime | None  # nobody is declared dead before; the sweep itself had been away
+    blind_until: datetime | None  # no worker is declared dead before, since sweeps had stopped
     recovered: tuple[Recovered, ...]
     busy: tuple[int, ...]
     failed: tuple[int, ...]
@@ -251,17 +251,17 @@ class WorkersJob(msgspec.Struct, frozen=True):
     since: datetime
 
 
-class Worker(msgspec.Struct, frozen=True):
+class WorkerInfo(msgspec.Struct, frozen=True):
     id: UUID
     host: str
     pid: int
     status: Literal["alive", "draining", "late", "dead", "left"]
-    queues: tuple[str, ...] | None  # none: every queue
+    queues: tuple[str, ...] | None  # None: every queue
     started_at: datetime
     beat_at: datetime
     expires_at: datetime
     draining_at: datetime | None
-    jobs: tuple[WorkersJob, ...]  # a hundred of each tenant at most
+    jobs: tuple[WorkersJob, ...]  # at most 100 of each tenant
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -269,7 +269,7 @@ class Held(msgspec.Struct, frozen=True):
     token: int
 
 
-class Reason(msgspec.Struct, frozen=True):
+class ExplainedReason(msgspec.Struct, frozen=True):
     reason: str
     sentence: str
     about: str | None
@@ -278,7 +278,7 @@ class Reason(msgspec.Struct, frozen=True):
 class Explanation(msgspec.Struct, frozen=True):
     job_id: int
     status: Status
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ExplainedReason, ...]
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -297,11 +297,11 @@ class Statistics(msgspec.Struct, frozen=True):
 
 class OpenRecord(msgspec.Struct, frozen=True):
     cancellation_id: str
-    mark: str  # another one when something of the record has moved
+    mark: str  # changes whenever the record does
 
 
 class EndOfRecord(msgspec.Struct, frozen=True):
-    id: int  # of the end; told more than once it is the same
+    id: int  # of the end, stable across repetitions
     cancellation_id: str
 
 
@@ -326,15 +326,15 @@ class Pool(msgspec.Struct, frozen=True):
 
 class Target(msgspec.Struct, frozen=True):
     name: str
-    holder: int | None  # the job that has it, from its promotion to its end
-    blocked_by: tuple[int, ...]  # paused and failed jobs that keep it closed
-    line: int  # how many wait for it
-    next: int | None  # the first of them
+    holder: int | None  # the job that holds it, from promotion to end
+    blocked_by: tuple[int, ...]  # paused and failed jobs that block it
+    line: int  # number of waiting jobs
+    next: int | None  # the first waiting job
     paused: bool
 
 
 class Strategy(msgspec.Struct, frozen=True):
-    """A named way to stop."""
+    """A named set of stop options."""
 
     name: str
     options: Mapping[str, JSON]
@@ -348,25 +348,25 @@ class Serving(msgspec.Struct, frozen=True):
 
 
 class KnownTask(msgspec.Struct, frozen=True):
-    """A task as the newest announcement of it says."""
+    """A task as last announced."""
 
     name: str
     digest: str
     executor: str
     doc: str | None
-    schema: Mapping[str, JSON] | None  # of its arguments; none: they are not described
-    options: Mapping[str, JSON]  # the fields of its jobs, as it declares them
+    schema: Mapping[str, JSON] | None  # of its arguments; None: not described
+    options: Mapping[str, JSON]  # declared defaults of the fields of its jobs
     target: str | None
     unique: str | None
     compensate: str | None
     everywhere: bool  # announced for all tenants
     first_announced_at: datetime
     announced_at: datetime
-    serving: tuple[Serving, ...]  # what living workers have of it, by digest
+    serving: tuple[Serving, ...]  # the versions that live workers have
 
 
 class Token(msgspec.Struct, frozen=True):
-    """What is known of a token; the token itself is known to whoever it was given to."""
+    """A token without its secret, which is not stored."""
 
     id: int
     name: str

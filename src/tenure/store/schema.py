@@ -4,7 +4,8 @@ Tables change by migrations, which run once and in order. Functions are code: th
 whole whenever their text has changed; one that takes other arguments than before, or is gone, is
 dropped by a migration. In both, ``tenant.`` stands for the tenant's own schema and ``{tenant}`` for
 its name; the control schema is always ``tenure`` and holds the default tenant's jobs too.
-``{reason.most}`` stands for a bound that ``tenure.domain.bounds`` declares.
+``{reason.most}`` stands for a bound that ``tenure.domain.bounds`` declares, ``{index_scans}`` for
+planner settings.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 import psycopg
 
@@ -21,6 +23,13 @@ from tenure.errors import IllegalTransition, NotFound, SchemaMismatch
 
 CONTROL = "control"  # what all tenants share
 _LOCK = 0x74656E757265  # "tenure": one migration at a time in a database
+
+# Verbs read a few rows of large tables: a plan that reads a whole table is never right, however
+# old the statistics are.
+_PLANNER = {
+    "{index_scans}": ("seqscan", "hashjoin", "mergejoin"),
+    "{plain_index_scans}": ("seqscan", "bitmapscan", "hashjoin", "mergejoin"),
+}
 
 _BOOTSTRAP = """
 CREATE SCHEMA IF NOT EXISTS tenure;
@@ -196,6 +205,13 @@ def render(text: str, tenant: Tenant) -> str:
     return text.replace("{tenant}", tenant.name)
 
 
+def expand(text: str) -> str:
+    """Return the text with bounds and planner settings in place of their names."""
+    for name, methods in _PLANNER.items():
+        text = text.replace(name, " ".join(f"SET enable_{method} = off" for method in methods))
+    return bounds.render(text)
+
+
 def _scopes(tenant: Tenant) -> list[tuple[str, Tenant]]:
     """What one tenant needs, in order: what all share, the default tenant, itself."""
     return list(dict.fromkeys([(CONTROL, DEFAULT), ("tenant", DEFAULT), ("tenant", tenant)]))
@@ -297,7 +313,7 @@ IF NOT EXISTS (SELECT FROM tenure.verbs WHERE scope = {scope} AND digest = {dige
 END IF;
 """)
     if kind != CONTROL:
-        steps.append(f'\nPERFORM "{schema}".readmit();\n')
+        steps.append(f'\nPERFORM "{schema}".regrant_verbs();\n')
     return "".join(steps)
 
 
@@ -306,7 +322,19 @@ def _digest(text: str) -> str:
 
 
 def _files(folder: str, kind: str) -> Iterator[tuple[str, str]]:
-    place = resources.files("tenure.store") / folder / kind
-    for file in sorted(place.iterdir(), key=lambda entry: entry.name):
-        if file.name.endswith(".sql"):
-            yield file.name.removesuffix(".sql"), bounds.render(file.read_text("utf-8"))
+    """Yield the name and text of every SQL file below a folder, ordered by name.
+
+    The order does not depend on subfolders: a function whose body is parsed when it is created
+    comes after the functions that it calls.
+    """
+    found = _below(resources.files("tenure.store") / folder / kind)
+    for file in sorted(found, key=lambda file: file.name):
+        yield file.name.removesuffix(".sql"), expand(file.read_text("utf-8"))
+
+
+def _below(place: Traversable) -> Iterator[Traversable]:
+    for entry in place.iterdir():
+        if entry.is_dir():
+            yield from _below(entry)
+        elif entry.name.endswith(".sql"):
+            yield entry

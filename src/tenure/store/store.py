@@ -1,14 +1,14 @@
-"""The stores: each verb as a method, for plain code and for async code.
+"""The stores: each verb as a method, for synchronous and for async code.
 
-The two lists below are the same list. A verb is defined once, as a function that makes its call;
-here it is only said who sends it.
+A verb is declared once, in ``tenure.store.calls``, as a function that makes its call.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from copy import copy
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from functools import partial
+from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
 
 import psycopg
 
@@ -26,38 +26,49 @@ from tenure.store.calls import (
     upkeep,
     worker_calls,
 )
-from tenure.store.faults import is_contention, is_outage
-from tenure.store.sending import explained, heeding_cancels, limit, pauses, read, statement
-from tenure.store.sharing import AsyncShared, Shared
+from tenure.store.connection_pool import AsyncConnectionPool, ConnectionPool
+from tenure.store.driver_errors import is_contention, is_outage
+from tenure.store.transport import (
+    explain_error,
+    raise_lost_cancel,
+    read_answer,
+    retry_delays,
+    statement,
+    timeout_statement,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate["Store", P], T]:
-    def verb(self: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.send(make(*args, **kwargs))
+class Method(Generic[P, T]):
+    """A verb as a method of both stores."""
 
-    verb.__name__, verb.__doc__ = make.__name__, make.__doc__
-    return verb
+    def __init__(self, make: Callable[P, Call[T]]) -> None:
+        self.__wrapped__ = make
+        self.__name__, self.__doc__ = make.__name__, make.__doc__
+
+    @overload
+    def __get__(self, store: None, owner: object = None) -> Self: ...
+
+    @overload
+    def __get__(self, store: "Store", owner: object = None) -> Callable[P, T]: ...
+
+    @overload
+    def __get__(self, store: "AsyncStore", owner: object = None) -> Callable[P, Awaitable[T]]: ...
+
+    def __get__(self, store: "Store | AsyncStore | None", owner: object = None) -> Any:
+        return self if store is None else partial(store.call, self.__wrapped__)
 
 
-def _awaited(make: Callable[P, Call[T]]) -> Callable[Concatenate["AsyncStore", P], Awaitable[T]]:
-    async def verb(self: "AsyncStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.send(make(*args, **kwargs))
-
-    verb.__name__, verb.__doc__ = make.__name__, make.__doc__
-    return verb
-
-
-class _OfTenant:
-    """One tenant, over connections that it shares with others."""
+class Verbs:
+    """The verbs, for one tenant, over a connection pool that tenants share."""
 
     tenant: Tenant
-    _shared: Shared | AsyncShared
+    _pool: ConnectionPool | AsyncConnectionPool
 
     def of(self, tenant: Tenant) -> Self:
-        """The verbs for another tenant, over the same connections."""
+        """Return a store for another tenant, over the same connections."""
         if tenant == self.tenant:
             return self
         other = copy(self)
@@ -66,23 +77,125 @@ class _OfTenant:
 
     @property
     def is_closed(self) -> bool:
-        return self._shared.is_closed
+        return self._pool.is_closed
+
+    enqueue = Method(enqueue_calls.enqueue)
+    enqueue_many = Method(enqueue_calls.enqueue_many)
+    enqueue_reserved = Method(enqueue_calls.enqueue_reserved)
+    queue = Method(enqueue_calls.queue)
+    promote = Method(enqueue_calls.promote)
+
+    register = Method(worker_calls.register)
+    announce = Method(worker_calls.announce)
+    renew = Method(worker_calls.renew)
+    read_signals = Method(worker_calls.read_signals)
+    tenant_activity = Method(worker_calls.tenant_activity)
+    drain = Method(worker_calls.drain)
+    leave = Method(worker_calls.leave)
+    claim = Method(worker_calls.claim)
+    held = Method(worker_calls.held)
+    finish = Method(worker_calls.finish)
+    exchange = Method(worker_calls.exchange)
+    crash = Method(worker_calls.crash)
+    release = Method(worker_calls.release)
+    report = Method(worker_calls.report)
+    waiting_priority = Method(worker_calls.waiting_priority)
+    end_session = Method(worker_calls.end_session)
+    completed = Method(worker_calls.completed)
+    answer_inspection = Method(worker_calls.answer_inspection)
+
+    stop = Method(control_calls.stop)
+    step = Method(control_calls.step)
+    note_reached = Method(control_calls.note_reached)
+    close_record = Method(control_calls.close_record)
+    fail_records = Method(control_calls.fail_records)
+    rollback = Method(control_calls.rollback)
+    resume = Method(control_calls.resume)
+    clear = Method(control_calls.clear)
+    rerun = Method(control_calls.rerun)
+    inspect = Method(control_calls.inspect)
+    end_runner = Method(control_calls.end_runner)
+    pause = Method(control_calls.pause)
+    unpause = Method(control_calls.unpause)
+    create_pool = Method(control_calls.create_pool)
+    change_slots = Method(control_calls.change_slots)
+    release_slot = Method(control_calls.release_slot)
+    set_strategy = Method(control_calls.set_strategy)
+    drop_strategy = Method(control_calls.drop_strategy)
+    create_token = Method(control_calls.create_token)
+    revoke_token = Method(control_calls.revoke_token)
+    log_in = Method(control_calls.log_in)
+    log_in_by_code = Method(control_calls.log_in_by_code)
+    create_login_code = Method(control_calls.create_login_code)
+    log_out = Method(control_calls.log_out)
+    admit = Method(control_calls.admit)
+    refuse = Method(control_calls.refuse)
+
+    sweep = Method(upkeep.sweep)
+    recover = Method(upkeep.recover)
+    prune = Method(upkeep.prune)
+    prune_records = Method(upkeep.prune_records)
+    roll_up = Method(upkeep.roll_up)
+    enforce_policies = Method(upkeep.enforce_policies)
+    advance_bulk = Method(upkeep.advance_bulk)
+    discards = Method(upkeep.discards)
+    discarded = Method(upkeep.discarded)
+
+    set_policy = Method(policy_calls.set_policy)
+    drop_policy = Method(policy_calls.drop_policy)
+    bulk_stop = Method(policy_calls.bulk_stop)
+    bulk_resume = Method(policy_calls.bulk_resume)
+    bulk_rerun = Method(policy_calls.bulk_rerun)
+
+    show = Method(queries.show)
+    list_jobs = Method(queries.list_jobs)
+    job_with_key = Method(queries.job_with_key)
+    explain = Method(queries.explain)
+    statistics = Method(queries.statistics)
+    totals = Method(queries.totals)
+    history = Method(queries.history)
+    cancellation = Method(queries.cancellation)
+    cancellations = Method(queries.cancellations)
+    movements = Method(queries.movements)
+    audit_log = Method(queries.audit_log)
+    job_output = Method(queries.job_output)
+    inspection = Method(queries.inspection)
+    runners = Method(queries.runners)
+    pools = Method(queries.pools)
+    workers = Method(queries.workers)
+    policies = Method(queries.policies)
+    bulk_preview = Method(queries.bulk_preview)
+    bulk = Method(queries.bulk)
+    bulks = Method(queries.bulks)
+    targets = Method(queries.targets)
+    strategies = Method(queries.strategies)
+    tasks = Method(task_calls.tasks)
+    announce_tasks = Method(task_calls.announce_tasks)
+    tokens = Method(queries.tokens)
+    principal = Method(queries.principal)
+    session_principal = Method(queries.session_principal)
+    whoami = Method(queries.whoami)
+    tenants = Method(queries.tenants)
+
+    server = Method(diagnosis.server)
+    diagnose = Method(diagnosis.diagnose)
+    stops = Method(diagnosis.stops)
 
 
-class Store(_OfTenant):
-    """The verbs for one tenant, from plain code."""
+class Store(Verbs):
+    """Send verbs for one tenant from synchronous code."""
 
-    _shared: Shared
+    _pool: ConnectionPool
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        self._shared = Shared(url, settings)
+        self._pool = ConnectionPool(url, settings)
 
     def close(self) -> None:
-        """For all tenants."""
-        self._shared.close()
+        """Close the connections, for all tenants."""
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -90,143 +203,45 @@ class Store(_OfTenant):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def call(self, make: Callable[P, Call[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Make a call and send it."""
+        return self.send(make(*args, **kwargs))
+
     def send(self, call: Call[T]) -> T:
-        """Carry out a call; again where that is safe."""
+        """Send a call, and retry it where that is safe."""
         call = call.of(self.tenant)
-        for pause in pauses():
+        for pause in retry_delays():
             try:
-                with self._shared.connection(self.tenant) as connection:
+                with self._pool.connection(self.tenant) as connection:
                     row = _row(connection, call)
-                return read(call, row)
+                return read_answer(call, row)
             except UnicodeError as error:
-                raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
+                raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
             except RecursionError:
-                raise InputRefused("what was handed in is nested too deep") from None
+                raise InputRefused("the arguments are nested too deeply") from None
             except psycopg.Error as error:
-                _raise_unless_worth_another_try(call, error, pause)
+                _raise_unless_retryable(call, error, pause)
             time.sleep(pause or 0)
         raise AssertionError
 
-    enqueue = _sent(enqueue_calls.enqueue)
-    enqueue_many = _sent(enqueue_calls.enqueue_many)
-    enqueue_reserved = _sent(enqueue_calls.enqueue_reserved)
-    queue = _sent(enqueue_calls.queue)
-    promote = _sent(enqueue_calls.promote)
 
-    register = _sent(worker_calls.register)
-    announce = _sent(worker_calls.announce)
-    renew = _sent(worker_calls.renew)
-    read_signals = _sent(worker_calls.read_signals)
-    tenant_activity = _sent(worker_calls.tenant_activity)
-    drain = _sent(worker_calls.drain)
-    leave = _sent(worker_calls.leave)
-    claim = _sent(worker_calls.claim)
-    held = _sent(worker_calls.held)
-    finish = _sent(worker_calls.finish)
-    exchange = _sent(worker_calls.exchange)
-    crash = _sent(worker_calls.crash)
-    release = _sent(worker_calls.release)
-    report = _sent(worker_calls.report)
-    waiting_priority = _sent(worker_calls.waiting_priority)
-    end_session = _sent(worker_calls.end_session)
-    completed = _sent(worker_calls.completed)
-    answer_inspection = _sent(worker_calls.answer_inspection)
+class AsyncStore(Verbs):
+    """Send verbs for one tenant from async code. Use it as an async context manager."""
 
-    stop = _sent(control_calls.stop)
-    step = _sent(control_calls.step)
-    note_reached = _sent(control_calls.note_reached)
-    close_record = _sent(control_calls.close_record)
-    fail_records = _sent(control_calls.fail_records)
-    rollback = _sent(control_calls.rollback)
-    resume = _sent(control_calls.resume)
-    clear = _sent(control_calls.clear)
-    rerun = _sent(control_calls.rerun)
-    inspect = _sent(control_calls.inspect)
-    end_runner = _sent(control_calls.end_runner)
-    pause = _sent(control_calls.pause)
-    unpause = _sent(control_calls.unpause)
-    create_pool = _sent(control_calls.create_pool)
-    change_slots = _sent(control_calls.change_slots)
-    release_slot = _sent(control_calls.release_slot)
-    set_strategy = _sent(control_calls.set_strategy)
-    drop_strategy = _sent(control_calls.drop_strategy)
-    create_token = _sent(control_calls.create_token)
-    revoke_token = _sent(control_calls.revoke_token)
-    log_in = _sent(control_calls.log_in)
-    log_in_by_code = _sent(control_calls.log_in_by_code)
-    create_login_code = _sent(control_calls.create_login_code)
-    log_out = _sent(control_calls.log_out)
-    admit = _sent(control_calls.admit)
-    refuse = _sent(control_calls.refuse)
-
-    sweep = _sent(upkeep.sweep)
-    recover = _sent(upkeep.recover)
-    prune = _sent(upkeep.prune)
-    prune_records = _sent(upkeep.prune_records)
-    roll_up = _sent(upkeep.roll_up)
-    enforce_policies = _sent(upkeep.enforce_policies)
-    advance_bulk = _sent(upkeep.advance_bulk)
-    discards = _sent(upkeep.discards)
-    discarded = _sent(upkeep.discarded)
-
-    set_policy = _sent(policy_calls.set_policy)
-    drop_policy = _sent(policy_calls.drop_policy)
-    bulk_stop = _sent(policy_calls.bulk_stop)
-    bulk_resume = _sent(policy_calls.bulk_resume)
-    bulk_rerun = _sent(policy_calls.bulk_rerun)
-
-    show = _sent(queries.show)
-    list_jobs = _sent(queries.list_jobs)
-    job_with_key = _sent(queries.job_with_key)
-    explain = _sent(queries.explain)
-    statistics = _sent(queries.statistics)
-    totals = _sent(queries.totals)
-    history = _sent(queries.history)
-    cancellation = _sent(queries.cancellation)
-    cancellations = _sent(queries.cancellations)
-    movements = _sent(queries.movements)
-    audit_log = _sent(queries.audit_log)
-    job_output = _sent(queries.job_output)
-    inspection = _sent(queries.inspection)
-    runners = _sent(queries.runners)
-    pools = _sent(queries.pools)
-    workers = _sent(queries.workers)
-    policies = _sent(queries.policies)
-    bulk_preview = _sent(queries.bulk_preview)
-    bulk = _sent(queries.bulk)
-    bulks = _sent(queries.bulks)
-    targets = _sent(queries.targets)
-    strategies = _sent(queries.strategies)
-    tasks = _sent(task_calls.tasks)
-    announce_tasks = _sent(task_calls.announce_tasks)
-    tokens = _sent(queries.tokens)
-    principal = _sent(queries.principal)
-    session_principal = _sent(queries.session_principal)
-    whoami = _sent(queries.whoami)
-    tenants = _sent(queries.tenants)
-
-    server = _sent(diagnosis.server)
-    diagnose = _sent(diagnosis.diagnose)
-    stops = _sent(diagnosis.stops)
-
-
-class AsyncStore(_OfTenant):
-    """The verbs for one tenant, from async code. Use it as an async context manager."""
-
-    _shared: AsyncShared
+    _pool: AsyncConnectionPool
 
     def __init__(
         self, url: str, tenant: Tenant = DEFAULT, settings: Settings | None = None
     ) -> None:
         self.tenant = tenant
-        self._shared = AsyncShared(url, settings)
+        self._pool = AsyncConnectionPool(url, settings)
 
     async def open(self) -> None:
-        await self._shared.open()
+        await self._pool.open()
 
     async def close(self) -> None:
-        """For all tenants."""
-        await self._shared.close()
+        """Close the connections, for all tenants."""
+        await self._pool.close()
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -235,132 +250,34 @@ class AsyncStore(_OfTenant):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    async def call(self, make: Callable[P, Call[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Make a call and send it."""
+        return await self.send(make(*args, **kwargs))
+
     async def send(self, call: Call[T]) -> T:
-        """Carry out a call; again where that is safe."""
+        """Send a call, and retry it where that is safe."""
         call = call.of(self.tenant)
-        for pause in pauses():
+        for pause in retry_delays():
             try:
-                with heeding_cancels():
-                    async with self._shared.connection(self.tenant) as connection:
+                with raise_lost_cancel():
+                    async with self._pool.connection(self.tenant) as connection:
                         row = await _arow(connection, call)
-                return read(call, row)
+                return read_answer(call, row)
             except UnicodeError as error:
-                raise InputRefused(f"a text cannot be written as UTF-8: {error}") from None
+                raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
             except RecursionError:
-                raise InputRefused("what was handed in is nested too deep") from None
+                raise InputRefused("the arguments are nested too deeply") from None
             except psycopg.Error as error:
-                _raise_unless_worth_another_try(call, error, pause)
+                _raise_unless_retryable(call, error, pause)
             await asyncio.sleep(pause or 0)
         raise AssertionError
-
-    enqueue = _awaited(enqueue_calls.enqueue)
-    enqueue_many = _awaited(enqueue_calls.enqueue_many)
-    enqueue_reserved = _awaited(enqueue_calls.enqueue_reserved)
-    queue = _awaited(enqueue_calls.queue)
-    promote = _awaited(enqueue_calls.promote)
-
-    register = _awaited(worker_calls.register)
-    announce = _awaited(worker_calls.announce)
-    renew = _awaited(worker_calls.renew)
-    read_signals = _awaited(worker_calls.read_signals)
-    tenant_activity = _awaited(worker_calls.tenant_activity)
-    drain = _awaited(worker_calls.drain)
-    leave = _awaited(worker_calls.leave)
-    claim = _awaited(worker_calls.claim)
-    held = _awaited(worker_calls.held)
-    finish = _awaited(worker_calls.finish)
-    exchange = _awaited(worker_calls.exchange)
-    crash = _awaited(worker_calls.crash)
-    release = _awaited(worker_calls.release)
-    report = _awaited(worker_calls.report)
-    waiting_priority = _awaited(worker_calls.waiting_priority)
-    end_session = _awaited(worker_calls.end_session)
-    completed = _awaited(worker_calls.completed)
-    answer_inspection = _awaited(worker_calls.answer_inspection)
-
-    stop = _awaited(control_calls.stop)
-    step = _awaited(control_calls.step)
-    note_reached = _awaited(control_calls.note_reached)
-    close_record = _awaited(control_calls.close_record)
-    fail_records = _awaited(control_calls.fail_records)
-    rollback = _awaited(control_calls.rollback)
-    resume = _awaited(control_calls.resume)
-    clear = _awaited(control_calls.clear)
-    rerun = _awaited(control_calls.rerun)
-    inspect = _awaited(control_calls.inspect)
-    end_runner = _awaited(control_calls.end_runner)
-    pause = _awaited(control_calls.pause)
-    unpause = _awaited(control_calls.unpause)
-    create_pool = _awaited(control_calls.create_pool)
-    change_slots = _awaited(control_calls.change_slots)
-    release_slot = _awaited(control_calls.release_slot)
-    set_strategy = _awaited(control_calls.set_strategy)
-    drop_strategy = _awaited(control_calls.drop_strategy)
-    create_token = _awaited(control_calls.create_token)
-    revoke_token = _awaited(control_calls.revoke_token)
-    log_in = _awaited(control_calls.log_in)
-    log_in_by_code = _awaited(control_calls.log_in_by_code)
-    create_login_code = _awaited(control_calls.create_login_code)
-    log_out = _awaited(control_calls.log_out)
-    admit = _awaited(control_calls.admit)
-    refuse = _awaited(control_calls.refuse)
-
-    sweep = _awaited(upkeep.sweep)
-    recover = _awaited(upkeep.recover)
-    prune = _awaited(upkeep.prune)
-    prune_records = _awaited(upkeep.prune_records)
-    roll_up = _awaited(upkeep.roll_up)
-    enforce_policies = _awaited(upkeep.enforce_policies)
-    advance_bulk = _awaited(upkeep.advance_bulk)
-    discards = _awaited(upkeep.discards)
-    discarded = _awaited(upkeep.discarded)
-
-    set_policy = _awaited(policy_calls.set_policy)
-    drop_policy = _awaited(policy_calls.drop_policy)
-    bulk_stop = _awaited(policy_calls.bulk_stop)
-    bulk_resume = _awaited(policy_calls.bulk_resume)
-    bulk_rerun = _awaited(policy_calls.bulk_rerun)
-
-    show = _awaited(queries.show)
-    list_jobs = _awaited(queries.list_jobs)
-    job_with_key = _awaited(queries.job_with_key)
-    explain = _awaited(queries.explain)
-    statistics = _awaited(queries.statistics)
-    totals = _awaited(queries.totals)
-    history = _awaited(queries.history)
-    cancellation = _awaited(queries.cancellation)
-    cancellations = _awaited(queries.cancellations)
-    movements = _awaited(queries.movements)
-    audit_log = _awaited(queries.audit_log)
-    job_output = _awaited(queries.job_output)
-    inspection = _awaited(queries.inspection)
-    runners = _awaited(queries.runners)
-    pools = _awaited(queries.pools)
-    workers = _awaited(queries.workers)
-    policies = _awaited(queries.policies)
-    bulk_preview = _awaited(queries.bulk_preview)
-    bulk = _awaited(queries.bulk)
-    bulks = _awaited(queries.bulks)
-    targets = _awaited(queries.targets)
-    strategies = _awaited(queries.strategies)
-    tasks = _awaited(task_calls.tasks)
-    announce_tasks = _awaited(task_calls.announce_tasks)
-    tokens = _awaited(queries.tokens)
-    principal = _awaited(queries.principal)
-    session_principal = _awaited(queries.session_principal)
-    whoami = _awaited(queries.whoami)
-    tenants = _awaited(queries.tenants)
-
-    server = _awaited(diagnosis.server)
-    diagnose = _awaited(diagnosis.diagnose)
-    stops = _awaited(diagnosis.stops)
 
 
 def _row(connection: psycopg.Connection[Any], call: Call[Any]) -> tuple[Any, ...] | None:
     if call.timeout is None:
         return connection.execute(statement(call), call.values).fetchone()
-    with connection.pipeline():  # both in one round trip and one transaction
-        connection.execute(limit(call.timeout))
+    with connection.pipeline():  # one round trip, one transaction
+        connection.execute(timeout_statement(call.timeout))
         return connection.execute(statement(call), call.values).fetchone()
 
 
@@ -370,13 +287,11 @@ async def _arow(
     if call.timeout is None:
         return await (await connection.execute(statement(call), call.values)).fetchone()
     async with connection.pipeline():
-        await connection.execute(limit(call.timeout))
+        await connection.execute(timeout_statement(call.timeout))
         return await (await connection.execute(statement(call), call.values)).fetchone()
 
 
-def _raise_unless_worth_another_try(
-    call: Call[T], error: psycopg.Error, pause: float | None
-) -> None:
-    again = is_contention(error) or (call.safe and is_outage(error))
-    if pause is None or not again:
-        raise explained(call, error) from error
+def _raise_unless_retryable(call: Call[T], error: psycopg.Error, pause: float | None) -> None:
+    retryable = is_contention(error) or (call.safe and is_outage(error))
+    if pause is None or not retryable:
+        raise explain_error(call, error) from error

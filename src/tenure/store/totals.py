@@ -1,38 +1,38 @@
-"""What metrics are made of: the counts of a whole tenant, as they are at one moment."""
+"""The counts of a tenant for its metrics."""
 
 from collections.abc import Mapping
 
 import msgspec
 
-from tenure.store.examined import Unrunnable
+from tenure.store.diagnosis_results import Unrunnable
 
 
-class Alive(msgspec.Struct, frozen=True):
-    """The jobs of a queue that have one status and have not ended."""
+class OpenJobs(msgspec.Struct, frozen=True):
+    """The unfinished jobs of a queue in a status."""
 
     queue: str
     status: str
     n: int
     oldest_seconds: float
-    served: bool  # by a living worker
+    served: bool  # by a live worker
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """How often something happened and took this long: stops, runners of stops, events."""
+    """A histogram bucket: stops, runners ended by stops, or events."""
 
     kind: str
     labels: tuple[str, ...]
-    bucket: int  # the place of its upper bound
+    bucket: int  # index of its upper bound in ``bounds``
     n: int
     seconds: float
 
 
 class Totals(msgspec.Struct, frozen=True):
-    jobs: tuple[Alive, ...]
+    jobs: tuple[OpenJobs, ...]
     unrunnable: tuple[Unrunnable, ...]
-    zombies: int  # running, and the lease of their worker is over
-    paused: tuple[str, ...]  # queues; with an empty name the tenant itself
-    workers: Mapping[str, int]  # by status; the dead and those that left are not counted
-    overdue: int  # stops that should long be over
+    zombies: int  # running jobs whose worker has lost its lease
+    paused: tuple[str, ...]  # queues; an empty name stands for the tenant
+    workers: Mapping[str, int]  # by status, without those that are dead or have left
+    overdue: int  # stops that exceeded their grace
     tally: tuple[Tally, ...]
     bounds: tuple[float, ...]  # of the buckets, in seconds

@@ -1,9 +1,9 @@
-"""A transaction of a job's own: what it writes and that it is completed, in one commit.
+"""A transaction that commits the writes of a job together with its completion.
 
-The job is not locked while its code works, or a stop would wait for it. Its end is said immediately
-before the commit, under the fence, and everything is taken back if it is not accepted. The session
-has a name, so that a keeper that kills the job can end it too: a statement goes on after the death
-of its client. The server itself ends a session that is idle for longer than a lease.
+The job is not locked while its code runs, or a stop would wait for it. Its end is written directly
+before the commit, fenced by the token, and if it is refused everything is rolled back. The session
+has a name, so that a keeper that kills the job can end it too: a statement continues after the
+death of its client. The server itself ends a session that is idle for longer than a lease.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import LeaseLost, StoreUnavailable, TenureError
 from tenure.store.call import Call
 from tenure.store.calls.worker_calls import finish, report
-from tenure.store.connecting import aconnect, connect
-from tenure.store.connections import asend_on, send_on
-from tenure.store.faults import fault, is_outage
-from tenure.store.new_jobs import written
+from tenure.store.connection import aconnect, connect
+from tenure.store.driver_errors import as_tenure_error, is_outage
+from tenure.store.drivers import asend_on, send_on
+from tenure.store.new_jobs import encode_bounded
 from tenure.store.outcomes import Ending, Report
 from tenure.store.results import Finished, Reported
-from tenure.store.sending import pauses
+from tenure.store.transport import retry_delays
 
 _CHECK_CLIENT_EVERY = timedelta(seconds=2)
 
@@ -48,7 +48,7 @@ _LIMITS = """
 
 @dataclass(frozen=True)
 class Fence:
-    """Whose transaction it is."""
+    """The attempt that a transaction belongs to."""
 
     worker: UUID
     job: int
@@ -57,13 +57,13 @@ class Fence:
 
     @property
     def session_name(self) -> str:
-        """As session_name.sql has it."""
+        """Return the same name as session_name.sql."""
         digest = hashlib.sha256(f"{self.tenant.name} {self.token}".encode()).hexdigest()
         return f"tenure {self.job}-{digest[:16]}"
 
 
 class _Work:
-    """What both kinds have in common."""
+    """The parts that both kinds share."""
 
     def __init__(
         self,
@@ -71,18 +71,18 @@ class _Work:
         fence: Fence,
         settings: Settings | None = None,
         *,
-        idle: timedelta | None = None,  # between two statements; none: a lease
+        idle: timedelta | None = None,  # between two statements; None: a lease
     ) -> None:
         self._url = url
         self._fence = fence
         self._settings = settings or Settings()
         self._idle = idle or self._settings.lease
         self._value: JSON | msgspec.Raw = None
-        self._is_over = False  # the job's code is through; what happens now is ours
+        self._is_over = False  # the code of the job has returned
 
     def complete(self, value: JSON) -> None:
-        """The result of the job, if all this is committed."""
-        text = written(value, "the result", self._settings.max_result_bytes)
+        """Set the result of the job, valid once the transaction is committed."""
+        text = encode_bounded(value, "the result", self._settings.max_result_bytes)
         self._value = msgspec.Raw(text)
 
     @property
@@ -102,20 +102,20 @@ class _Work:
         return finish(self._fence.worker, [end]).of(self._fence.tenant)
 
     @property
-    def _word(self) -> Call[Reported]:
-        """It says nothing, and its refusal is on record, unlike one that was rolled back."""
-        word = Report(job=self._fence.job, token=self._fence.token)
-        return report(self._fence.worker, [word]).of(self._fence.tenant)
+    def _probe(self) -> Call[Reported]:
+        """Return an empty report, whose refusal is recorded; that of the end is rolled back."""
+        probe = Report(job=self._fence.job, token=self._fence.token)
+        return report(self._fence.worker, [probe]).of(self._fence.tenant)
 
-    def _is_settled(self, told: Finished, pause: float | None) -> bool:
-        """Whether the job is completed; raised if it cannot be, false if it is busy just now."""
-        if told.accepted.get(self._fence.job) is State.COMPLETED:
+    def _is_settled(self, finished: Finished, pause: float | None) -> bool:
+        """Return whether the job is completed, false if it is locked; raise if it cannot be."""
+        if finished.accepted.get(self._fence.job) is State.COMPLETED:
             return True
-        if told.busy and pause is not None:
+        if finished.busy and pause is not None:
             return False
-        why = "somebody holds on to it" if told.busy else "it is not this worker's any more"
-        if told.repeated:
-            why = "this attempt has ended it before"
+        why = "it is locked" if finished.busy else "this worker no longer holds it"
+        if finished.repeated:
+            why = "this attempt has already ended"
         raise LeaseLost(
             f"job {self._fence.job} was not completed, because {why}; its transaction was rolled "
             f"back"
@@ -123,17 +123,17 @@ class _Work:
 
     def _explained(self, error: psycopg.Error) -> Exception:
         if not self._is_over:
-            return error  # of the job's own statements
+            return error  # of a statement of the job
         if is_outage(error):
             return StoreUnavailable(
-                f"the connection was lost while job {self._fence.job} was being completed, and "
-                f"nobody knows whether it was"
+                f"the connection was lost while job {self._fence.job} was being completed; "
+                f"the outcome is unknown"
             )
-        return fault(error)
+        return as_tenure_error(error)
 
 
 class Transaction(_Work):
-    """In plain code.
+    """A transaction in synchronous code.
 
     >>> with Transaction(url, fence) as transaction:
     ...     transaction.connection.execute("INSERT INTO report ...")
@@ -147,7 +147,7 @@ class Transaction(_Work):
         return self.connection.info.backend_pid
 
     def __enter__(self) -> Self:
-        self._run = self._carry_out()
+        self._run = self._context()
         return self._run.__enter__()
 
     def __exit__(
@@ -159,7 +159,7 @@ class Transaction(_Work):
         return self._run.__exit__(kind, error, traceback)
 
     @contextmanager
-    def _carry_out(self) -> Iterator[Self]:
+    def _context(self) -> Iterator[Self]:
         connection = connect(self._url, self._settings, **self._options)
         with closing(connection) as self.connection:
             try:
@@ -170,20 +170,20 @@ class Transaction(_Work):
                     self._finish()
             except LeaseLost:
                 with suppress(TenureError):
-                    send_on(connection, self._word)
+                    send_on(connection, self._probe)
                 raise
             except psycopg.Error as error:
                 raise self._explained(error) from error
 
     def _finish(self) -> None:
-        for pause in pauses():
+        for pause in retry_delays():
             if self._is_settled(send_on(self.connection, self._end), pause):
                 return
             time.sleep(pause or 0)
 
 
 class AsyncTransaction(_Work):
-    """In async code."""
+    """A transaction in async code."""
 
     connection: psycopg.AsyncConnection[tuple[Any, ...]]
 
@@ -192,7 +192,7 @@ class AsyncTransaction(_Work):
         return self.connection.info.backend_pid
 
     async def __aenter__(self) -> Self:
-        self._run = self._carry_out()
+        self._run = self._context()
         return await self._run.__aenter__()
 
     async def __aexit__(
@@ -204,7 +204,7 @@ class AsyncTransaction(_Work):
         return await self._run.__aexit__(kind, error, traceback)
 
     @asynccontextmanager
-    async def _carry_out(self) -> AsyncIterator[Self]:
+    async def _context(self) -> AsyncIterator[Self]:
         connection = await aconnect(self._url, self._settings, **self._options)
         self.connection = connection
         try:
@@ -215,7 +215,7 @@ class AsyncTransaction(_Work):
                 await self._finish()
         except LeaseLost:
             with suppress(TenureError):
-                await asend_on(connection, self._word)
+                await asend_on(connection, self._probe)
             raise
         except psycopg.Error as error:
             raise self._explained(error) from error
@@ -223,7 +223,7 @@ class AsyncTransaction(_Work):
             await connection.close()
 
     async def _finish(self) -> None:
-        for pause in pauses():
+        for pause in retry_delays():
             if self._is_settled(await asend_on(self.connection, self._end), pause):
                 return
             await asyncio.sleep(pause or 0)

@@ -1,22 +1,28 @@
 """Bodies of requests, and responses that are not values of the domain."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import msgspec
 
+from tenure.control.enqueue_options import EnqueueOptions, EnqueueOptionSet
+from tenure.control.handle import Handle
 from tenure.control.inspection import PATIENCE
 from tenure.domain.cancellation import CancellationStatus, CancellationStep
 from tenure.domain.duration import in_words
-from tenure.domain.job import JSON, After
-from tenure.domain.lifecycle import BulkIntent, Intent
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import BulkIntent, Intent, Rung
+from tenure.domain.options import Option
 from tenure.domain.principal import TOKEN_LIFETIME, Role
+from tenure.domain.retry import Retry
+from tenure.domain.stop_options import StopOptions
 from tenure.store.results import Token
 
 Duration = str | int | float  # "20s", or seconds
-LastRung = Literal["asked", "interrupted", "terminated", "killed"]
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
 
@@ -29,78 +35,73 @@ class ReasonBody(Body, frozen=True):
     reason: str | None = None
 
 
-class NewJobBody(Body, frozen=True, kw_only=True):
-    """A job to enqueue: the name of its task, its arguments and its options."""
+def _json_type(kind: Any) -> Any:
+    """Return the type in JSON for a type in Python; none if only Python has it."""
+    origin = get_origin(kind)
+    if (origin or kind) in (timedelta, Decimal, Rung, Handle):
+        return None
+    if kind is Retry:
+        return dict[str, Any]
+    if origin in (Union, UnionType):
+        return Union[tuple(filter(None, map(_json_type, get_args(kind))))]  # noqa: UP007
+    if origin is Sequence:
+        return tuple[_json_type(get_args(kind)[0]), ...]  # type: ignore[misc]
+    if origin is Mapping:
+        return dict[str, _json_type(get_args(kind)[1])]  # type: ignore[misc]
+    return kind
 
-    task: str | None = None  # none: the job has no code and ends when its children end
+
+def _json_fields(kind: type, declared: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the options of a TypedDict with their types in a request."""
+    return {
+        name: declared[name].json if name in declared and declared[name].json else _json_type(hint)
+        for name, hint in get_type_hints(kind).items()
+        if name not in ("tenant", "connection")
+    }
+
+
+if TYPE_CHECKING:
+    JobFields = Body
+    StopFields = Body
+else:
+    _KIND = {"bases": (Body,), "frozen": True, "kw_only": True}
+    _job = _json_fields(EnqueueOptions, EnqueueOptionSet.declared)
+    _stop = _json_fields(StopOptions, {})
+    JobFields = msgspec.defstruct(
+        "JobFields", [(name, kind | Unset, UNSET) for name, kind in _job.items()], **_KIND
+    )
+    StopFields = msgspec.defstruct(
+        "StopFields", [(name, kind, None) for name, kind in _stop.items()], **_KIND
+    )
+
+
+class NewJobBody(JobFields, frozen=True, kw_only=True):
+    """A job to enqueue: the name of its task, its arguments, and its options."""
+
+    task: str | None = None  # none: a job without code, which ends as its children end
     args: Mapping[str, JSON] = {}
-    unannounced: bool = False  # the job may wait until a worker announces its task
+    unannounced: bool = False  # it may wait until its task is announced
     secret: tuple[str, ...] | Unset = UNSET  # names of arguments that are never shown
-    # Placement.
-    run_at: datetime | Unset | None = UNSET
-    delay: Duration | Unset | None = UNSET
-    target: str | Unset | None = UNSET
-    parent: int | str | Unset | None = UNSET
-    after: tuple[int | str | After, ...] | Unset = UNSET
-    owner: str | Unset | None = UNSET  # the caller; an admin may name another
-    unique: str | Unset | None = UNSET
-    when_taken: Literal["return", "replace", "refuse"] | Unset = UNSET
-    idempotency: str | Unset | None = UNSET  # or the header Idempotency-Key
-    key_scope: Literal["owner", "tenant"] | Unset = UNSET  # only an admin may share keys
-    key: str | Unset | None = UNSET
-    # Execution.
-    queue: str | Unset = UNSET
-    priority: int | Unset = UNSET
-    retry: int | dict[str, Any] | Unset | None = UNSET
-    timeout: Duration | Unset | None = UNSET
-    deadline: Duration | Unset | None = UNSET
-    grace: Duration | Unset | None = UNSET
-    ask_for: Duration | Unset | None = UNSET
-    last_rung: LastRung | Unset = UNSET
-    block_on: tuple[Literal["paused", "failed"], ...] | Unset = UNSET
-    budget: dict[str, int | float] | Unset | None = UNSET
-    on_budget: Literal["fail", "pause"] | Unset = UNSET
-    pools: tuple[str, ...] | Unset = UNSET
-    memory: int | str | Unset | None = UNSET
-    preserve_artifacts: bool | Unset = UNSET
-    cancel_pauses: bool | Unset = UNSET
-    close_timeout: Duration | Unset | None = UNSET
-    orphan: Literal["retry", "fail"] | Unset | None = UNSET
-    tags: tuple[str, ...] | Unset = UNSET
 
     def options(self) -> dict[str, Any]:
         """Return the options that were given."""
-        values = {name: getattr(self, name) for name in self.__struct_fields__[3:]}
-        return {name: value for name, value in values.items() if value is not UNSET}
+        given = {name: getattr(self, name) for name in (*JobFields.__struct_fields__, "secret")}
+        return {name: value for name, value in given.items() if value is not UNSET}
 
 
 NewJobs = NewJobBody | list[NewJobBody]
 
 
-class StopBody(Body, frozen=True, kw_only=True):
-    """Options of a pause; missing ones come from the strategy, then from the task."""
-
-    reason: str | None = None
-    force: bool | None = None
-    grace: Duration | None = None
-    ask_for: Duration | None = None
-    last_rung: LastRung | None = None
-    wait: Duration | None = None  # for the end of the stop, before the response
-
-
-class StopOptionsBody(StopBody, frozen=True, kw_only=True):
+class StopBody(StopFields, frozen=True, kw_only=True):
     """Options of a stop; missing ones come from the strategy, then from the task."""
 
-    cascade: bool | None = None
-    rollback: bool | None = None  # undo what its children had completed
-    strategy: str | None = None
-    preserve: bool | None = None  # keep the artifacts
+    reason: str | None = None
+    wait: Duration | None = None  # for the end of the stop, before the response
 
-
-class CancelBody(StopOptionsBody, frozen=True, kw_only=True):
-    """Options of a cancel; missing ones come from the strategy, then from the task."""
-
-    rollback_tasks: tuple[int, ...] | None = None  # undo only these children
+    def options(self) -> dict[str, Any]:
+        """Return the options that were given."""
+        given = {name: getattr(self, name) for name in StopFields.__struct_fields__}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class InspectBody(Body, frozen=True):
@@ -225,18 +226,6 @@ class NewToken(msgspec.Struct, frozen=True):
     token: Token
 
 
-class StrategyBody(Body, frozen=True):
-    """The stop options of a strategy."""
-
-    grace: Duration | None = None
-    ask_for: Duration | None = None
-    force: bool | None = None
-    last_rung: LastRung | None = None
-    cascade: bool | None = None
-    preserve: bool | None = None
-    rollback: bool | None = None
-
-
 class BulkPreviewBody(Body, frozen=True, kw_only=True):
     """The jobs that a bulk operation would change."""
 
@@ -245,7 +234,7 @@ class BulkPreviewBody(Body, frozen=True, kw_only=True):
     force: bool = False
 
 
-class BulkBody(StopOptionsBody, frozen=True, kw_only=True):
+class BulkBody(StopBody, frozen=True, kw_only=True):
     """The jobs to stop, resume or rerun, and the options."""
 
     filter: dict[str, JSON]  # the filters of the list of jobs; {}: all jobs

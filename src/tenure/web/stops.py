@@ -1,7 +1,6 @@
 """Stop a job for a request, and wait for its end within a limit."""
 
 import asyncio
-from contextlib import aclosing
 from datetime import timedelta
 
 from starlette.requests import Request
@@ -12,8 +11,8 @@ from tenure.control.job_operations import stop
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent
-from tenure.domain.task import read_length
-from tenure.errors import InputRefused, SettingInvalid
+from tenure.domain.options import read_duration
+from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.web.context import state_of
 from tenure.web.models import Duration, StopBody
@@ -30,8 +29,7 @@ async def stop_and_wait(
 ) -> Stopped:
     """Answer 200 with the result if everything stops in time, else 202 with the record."""
     wait = read_wait(body.wait)
-    options = {name: getattr(body, name) for name in body.__struct_fields__ if name != "wait"}
-    record = await caller.aperform(stop(job, intent, **options))
+    record = await caller.aperform(stop(job, intent, body.reason, **body.options()))
     log = CancellationLog(caller.principal.tenant, job)
     log.begin(record)
     if record.completed_at is None:
@@ -54,36 +52,16 @@ def read_wait(wait: Duration | None) -> timedelta:
     return read
 
 
-def read_duration(name: str, value: Duration | None) -> timedelta | None:
-    try:
-        return read_length(name, value)
-    except SettingInvalid as refusal:
-        raise InputRefused(str(refusal)) from None
-
-
 async def _wait_for_end(
     request: Request, caller: AuthorizedClient, record: CancellationRecord, wait: timedelta
 ) -> CancellationRecord:
     """Return the record when it is closed, when the wait is over, or when the client is gone."""
-    latest = record
     subscription = await state_of(request).subscription()
-
-    async def follow() -> None:
-        nonlocal latest
-        records = subscription.cancellation(caller, record.cancellation_id, is_patient=True)
-        async with aclosing(records):
-            async for changed in records:
-                latest = changed
-
-    following = asyncio.ensure_future(follow())
+    closing = asyncio.ensure_future(subscription.closed(caller, record, wait))
     gone = asyncio.ensure_future(disconnected(request.receive))
     try:
-        await asyncio.wait(
-            {following, gone}, timeout=wait.total_seconds(), return_when="FIRST_COMPLETED"
-        )
-        if following.done():
-            following.result()
+        await asyncio.wait({closing, gone}, return_when="FIRST_COMPLETED")
+        return closing.result() if closing.done() else record
     finally:
         await cancel(gone)
-        await cancel(following)
-    return latest
+        await cancel(closing)

@@ -18,7 +18,7 @@ from psycopg import sql as composed
 from tenure.domain.job import NewJob
 from tenure.store.call import Call
 from tenure.store.calls import enqueue_calls
-from tenure.store.connections import send_on
+from tenure.store.drivers import send_on
 from tenure.store.results import Enqueued
 
 T = TypeVar("T")

@@ -67,7 +67,7 @@ def test_cascades_over_trees_that_depend_on_each_other_both_ways_do_not_deadlock
     three = make_job(store, parent=right)
     four = make_job(store, parent=left, after=[three])
     a, b = stage.session(), stage.session()
-    stage.stop_before("reach", a)
+    stage.stop_before("jobs_to_stop", a)
 
     first = stage.waits(a, control_calls.stop(left))  # holds the left tree and wants the right one
     with pytest.raises(StoreUnavailable, match="could not obtain lock"):

@@ -196,7 +196,7 @@ def test_a_sweep_frozen_between_its_look_and_its_write_robs_nobody(
     dead = make_worker(store)
     job = dead.claim_one()
     stage.expire(dead.id)
-    store.recover(jobs=[])  # writes the death, takes nothing back
+    store.recover(ids=[])  # writes the death, takes nothing back
     frozen = stage.session()
     stage.stop_before("conclude", frozen)
 

@@ -65,7 +65,7 @@ def test_a_child_that_is_committed_during_the_stop_is_found_by_the_next_look(
 ) -> None:
     parent = make_job(store)
     a, stopping = stage.session(), stage.session()
-    stage.stop_before("reach", stopping, passes=1)
+    stage.stop_before("jobs_to_stop", stopping, passes=1)
 
     (child,) = a.enqueue(NewJob(task="work", parent=parent))
     stop = stage.waits(stopping, control_calls.stop(parent))

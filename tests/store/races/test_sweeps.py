@@ -69,7 +69,7 @@ def test_two_sweeps_take_a_job_back_once(store: Store, stage: Stage) -> None:
     worker = make_worker(store)
     job = worker.claim_one()
     stage.expire(worker.id)
-    store.recover(jobs=[])
+    store.recover(ids=[])
     a, b = stage.session(), stage.session()
     stage.stop_before("declare_dead", b)
 
@@ -159,7 +159,7 @@ def test_a_sweep_that_was_away_declares_nobody_dead_for_one_lease(
 ) -> None:
     worker = make_worker(store)
     store.recover()
-    stage.sql.execute("UPDATE tenure.watch SET swept_at = swept_at - interval '1 h'")
+    stage.sql.execute("UPDATE tenure.last_sweep SET swept_at = swept_at - interval '1 h'")
     stage.expire(worker.id)
 
     assert store.recover().dead == ()

@@ -9,7 +9,7 @@ from tenure.control.client import Client
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
-from tenure.store.rollups import Ends, EndsAt, History
+from tenure.store.rollups import EndCounts, EndCountsAt, History
 from tenure.store.store import Store
 from tenure.web.dashboard import history as histories
 from tenure.web.dashboard.charts import HEIGHT, STEP, Chart, charts, hours
@@ -25,9 +25,11 @@ def always_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histories, "FRESH_FOR", 0.0)
 
 
-def history_of(*buckets: Ends, step: timedelta = timedelta(minutes=15)) -> History:
+def history_of(*buckets: EndCounts, step: timedelta = timedelta(minutes=15)) -> History:
     at = [
-        EndsAt(at=NOON + n * step, **{name: getattr(it, name) for name in Ends.__struct_fields__})
+        EndCountsAt(
+            at=NOON + n * step, **{name: getattr(it, name) for name in EndCounts.__struct_fields__}
+        )
         for n, it in enumerate(buckets)
     ]
     until = at[-1].at + step / 2
@@ -131,7 +133,7 @@ def test_nobody_sees_the_history_of_another_tenant(
 
 
 def test_what_is_not_counted_yet_is_said() -> None:
-    behind = history_of(Ends(), Ends(completed=1), Ends(completed=1))
+    behind = history_of(EndCounts(), EndCounts(completed=1), EndCounts(completed=1))
     assert not histories.Drawn(behind, "1h", None).is_behind
     late = changed(behind, counted_until=behind.until - timedelta(minutes=25))
     assert histories.Drawn(late, "1h", None).is_behind
@@ -141,7 +143,10 @@ def test_what_is_not_counted_yet_is_said() -> None:
 
 def test_bars_are_as_high_as_their_counts_and_one_of_many_can_be_seen() -> None:
     chart = chart_of(
-        history_of(Ends(completed=400), Ends(), Ends(completed=1), Ends(completed=200)), "completed"
+        history_of(
+            EndCounts(completed=400), EndCounts(), EndCounts(completed=1), EndCounts(completed=200)
+        ),
+        "completed",
     )
     [bars] = chart.paths
     drawn = [bar.split() for bar in bars.d.split("M")[1:]]
@@ -157,13 +162,13 @@ def test_bars_are_as_high_as_their_counts_and_one_of_many_can_be_seen() -> None:
 
 @pytest.mark.parametrize(("most", "top"), [(0, "1"), (1, "1"), (5, "6"), (11, "20"), (290, "300")])
 def test_the_scale_of_counts_ends_at_a_round_number(most: int, top: str) -> None:
-    assert chart_of(history_of(Ends(failed=most)), "failed").ticks[0] == top
+    assert chart_of(history_of(EndCounts(failed=most)), "failed").ticks[0] == top
 
 
 def test_times_stand_between_the_round_times_around_them() -> None:
-    slow = Ends(completed=1, run_p50=1.0, run_p95=90.0)
-    fast = Ends(completed=1, run_p50=0.02, run_p95=10.0)
-    chart = chart_of(history_of(slow, Ends(), fast), "run")
+    slow = EndCounts(completed=1, run_p50=1.0, run_p95=90.0)
+    fast = EndCounts(completed=1, run_p50=0.02, run_p95=10.0)
+    chart = chart_of(history_of(slow, EndCounts(), fast), "run")
     assert chart.ticks == ("10 m", "1 m", "10 s", "1 s", "100 ms", "10 ms")
     band, p95, p50 = chart.paths
     assert p50.d.startswith("M0 60.0h10M20 ")
@@ -177,7 +182,7 @@ def test_times_stand_between_the_round_times_around_them() -> None:
 @pytest.mark.parametrize("low", [0.0001, 0.3, 61, 90_000])
 def test_no_time_is_drawn_outside(low: float, high: float) -> None:
     low, high = sorted((low, high))
-    chart = chart_of(history_of(Ends(completed=1, wait_p50=low, wait_p95=high)), "wait")
+    chart = chart_of(history_of(EndCounts(completed=1, wait_p50=low, wait_p95=high)), "wait")
     assert 2 <= len(chart.ticks) <= 8
     for shape in chart.paths[1:]:
         assert 0 <= float(shape.d.removeprefix("M0 ").removesuffix("h10")) <= HEIGHT
@@ -185,13 +190,13 @@ def test_no_time_is_drawn_outside(low: float, high: float) -> None:
 
 def test_an_hour_has_room_until_the_end_of_its_quarter() -> None:
     five = timedelta(minutes=5)
-    whole = history_of(*[Ends()] * 10, step=five)
+    whole = history_of(*[EndCounts()] * 10, step=five)
     assert chart_of(whole, "completed").width == 12 * STEP
     assert hours(whole) == ("12:00", "12:15", "12:30", "12:45", "13:00")
 
 
 def test_a_mark_is_of_what_is_shown() -> None:
-    one = history_of(Ends(completed=1))
+    one = history_of(EndCounts(completed=1))
     later = changed(one, until=one.until + timedelta(seconds=20))
     assert histories.Drawn(one, "1h", None).mark == histories.Drawn(later, "1h", None).mark
     assert histories.Drawn(one, "1h", None).mark != histories.Drawn(one, "1h", "mail").mark

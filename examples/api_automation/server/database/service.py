@@ -16,13 +16,9 @@ from examples.api_automation.server.utils.job_execution import (
     app,
     execute_api_in_background_with_tenant,
 )
-from tenure import NEVER, Job
-from tenure.control import Principal
-from tenure.domain.lifecycle import State
-from tenure.store.call import Call
-from tenure.store.calls import control_calls, enqueue_calls, queries
-from tenure.store.outcomes import Ending
-from tenure.store.results import Claimed, Holding
+from tenure import NEVER, Job, State, verbs
+from tenure.auth import Principal
+from tenure.verbs import Call, Claimed, Ending, Holding
 
 T = TypeVar("T")
 
@@ -41,16 +37,16 @@ async def create_job(
 
 async def enqueue_job(job_id: int, tenant_schema: str, user: Principal | None = None) -> Job:
     """Move a PENDING job to QUEUED."""
-    return await _send(enqueue_calls.queue(job_id), tenant_schema, user)
+    return await _send(verbs.queue(job_id), tenant_schema, user)
 
 
 async def get_job(job_id: int, tenant_schema: str) -> Job:
-    return await _send(queries.show(job_id), tenant_schema)
+    return await _send(verbs.show(job_id), tenant_schema)
 
 
 async def list_jobs(target_id: str, tenant_schema: str) -> Sequence[Job]:
     """Return the latest 50 jobs of a target, newest first, with their answers."""
-    listed = await _send(queries.list_jobs({"target": target_id}, n=50), tenant_schema)
+    listed = await _send(verbs.list_jobs({"target": target_id}, n=50), tenant_schema)
     return await asyncio.gather(*(get_job(job.id, tenant_schema) for job in listed))
 
 
@@ -58,22 +54,22 @@ async def request_job_cancel(
     job_id: int, tenant_schema: str = TENANTS[0], user: Principal | None = None
 ) -> Job:
     """Set cancel_requested: the worker that has the job interrupts it, and it becomes PAUSED."""
-    await _send(control_calls.stop(job_id), tenant_schema, user)
+    await _send(verbs.stop(job_id), tenant_schema, user)
     return await get_job(job_id, tenant_schema)
 
 
 async def resume_job(job_id: int, tenant_schema: str, user: Principal | None = None) -> Job:
     """Move a PAUSED or ERROR job to QUEUED."""
-    return await _send(control_calls.resume(job_id), tenant_schema, user)
+    return await _send(verbs.resume(job_id), tenant_schema, user)
 
 
 async def clear_job(job_id: int, tenant_schema: str, user: Principal | None = None) -> Job:
     """Give up on a PAUSED or ERROR job: it is CANCELED, and its target continues."""
     job = await get_job(job_id, tenant_schema)
     if job.state is State.PAUSED:
-        await _send(control_calls.stop(job_id, force=True), tenant_schema, user)
+        await _send(verbs.stop(job_id, force=True), tenant_schema, user)
     else:
-        await _send(control_calls.clear(job_id), tenant_schema, user)
+        await _send(verbs.clear(job_id), tenant_schema, user)
     return await get_job(job_id, tenant_schema)
 
 

@@ -10,10 +10,8 @@ from starlette.requests import Request
 
 from examples.api_automation.server.database import service
 from examples.api_automation.server.utils.job_execution import TENANTS
-from tenure import Job
-from tenure.control import Principal, Role
-from tenure.domain.lifecycle import State
-from tenure.domain.tenant import Tenant
+from tenure import Job, State, Tenant
+from tenure.auth import Principal, Role
 
 INTERRUPTED = "Job was interrupted by user"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tenure import Job, Tenure
 from tenure.errors import IllegalTransition
-from tenure.runtime.resources import CleanupReport
+from tenure.resources import CleanupReport
 
 
 class CrawlJobRepository:

@@ -1,6 +1,6 @@
 """The services of the crawler, from one place."""
 
-from tenure.runtime.resources import (
+from tenure.resources import (
     BrowserResourceManager,
     CleanupCoordinator,
     HTTPResourceManager,

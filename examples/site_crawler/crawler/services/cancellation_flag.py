@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from tenure import Tenure
-from tenure.domain.lifecycle import State
+from tenure import State, Tenure
 
 
 @dataclass(frozen=True)

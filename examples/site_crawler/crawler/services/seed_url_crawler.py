@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 import httpx
 
 from tenure.errors import ResourceClosed
-from tenure.runtime.resources import CleanupCoordinator, HTTPResourceManager
+from tenure.resources import CleanupCoordinator, HTTPResourceManager
 
 from ..db.repositories import CrawlJobRepository
 from .cancellation_flag import Cancellation, CancellationFlag

@@ -1,1 +1,1 @@
-"""Code that Tenure brings along for jobs that are not Python functions."""
+"""Built-in code for jobs that are not Python functions."""

@@ -1,4 +1,4 @@
-"""Jobs that are programs: their output goes line by line to the job's log, and is kept whole."""
+"""Jobs that are programs. Their output goes to the job's log and to an artifact."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenure.errors import CommandFailed
-from tenure.runtime.raised import Interrupted
+from tenure.runtime.control_exceptions import Interrupted
 
 if TYPE_CHECKING:
     from tenure.runtime.context import Context
@@ -17,7 +17,7 @@ OUTPUT = "output.txt"  # the name of the artifact
 
 
 def run(ctx: "Context", argv: Sequence[str]) -> dict[str, int]:
-    """Run a program to its end. One that exits with another code than 0 has failed."""
+    """Run a program to its end. An exit code other than 0 is a failure."""
     with tempfile.TemporaryFile() as kept:
         try:
             process = subprocess.Popen(  # noqa: S603 - the argv of a declared command
@@ -29,7 +29,7 @@ def run(ctx: "Context", argv: Sequence[str]) -> dict[str, int]:
             assert process.stdout is not None
             for line in process.stdout:
                 kept.write(line)
-                os.write(1, line)  # our own output is the job's log
+                os.write(1, line)  # the output of this process is the job's log
             code = process.wait()
         except Interrupted:
             _end(process)
@@ -48,6 +48,6 @@ def run(ctx: "Context", argv: Sequence[str]) -> dict[str, int]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """A program cannot hear us ask; SIGTERM is how it is told. The ladder does the rest."""
+    """Send SIGTERM, the only request that a program understands. The ladder does the rest."""
     process.terminate()
     process.wait()

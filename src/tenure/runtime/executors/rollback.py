@@ -1,4 +1,4 @@
-"""Undo what a cancelled job's tasks had completed: their compensations, newest first."""
+"""Roll back a cancelled job: run the compensations of its completed children, newest first."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,22 +6,22 @@ from tenure.domain.job import ROLLBACK, After
 from tenure.runtime.context import Context
 
 if TYPE_CHECKING:
-    from tenure.runtime.runner.loading import App
+    from tenure.runtime.runner.app_loader import App
 
 
-def bring_along(app: "App") -> None:
+def add_rollback(app: "App") -> None:
     """Give the app the task that a stop with rollback enqueues."""
 
     async def rollback(
         ctx: Context,
-        cancellation: str,  # noqa: ARG001 - the database reads them: it tells what was completed
+        cancellation: str,  # noqa: ARG001 - the database reads it to find what was completed
         tasks: list[int] | None = None,  # noqa: ARG001 - all, or only these
     ) -> int:
-        """A compensation gets the arguments of what it undoes, and its ``result`` if it asks.
+        """Call each compensation with the arguments of its job, and the ``result`` if it wants it.
 
-        What another rollback has undone is not undone again.
+        A job that another rollback has undone is not undone again.
         """
-        completed = await ctx._aask("completed", None)
+        completed = await ctx._attempt.arequest("completed")
         children: list[Any] = []
         for job in completed:
             task = app.tasks.get(job["task"])
@@ -32,9 +32,10 @@ def bring_along(app: "App") -> None:
             args = {name: known[name] for name in undo.signature.types if name in known}
             after = [After(children[-1].id, "run")] if children else []
             child = undo.using(after=after)
-            # What nobody was shown of the job is not shown of the one that undoes it either.
+            # Arguments that are secret in the job are secret in its compensation.
             draft = ctx._draft(child, (), undo.read_arguments(args), job["secret"] or ())
-            children.append(ctx._handle(child, await ctx._aask("undo", (job["id"], draft))))
+            undoing = await ctx._attempt.arequest("undo", (job["id"], draft))
+            children.append(ctx._handle(child, undoing))
         await ctx.await_for(children)
         return len(children)
 

@@ -4,6 +4,6 @@ import importlib
 import sys
 
 here = sys.path.pop(0)
-# Last, not first: nothing beside this folder may stand in for a standard module.
+# Last, not first: nothing next to this folder may replace a standard module.
 sys.path.append(here.rpartition("/")[0])
 importlib.import_module("guard.program").main(sys.argv[1:])

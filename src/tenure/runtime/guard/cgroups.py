@@ -1,6 +1,6 @@
-"""Control groups, where they can be had: one write kills all that is in one.
+"""Control groups, where available: a single write kills every process in a group.
 
-Only version 2 counts, and only below our own group: as root, or where systemd delegates.
+Only version 2 is used, and only below our own group: as root, or where systemd delegates.
 """
 # pathlib would make the guard larger.
 # ruff: noqa: PTH102, PTH106, PTH110, PTH112, PTH118, PTH208
@@ -13,7 +13,7 @@ from .processes import read
 
 
 def _own_group() -> str | None:
-    """The folder of the group this process is in."""
+    """Return the folder of the group that this process is in."""
     lines = read("/proc/self/cgroup").decode().splitlines()
     own = next((line[3:] for line in lines if line.startswith("0::")), None)
     if own is None:
@@ -26,19 +26,19 @@ def _own_group() -> str | None:
     return None
 
 
-class Group:
+class ControlGroup:
     """One control group."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def make(self) -> "Group":
+    def make(self) -> "ControlGroup":
         with suppress(FileExistsError):
             os.mkdir(self.folder, 0o755)
         return self
 
     def enter(self) -> None:
-        """Move this process in; what it starts is born there."""
+        """Move this process into the group; its children start there."""
         self._write("cgroup.procs", b"0")
 
     def kill(self) -> None:
@@ -49,36 +49,36 @@ class Group:
         return [int(pid) for pid in read(f"{self.folder}/cgroup.procs").split()]
 
     def is_empty(self) -> bool:
-        """Nothing lives in it or below it."""
+        """Tell whether no process lives in the group or below it."""
         return b"populated 1" not in read(f"{self.folder}/cgroup.events")
 
     def remove(self) -> None:
-        """Give it back; a group that job code made below goes with it."""
+        """Remove the group, and groups that job code made below it."""
         with suppress(OSError):
             for name in os.listdir(self.folder):
                 if os.path.isdir(f"{self.folder}/{name}"):
-                    Group(f"{self.folder}/{name}").remove()
+                    ControlGroup(f"{self.folder}/{name}").remove()
             os.rmdir(self.folder)
 
-    def below(self, name: str) -> "Group":
-        return Group(f"{self.folder}/{name}")
+    def below(self, name: str) -> "ControlGroup":
+        return ControlGroup(f"{self.folder}/{name}")
 
-    def _write(self, name: str, what: bytes) -> None:
+    def _write(self, name: str, content: bytes) -> None:
         fd = os.open(f"{self.folder}/{name}", os.O_WRONLY | os.O_CLOEXEC)
         try:
-            os.write(fd, what)
+            os.write(fd, content)
         finally:
             os.close(fd)
 
 
-def of_worker(marker: str) -> Group | None:
-    """Where the groups of a worker's runners are, or would be."""
+def of_worker(marker: str) -> ControlGroup | None:
+    """Return the group of a worker's runners, whether or not it exists."""
     own = _own_group()
-    return Group(f"{own}/tenure-{marker}") if own else None
+    return ControlGroup(f"{own}/tenure-{marker}") if own else None
 
 
-def open_for(marker: str) -> Group | None:
-    """Make the worker's group and try it out; None where that is not possible."""
+def open_for(marker: str) -> ControlGroup | None:
+    """Make the worker's group and test it; return None if groups cannot be used."""
     group = of_worker(marker)
     if group is None:
         return None
@@ -97,7 +97,7 @@ def open_for(marker: str) -> Group | None:
     return None
 
 
-def _can_be_entered(group: Group) -> bool:
+def _can_be_entered(group: ControlGroup) -> bool:
     child = os.fork()
     if child == 0:
         try:
@@ -109,7 +109,7 @@ def _can_be_entered(group: Group) -> bool:
 
 
 def clear(marker: str, patience: float = 2.0) -> None:
-    """Kill what lives in a dead worker's groups, and remove them."""
+    """Kill the processes in a dead worker's groups, and remove the groups."""
     group = of_worker(marker)
     if group is None or not os.path.isdir(group.folder):
         return

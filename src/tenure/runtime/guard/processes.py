@@ -1,4 +1,4 @@
-"""Looking at processes and signalling them, by /proc alone."""
+"""Inspect and signal processes through /proc."""
 # pathlib would make the guard larger.
 # ruff: noqa: PTH110, PTH208
 
@@ -12,12 +12,12 @@ WORKER = "TENURE_WORKER"
 GUARD = "TENURE_GUARD"
 RUNNER = "TENURE_RUNNER"
 ATTEMPT = "TENURE_ATTEMPT"
-ROOM_FOR_ATTEMPT = " " * 20  # in the environment of a runner; what it forks is marked there
+ROOM_FOR_ATTEMPT = " " * 20  # in the environment of a runner; forked children are marked there
 
-STANDING = frozenset("TtZXD")  # cannot run a line of their own code
+STANDING = frozenset("TtZXD")  # states in which a process runs no code of its own
 DEAD = frozenset("ZX")
 
-_LOOKS = 100  # at a process whose threads come and go, before it counts as alive
+_LOOKS = 100  # at a process whose threads start and end, before it counts as alive
 
 _SET_PDEATHSIG = 1
 _SET_CHILD_SUBREAPER = 36
@@ -32,7 +32,7 @@ def inherit_orphans() -> None:
 
 
 def inherits_orphans() -> bool:
-    """Tell whether this process still becomes the parent of what its descendants leave."""
+    """Tell whether this process still becomes the parent of its descendants' orphans."""
     answer = ctypes.c_int(0)
     _prctl(_GET_CHILD_SUBREAPER, ctypes.byref(answer))
     return answer.value == 1
@@ -50,7 +50,7 @@ def _prctl(option: int, value: Any) -> None:
 
 
 def read(path: str) -> bytes:
-    """A file of /proc, empty if it is gone or not ours to read."""
+    """Read a file of /proc; return nothing if it is gone or may not be read."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -68,14 +68,14 @@ def read(path: str) -> bytes:
 
 
 class Stat(NamedTuple):
-    """What /proc/<pid>/stat tells of a process; the state is that of its main thread alone."""
+    """The fields of /proc/<pid>/stat; the state is that of the main thread alone."""
 
     name: str
     state: str
     parent: int
     session: int
     threads: int
-    began: int  # ticks since the machine started: with the pid it names one process for ever
+    began: int  # ticks since the machine started; unique together with the pid
 
 
 def stat(pid: int) -> Stat | None:
@@ -105,7 +105,7 @@ def state(pid: int) -> str:
 
 
 def is_alive(pid: int) -> bool:
-    """Say whether any thread of a process can still run, its main thread or another."""
+    """Tell whether any thread of a process can still run."""
     return state(pid) not in DEAD
 
 
@@ -115,11 +115,11 @@ def folder_of(pid: int) -> str:
 
 
 def _state_and_folder(pid: int) -> tuple[str, str]:
-    """Return the state of a process, and the folder of a thread of it that lives.
+    """Return the state of a process, and the folder of one of its living threads.
 
-    The kernel calls a process a zombie when its main thread has ended, although other threads run
-    on and keep its memory. Such a process is in the state of a thread that runs, or else of
-    one that lives.
+    The kernel calls a process a zombie when its main thread has ended, although other threads may
+    run and keep its memory. Such a process has the state of a running thread, or else of a living
+    thread.
     """
     folder = f"/proc/{pid}"
     for _ in range(_LOOKS):
@@ -128,15 +128,13 @@ def _state_and_folder(pid: int) -> tuple[str, str]:
             return "X", folder
         if main.state not in DEAD or main.threads <= 1:
             return main.state, folder
-        seen = [
-            (thread.state, place) for place in _thread_folders(pid) if (thread := stat_in(place))
-        ]
-        living = [one for one in seen if one[0] not in DEAD]
+        seen = [(thread.state, path) for path in _thread_folders(pid) if (thread := stat_in(path))]
+        living = [(letter, path) for letter, path in seen if letter not in DEAD]
         if living:
-            return min(living, key=lambda one: one[0] in STANDING)
+            return min(living, key=lambda thread: thread[0] in STANDING)
         if len(seen) >= main.threads:
             return main.state, folder
-        # A thread ended after it was listed; it may have started another one before.
+        # A thread ended after it was listed; it may have started another thread before.
     return "R", folder
 
 
@@ -166,19 +164,19 @@ def _scanned_children() -> Callable[[int], list[int]]:
     return lambda pid: below.get(pid, [])
 
 
-# Not every kernel lists children; where it does, a walk costs no more than the tree is large.
+# Not every kernel lists children. Where it does, the cost of a walk grows with the tree alone.
 _KERNEL_LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def children_of(pid: int) -> list[int]:
-    """Its children, the dead among them that it has not reaped included."""
+    """Return the children of a process, including dead ones that it has not reaped."""
     return _listed_children(pid) if _KERNEL_LISTS_CHILDREN else _scanned_children()(pid)
 
 
 def family(root: int) -> Iterator[int]:
-    """A process, then its descendants, each after its own parent.
+    """Yield a process, then its descendants, each after its own parent.
 
-    One walk may miss what is born or handed to another parent meanwhile: walk again until
+    One walk may miss a process that starts or changes its parent meanwhile: walk again until
     nothing new is found.
     """
     children = _listed_children if _KERNEL_LISTS_CHILDREN else _scanned_children()
@@ -186,32 +184,32 @@ def family(root: int) -> Iterator[int]:
     ahead = [root]
     while ahead:
         pid = ahead.pop()
-        # Before it is handed out: the caller may kill it, and its children would move away.
+        # Before the yield: the caller may kill it, and its children would change their parent.
         below = [child for child in children(pid) if child not in found]
         found.update(below)
         ahead.extend(below)
         yield pid
 
 
-def send(pid: int, what: int) -> bool:
-    """Signal a process; say whether it could be reached."""
+def send(pid: int, number: int) -> bool:
+    """Signal a process; return whether it was reached."""
     try:
-        os.kill(pid, what)
+        os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
         return False
     return True
 
 
-def catches(pid: int, what: int) -> bool:
-    """Whether a process has a handler of its own for a signal."""
+def catches(pid: int, number: int) -> bool:
+    """Tell whether a process has a handler of its own for a signal."""
     for line in read(f"/proc/{pid}/status").splitlines():
         if line.startswith(b"SigCgt:"):
-            return bool(int(line.split()[1], 16) >> (what - 1) & 1)
+            return bool(int(line.split()[1], 16) >> (number - 1) & 1)
     return False
 
 
 def environment(pid: int) -> dict[str, str]:
-    """What it was started with, empty if that cannot be known."""
+    """Return the environment that a process was started with; empty if it cannot be read."""
     pairs = (entry.partition(b"=") for entry in _read_memory(pid, "environ").split(b"\0"))
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
@@ -226,7 +224,7 @@ def carries(pid: int, name: str, value: str) -> bool:
 
 
 def command(pid: int) -> str:
-    """What it calls itself, for people to read."""
+    """Return the command line of a process, or its name, for people to read."""
     seen = stat(pid)
     if seen is None:
         return ""
@@ -235,11 +233,11 @@ def command(pid: int) -> str:
 
 
 def _read_memory(pid: int, name: str) -> bytes:
-    """A file of /proc that the kernel takes from a process's memory, empty if it cannot be read."""
+    """Read a file of /proc that is backed by the process's memory; empty if it cannot be read."""
     folder = ""
     for _ in range(_LOOKS):
         letter, living = _state_and_folder(pid)
-        # Never asked of a process in uninterruptible sleep: who asks may be made to wait with it.
+        # Never read it from a process in uninterruptible sleep: the reader may block with it.
         if letter in "DZX" or living == folder:
             break
         folder = living
@@ -250,7 +248,7 @@ def _read_memory(pid: int, name: str) -> bytes:
 
 
 def why_alive(pid: int) -> str:
-    """Why a process that was sent SIGKILL is still there."""
+    """Return why a process that was sent SIGKILL still exists."""
     try:
         os.kill(pid, 0)
     except PermissionError:

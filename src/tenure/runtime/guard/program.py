@@ -1,4 +1,4 @@
-"""The guard's loop: one thread that waits for its keeper, its children and the clock."""
+"""The guard's loop: a single thread that waits for its keeper, its children and the clock."""
 
 import errno
 import os
@@ -9,44 +9,44 @@ import time
 from collections import deque
 
 from . import wire
-from .birth import bear
-from .cgroups import Group, open_for
-from .forest import Forest, Left
+from .cgroups import ControlGroup, open_for
 from .freezer import Freezer, Phase
-from .page import Page, boottime
+from .guard_state import GuardState, boottime
 from .processes import RUNNER, WORKER, inherit_orphans
-from .tree import MOST_NAMED, Tree
+from .runner_trees import Left, RunnerTrees
+from .spawn import spawn_runner
+from .tree import MAX_NAMED, Tree
 
-LONGEST_SLEEP = 0.5
-GIVE_UP = 5.0  # what still lives then has its SIGKILL, and nobody is left to tell
+MAX_SLEEP = 0.5
+GIVE_UP = 5.0  # seconds; processes that live longer have got SIGKILL, and nobody is left to tell
 _IGNORED = (
     signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM,
     signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU,
 )  # fmt: skip
 
 
-class Program:
-    """What the guard knows, and what it does on each round."""
+class GuardProgram:
+    """The state of the guard, and the steps of each round."""
 
     def __init__(
         self,
         control: socket.socket,
         keeper: int,
-        page: Page,
+        state: GuardState,
         marker: str,
         freeze_max: float,
-        groups: Group | None,
+        groups: ControlGroup | None,
     ) -> None:
         self._control = control
-        self._page = page
+        self._state = state
         self._marker = marker
         self._groups = groups
-        self._forest = Forest(self._answer_left, self._tell_exit)
-        self._freezer = Freezer(self._forest, page, freeze_max)
+        self._trees = RunnerTrees(self._answer_left, self._report_exit)
+        self._freezer = Freezer(self._trees, state, freeze_max)
         self._freeze_waiting: list[int] = []
         self._awaited: dict[int, tuple[int, Left]] = {}
         self._starting: dict[int, tuple[int, Tree]] = {}
-        self._born = 0
+        self._spawned = 0
         self._outbox: deque[wire.Message] = deque()
         self._ending_since: float | None = None
         self._keeper = keeper
@@ -58,40 +58,40 @@ class Program:
     def run(self) -> None:
         how = "walk" if self._groups is None else "cgroup"
         self._send({"tell": "ready", "kills_by": how})
-        while not self._is_over():
+        while not self._is_done():
             self._wait()
-            self._page.stamp = boottime()
-            self._forest.reap()
-            self._watch_trust()
-            self._forest.kill_on()
+            self._state.stamp = boottime()
+            self._trees.reap()
+            self._check_trust()
+            self._trees.continue_killing()
         if self._groups is not None:
             self._groups.remove()
 
-    def _is_over(self) -> bool:
+    def _is_done(self) -> bool:
         if self._ending_since is None:
             return False
         too_long = time.monotonic() - self._ending_since > GIVE_UP
-        return too_long or not (self._forest.trees or self._forest.is_killing)
+        return too_long or not (self._trees.trees or self._trees.is_killing)
 
     def _wait(self) -> None:
-        sleep = min(LONGEST_SLEEP, self._freezer.pause_before_look())
-        if self._forest.is_killing:
-            sleep = min(sleep, self._forest.pace(time.monotonic()))
+        sleep = min(MAX_SLEEP, self._freezer.pause_before_check())
+        if self._trees.is_killing:
+            sleep = min(sleep, self._trees.pace(time.monotonic()))
         for fd, events in self._poll.poll(max(sleep, 0) * 1000):
             if fd == self._keeper:
                 self._end()
             elif fd == self._wake:
                 os.read(self._wake, 4096)
             elif fd in self._starting:
-                self._hear_of_start(fd)
+                self._read_start(fd)
             elif events & select.POLLOUT:
                 self._send_waiting()
             else:
-                self._hear_keeper()
+                self._read_keeper()
 
-    def _watch_trust(self) -> None:
+    def _check_trust(self) -> None:
         before = self._freezer.phase
-        after = self._freezer.look()
+        after = self._freezer.check()
         if after is Phase.FROZEN and before is not Phase.FROZEN:
             self._send({"tell": "frozen"})
         if after is not Phase.FREEZING:
@@ -99,14 +99,14 @@ class Program:
                 self._answer(self._freeze_waiting.pop())
 
     def _end(self) -> None:
-        """Nobody is left to work for: kill all, then leave."""
+        """Kill everything, then exit: the keeper is gone."""
         if self._ending_since is None:
             self._ending_since = time.monotonic()
             self._poll.unregister(self._keeper)
             self._poll.unregister(self._control)
-        self._forest.doom_all()
+        self._trees.doom_all()
 
-    def _hear_keeper(self) -> None:
+    def _read_keeper(self) -> None:
         try:
             request, fds = wire.receive(self._control)
         except BlockingIOError:
@@ -117,13 +117,13 @@ class Program:
             if request is None:
                 self._end()
             else:
-                self._do(request, fds)
+                self._handle(request, fds)
         finally:
             for fd in fds:
                 os.close(fd)
 
-    def _do(self, request: wire.Message, fds: list[int]) -> None:
-        number, tree = request["id"], self._forest.trees.get(request.get("pid", 0))
+    def _handle(self, request: wire.Message, fds: list[int]) -> None:
+        number, tree = request["id"], self._trees.trees.get(request.get("pid", 0))
         match request["do"]:
             case "spawn":
                 self._spawn(number, request, fds)
@@ -147,14 +147,14 @@ class Program:
                 self._answer(number, refused=f"the guard does not know how to {unknown}")
 
     def _kill_all(self, number: int) -> None:
-        trees = self._forest.trees.values()
+        trees = self._trees.trees.values()
         if not trees:
             self._answer(number, left=[])
             return
         self._awaited[number] = (len(trees), [])
         for tree in trees:
             tree.waiting.append(number)
-        self._forest.doom_all()
+        self._trees.doom_all()
 
     def _spawn(self, number: int, request: wire.Message, fds: list[int]) -> None:
         if request["incomplete"]:
@@ -164,51 +164,51 @@ class Program:
             self._answer(number, refused="nothing is started while trust has run out")
             return
         plan, stdout, stderr, *passed = fds
-        what = wire.read_apart(plan)
-        self._born += 1
-        mark = f"{self._marker}.{self._born}"
-        env = {**what["env"], WORKER: self._marker, RUNNER: mark}
-        group = self._groups.below(str(self._born)) if self._groups else None
+        program = wire.read_apart(plan)
+        self._spawned += 1
+        mark = f"{self._marker}.{self._spawned}"
+        env = {**program["env"], WORKER: self._marker, RUNNER: mark}
+        group = self._groups.below(str(self._spawned)) if self._groups else None
         try:
             if group is not None:
                 group.make()
-            pid, told = bear(what["argv"], env, (stdout, stderr), passed, group)
+            pid, started = spawn_runner(program["argv"], env, (stdout, stderr), passed, group)
         except OSError as error:
             if group is not None:
                 group.remove()
             self._answer(number, errno=error.errno)
             return
-        self._forest.trees[pid] = Tree(pid, mark, group)
-        self._starting[told] = (number, self._forest.trees[pid])
-        self._poll.register(told, select.POLLIN)
+        self._trees.trees[pid] = Tree(pid, mark, group)
+        self._starting[started] = (number, self._trees.trees[pid])
+        self._poll.register(started, select.POLLIN)
 
-    def _hear_of_start(self, told: int) -> None:
-        number, tree = self._starting.pop(told)
-        self._poll.unregister(told)
-        problem = os.read(told, 16)
-        os.close(told)
+    def _read_start(self, started: int) -> None:
+        number, tree = self._starting.pop(started)
+        self._poll.unregister(started)
+        problem = os.read(started, 16)
+        os.close(started)
         if problem:
             tree.never_ran = True
             self._answer(number, errno=int(problem))
         else:
             self._answer(number, pid=tree.pid)
 
-    def _tell_exit(self, tree: Tree, left: Left) -> None:
+    def _report_exit(self, tree: Tree, left: Left) -> None:
         assert tree.death is not None
-        # A program that ends at once may be dead before its start was heard of.
-        for told in [told for told, (_, one) in self._starting.items() if one is tree]:
-            self._hear_of_start(told)
+        # A program that ends at once may be dead before its start was read.
+        for fd in [fd for fd, (_, starting) in self._starting.items() if starting is tree]:
+            self._read_start(fd)
         if tree.never_ran:
             return
-        gone = tree.gone({one["pid"] for one in left})
+        gone = tree.gone({process["pid"] for process in left})
         message = {"tell": "exited", "pid": tree.pid, **tree.death._asdict(), "left": left}
-        self._send({**message, "gone": gone[:MOST_NAMED], "count": len(gone)})
+        self._send({**message, "gone": gone[:MAX_NAMED], "count": len(gone)})
 
     def _answer_left(self, number: int, left: Left) -> None:
-        """One tree is gone, or given up; answer if it was the last that the request waits for."""
+        """Answer a request if this tree was the last that it waits for; it is gone or given up."""
         trees, so_far = self._awaited.pop(number, (1, []))
         if trees == 1:
-            self._answer(number, left=[*so_far, *left][:MOST_NAMED])
+            self._answer(number, left=[*so_far, *left][:MAX_NAMED])
         else:
             self._awaited[number] = (trees - 1, [*so_far, *left])
 
@@ -220,7 +220,7 @@ class Program:
         self._send_waiting()
 
     def _send_waiting(self) -> None:
-        """Send what can be sent; a keeper that does not listen must not hold up the guard."""
+        """Send as much as possible; a keeper that does not read must not block the guard."""
         if self._ending_since is not None:
             return
         try:
@@ -236,7 +236,7 @@ class Program:
 
 
 def _wake_by_signals() -> int:
-    """A descriptor that becomes readable when a child has ended or changed."""
+    """Return a descriptor that becomes readable when a child has ended or changed."""
     woken, wakes = os.pipe()
     os.set_blocking(woken, False)
     os.set_blocking(wakes, False)
@@ -246,15 +246,18 @@ def _wake_by_signals() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """Arguments: control socket, keeper's pidfd, page, marker, seconds of freeze_max, cgroups."""
-    control, keeper, page, marker, freeze_max, cgroups = arguments
-    for each in _IGNORED:
-        signal.signal(each, signal.SIG_IGN)
+    """Run the guard.
+
+    Arguments: control socket, keeper's pidfd, shared state, marker, seconds of freeze_max, cgroups.
+    """
+    control, keeper, state, marker, freeze_max, cgroups = arguments
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     inherit_orphans()
     end = socket.socket(fileno=int(control))
     end.setblocking(False)
-    for fd in (end.fileno(), int(keeper), int(page)):
+    for fd in (end.fileno(), int(keeper), int(state)):
         os.set_inheritable(fd, False)
     groups = open_for(marker) if cgroups == "cgroups" else None
-    Program(end, int(keeper), Page(int(page)), marker, float(freeze_max), groups).run()
+    GuardProgram(end, int(keeper), GuardState(int(state)), marker, float(freeze_max), groups).run()

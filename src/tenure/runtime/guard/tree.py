@@ -1,14 +1,14 @@
-"""A runner and all that came from it."""
+"""A runner and all its descendants."""
 
 import os
 import signal
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .cgroups import Group
+from .cgroups import ControlGroup
 from .processes import STANDING, command, family, is_alive, send, state, why_alive
 
-MOST_NAMED = 50
+MAX_NAMED = 50
 
 
 class Death(NamedTuple):
@@ -21,17 +21,17 @@ class Death(NamedTuple):
 class Tree:
     """One runner, from its fork until nothing of it is left."""
 
-    def __init__(self, pid: int, mark: str, group: Group | None) -> None:
+    def __init__(self, pid: int, mark: str, group: ControlGroup | None) -> None:
         self.pid = pid
         self.mark = mark
         self.group = group
         self.death: Death | None = None
         self.doomed_at: float | None = None
-        self.waiting: list[int] = []  # the requests that want to hear of its end
+        self.waiting: list[int] = []  # numbers of the requests that wait for its end
         self.never_ran = False
-        self.was_told = False
+        self.is_reported = False
         self.was_swept = False
-        self.known: set[int] = set()  # what was alive of it while it was being killed
+        self.known: set[int] = set()  # members that were seen alive while it was being killed
         self._stopped: set[int] = set()
 
     @property
@@ -39,12 +39,12 @@ class Tree:
         return self.doomed_at is not None
 
     def doom(self, now: float) -> None:
-        """From now on it is killed, until nothing of it is left."""
+        """Kill it from now on, until nothing of it is left."""
         if self.doomed_at is None:
             self.doomed_at = now
 
-    def look_for_death(self) -> None:
-        """See whether the runner has ended, and leave it unreaped: its pid stays its own."""
+    def check_death(self) -> None:
+        """Check whether the runner has ended. It stays unreaped, so that its pid is not reused."""
         if self.death is not None:
             return
         seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -54,15 +54,15 @@ class Tree:
                 seen.si_status if by_itself else None, None if by_itself else seen.si_status
             )
 
-    def bury(self) -> None:
+    def reap(self) -> None:
         os.waitpid(self.pid, 0)
         if self.group is not None:
             self.group.remove()
 
     def kill_pass(self) -> Iterator[None]:
-        """Send SIGKILL to all that is found now, a piece at a time."""
+        """Send SIGKILL to every member found now, one process per step."""
         if self.group is not None:
-            # Remembered first: the dead lose their parents, and the stuck are hard to ask.
+            # Remembered first: dead processes lose their parents, and stuck ones cannot be read.
             self.known.update(filter(is_alive, self.group.pids()))
             self.group.kill()
         for pid in family(self.pid):
@@ -72,38 +72,38 @@ class Tree:
             yield
 
     def terminate(self) -> int:
-        """Ask all but the runner itself to end; say how many were asked."""
+        """Send SIGTERM to all but the runner itself; return how many were reached."""
         below = [pid for pid in family(self.pid) if pid != self.pid]
         return sum(is_alive(pid) and send(pid, signal.SIGTERM) for pid in below)
 
     def stop_pass(self) -> bool:
-        """Stop all that still moves; say whether all stood already."""
-        all_stand = True
+        """Stop every member that still runs; return whether all had stopped before."""
+        all_stopped = True
         for pid in family(self.pid):
             if pid not in self._stopped or state(pid) not in STANDING:
                 send(pid, signal.SIGSTOP)
                 self._stopped.add(pid)
-                all_stand = False
-        return all_stand
+                all_stopped = False
+        return all_stopped
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         for pid in family(self.pid):
             send(pid, signal.SIGCONT)
         self._stopped.clear()
 
     def members(self) -> set[int]:
-        """The runner, what is below it, and what is in its group."""
+        """Return the runner, its descendants, and the members of its group."""
         return {*family(self.pid), *(self.group.pids() if self.group is not None else ())}
 
     def gone(self, left: set[object]) -> list[int]:
-        """What was alive of it while it was being killed and is not left, the runner first."""
+        """Return the members that were killed and are not left, the runner first."""
         others = sorted(self.known - {self.pid} - left)
         return others if self.pid in left else [self.pid, *others]
 
 
 def named(pids: set[int]) -> list[dict[str, object]]:
-    """Processes that could not be killed, as the keeper is told of them."""
+    """Describe processes that could not be killed, for the keeper."""
     alive = sorted(filter(is_alive, pids))
     return [
-        {"pid": pid, "command": command(pid), "why": why_alive(pid)} for pid in alive[:MOST_NAMED]
+        {"pid": pid, "command": command(pid), "why": why_alive(pid)} for pid in alive[:MAX_NAMED]
     ]

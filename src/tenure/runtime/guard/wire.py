@@ -1,4 +1,4 @@
-"""Messages between keeper and guard: one JSON object a packet, with descriptors beside it."""
+"""Messages between keeper and guard: one JSON object per packet, with its descriptors."""
 
 import json
 import os
@@ -6,14 +6,14 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-LARGEST = 128 * 1024
-MOST_FDS = 200
+MAX_BYTES = 128 * 1024
+MAX_FDS = 200
 
 Message = dict[str, Any]
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Two ends that keep the borders of messages, so that descriptors stay with theirs."""
+    """Return two connected sockets that keep message boundaries and descriptors together."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
@@ -22,18 +22,18 @@ def send(end: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
 
 
 def receive(end: socket.socket) -> tuple[Message | None, list[int]]:
-    """The next message and its descriptors; None at the end."""
-    body, fds, flags, _ = socket.recv_fds(end, LARGEST, MOST_FDS, socket.MSG_CMSG_CLOEXEC)
+    """Return the next message and its descriptors; None if the other end is closed."""
+    body, fds, flags, _ = socket.recv_fds(end, MAX_BYTES, MAX_FDS, socket.MSG_CMSG_CLOEXEC)
     if not body:
         return None, fds
     message: Message = json.loads(body)
-    # Descriptors are dropped on the way when this process may have no more of them.
+    # The kernel drops descriptors when this process has reached its limit.
     message["incomplete"] = bool(flags & (socket.MSG_CTRUNC | socket.MSG_TRUNC))
     return message, fds
 
 
 def write_apart(content: Message) -> int:
-    """A descriptor that carries content of any size; environments may be larger than a packet."""
+    """Return a descriptor of content of any size; an environment may be larger than a packet."""
     fd = os.memfd_create("tenure-message")
     with open(os.dup(fd), "wb") as file:  # noqa: PTH123 -- a descriptor is no path
         file.write(json.dumps(content).encode())

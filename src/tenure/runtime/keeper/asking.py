@@ -6,12 +6,14 @@ from typing import TypeVar
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import StoreUnavailable
 from tenure.store.call import Call
-from tenure.store.line import Line
+from tenure.store.serial_connection import SerialConnection
 
 T = TypeVar("T")
 
 
-async def asked(line: Line, call: Call[T], within: float, tenant: Tenant = DEFAULT) -> T:
+async def asked(
+    line: SerialConnection, call: Call[T], within: float, tenant: Tenant = DEFAULT
+) -> T:
     """The answer. A peer that keeps the connection but says nothing counts as one that is away."""
     try:
         async with asyncio.timeout(within):

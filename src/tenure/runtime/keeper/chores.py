@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from tenure.domain.lifecycle import State
+from tenure.errors import NotAllowed
 from tenure.runtime.keeper.services import visit_each
 from tenure.runtime.keeper.stirs import Turns
-from tenure.store.ruled import Bulk, Discard
+from tenure.store.policy_results import Bulk, PendingDiscard
 from tenure.store.store import AsyncStore
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class Round:
 
 
 class Pruning(Round):
-    """Forgets what has been kept long enough; of each tenant, within the hour."""
+    """Deletes what has been kept long enough, in every tenant within the hour."""
+
+    _warned = False
 
     async def visit(self, store: AsyncStore) -> bool:
         settings = self._keeper.settings
@@ -63,7 +66,23 @@ class Pruning(Round):
         keep = {state: span for state, span in kept.items() if span is not None}
         while (await store.prune(keep, keep_events=settings.keep_events)).more:
             pass
+        if settings.keep_records is not None or settings.keep_audit is not None:
+            await self._prune_records(store)
         return False
+
+    async def _prune_records(self, store: AsyncStore) -> None:
+        settings = self._keeper.settings
+        try:
+            await store.prune_records(
+                keep_records=settings.keep_records, keep_audit=settings.keep_audit
+            )
+        except NotAllowed:
+            if not self._warned:
+                _log.warning(
+                    "keep_records and keep_audit have no effect: only the owner of the schema may "
+                    "delete records, and this worker connects as another database role"
+                )
+            self._warned = True
 
     @property
     def others(self) -> int:
@@ -146,7 +165,7 @@ class Discards(Chore):
             await self._discard(store, discard)
         return bool(discards)
 
-    async def _discard(self, store: AsyncStore, discard: Discard) -> None:
+    async def _discard(self, store: AsyncStore, discard: PendingDiscard) -> None:
         from tenure.runtime.artifacts import Artifacts, artifacts_url
 
         where = artifacts_url(self._keeper.settings)

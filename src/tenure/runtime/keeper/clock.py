@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 
 
 class DatabaseClock:

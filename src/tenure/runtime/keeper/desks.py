@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tenure.runtime.messages import Kind
-from tenure.store.line import Line
+from tenure.store.serial_connection import SerialConnection
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.exchange import Exchange
@@ -34,7 +34,7 @@ class Customer(ABC):
         """Whether there is something that it would say or ask now."""
 
     @abstractmethod
-    async def run_once(self, line: Line) -> None: ...
+    async def run_once(self, line: SerialConnection) -> None: ...
 
     @abstractmethod
     def line_up(self) -> None: ...
@@ -76,7 +76,7 @@ class Desks(Generic[C]):
             self._others.setdefault(customer)
         self._somebody.set()
 
-    async def serve(self, line: Line) -> None:
+    async def serve(self, line: SerialConnection) -> None:
         while True:
             customer = await self._next()
             await customer.run_once(line)

@@ -21,9 +21,9 @@ from tenure.runtime.messages import Kind
 from tenure.store.call import Call
 from tenure.store.calls import worker_calls
 from tenure.store.floors import Floors
-from tenure.store.line import Line
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claim, Exchanged, Promoted
+from tenure.store.serial_connection import SerialConnection
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -168,7 +168,7 @@ class Exchange(Customer):
         appetite = self._appetites.get(kind)
         return appetite is not None and appetite.hungry and appetite.crew.free > 0
 
-    async def run_once(self, line: Line) -> None:
+    async def run_once(self, line: SerialConnection) -> None:
         if self._uncertain:
             await self._settle(line)
             return
@@ -217,7 +217,7 @@ class Exchange(Customer):
 
     async def _exchange(
         self,
-        line: Line,
+        line: SerialConnection,
         endings: list[Ending],
         asks: list[Asking],
         promote: bool,
@@ -233,7 +233,7 @@ class Exchange(Customer):
                     endings,
                     [asking.want for asking in asks],
                     promoting=promote,
-                    hungry=self._has_room_beside(asks),
+                    wants_jobs=self._has_room_beside(asks),
                 ),
             )
         except InputRefused as problem:
@@ -258,7 +258,9 @@ class Exchange(Customer):
                 asking.appetite.crew.room.leave(asking.want.n)
         self._unheard.remove(endings)
 
-    async def _one_by_one(self, line: Line, endings: list[Ending], problem: InputRefused) -> None:
+    async def _one_by_one(
+        self, line: SerialConnection, endings: list[Ending], problem: InputRefused
+    ) -> None:
         """One of them cannot be taken. It ends failed; the others are not lost with it."""
         if len(endings) > 1:
             for ending in endings:
@@ -279,7 +281,11 @@ class Exchange(Customer):
             self._away(problem)
 
     async def _apart(
-        self, line: Line, endings: list[Ending], asks: list[Asking], problem: WriteRefused
+        self,
+        line: SerialConnection,
+        endings: list[Ending],
+        asks: list[Asking],
+        problem: WriteRefused,
     ) -> None:
         """Write each end by itself, so that one that cannot be written holds up no other."""
         if not endings:
@@ -297,7 +303,7 @@ class Exchange(Customer):
         self._keeper.note_outage(problem)
         self.rest(self._backoff.next())
 
-    async def _ask(self, line: Line, call: Call[T]) -> T:
+    async def _ask(self, line: SerialConnection, call: Call[T]) -> T:
         patience = self._keeper.settings.lease.total_seconds()
         return await asked(line, call, patience, self._tenant)
 
@@ -372,7 +378,7 @@ class Exchange(Customer):
         if claim.jobs:
             self._keeper.runs.claimed(self._tenant.name, appetite.crew, claim.jobs)
 
-    async def _settle(self, line: Line) -> None:
+    async def _settle(self, line: SerialConnection) -> None:
         """A call was lost on the way: give back what was claimed without our knowing."""
         if self._in_flight:
             await asyncio.sleep(_BUSY_PAUSE)

@@ -17,7 +17,7 @@ from tenure.domain.lifecycle import Intent
 from tenure.domain.tenant import Tenant
 from tenure.errors import StoreUnavailable, TenureError
 from tenure.observe.counting import Counting
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
@@ -37,8 +37,8 @@ from tenure.runtime.keeper.stops import Stops
 from tenure.runtime.messages import Kind
 from tenure.store.call import Call
 from tenure.store.calls import worker_calls
-from tenure.store.line import Line
 from tenure.store.results import Holding, Signal
+from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import AsyncStore
 
 _log = logging.getLogger("tenure.worker")
@@ -71,7 +71,7 @@ class Keeper:
         self.stops = Stops(self)
         self.looks = Looks(self)
         self.questions = Questions(self)
-        self.lease = Lease(self, Line(url, settings))
+        self.lease = Lease(self, SerialConnection(url, settings))
         self.shared = AsyncStore(url, settings=settings)  # for what all tenants share
         self._stores: dict[str, AsyncStore] = {}
         self.tenants = None if tenants is None else [tenant.name for tenant in tenants]  # none: all
@@ -162,7 +162,7 @@ class Keeper:
         run = self.runs.of(signal.tenant, signal.job_id, signal.token)
         if run is None:
             return
-        if (look := signal.orders.get("look")) is not None:
+        if (look := signal.orders.get("inspection")) is not None:
             self.looks.hear(int(look), run)
         else:
             self.stops.hear(signal, run)
@@ -267,7 +267,7 @@ class Keeper:
         elif about != "orders":
             self.stirs.look_now()
 
-    async def say_too_late(self, line: Line) -> None:
+    async def say_too_late(self, line: SerialConnection) -> None:
         """What ended before this worker heard that it is dead. It is refused, and on record."""
         for name, exchange in self.exchanges.items():
             if endings := exchange.unsaid:

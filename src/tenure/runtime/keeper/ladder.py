@@ -82,7 +82,7 @@ class Ladder:
             # Its loop does not turn, or C code keeps the thread at the wire from listening. If it
             # is this job that does so, a signal may get it out.
             if runner.page.on_cpu == run.number:
-                runner.page.meant = run.number
+                runner.page.interrupt_target = run.number
                 if runner.signal(signal.SIGUSR1) and not signalled:
                     signalled = True
                     self._say_signal(run, "SIGUSR1", "which keeps its runner from listening")

@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tenure.errors import GuardUnavailable, LeaseLost, TenureError
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.asking import asked
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.store.calls import worker_calls
-from tenure.store.line import Line
 from tenure.store.results import Holding, SignalsRead
+from tenure.store.serial_connection import SerialConnection
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -25,7 +25,7 @@ _log = logging.getLogger("tenure.worker")
 
 
 class Lease:
-    def __init__(self, keeper: "Keeper", line: Line) -> None:
+    def __init__(self, keeper: "Keeper", line: SerialConnection) -> None:
         self._keeper = keeper
         self._line = line
         self._length = keeper.settings.lease.total_seconds()

@@ -27,7 +27,7 @@ from tenure.observe import logs
 from tenure.observe.counting import Counting, counting
 from tenure.runtime.artifact_store import check_artifacts
 from tenure.runtime.exit_code import ExitCode
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announced import Announced
 from tenure.runtime.keeper.backoff import Backoff
@@ -40,9 +40,9 @@ from tenure.runtime.keeper.schedules import Schedules
 from tenure.runtime.keeper.services import Recovery, every
 from tenure.runtime.keeper.staff import Staff
 from tenure.runtime.keeper.watch import Watch
-from tenure.runtime.leftovers import Place, Reaped, reap
-from tenure.store.line import Line
+from tenure.runtime.leftovers import Reaped, WorkerFolder, reap
 from tenure.store.notices import Notices
+from tenure.store.serial_connection import SerialConnection
 
 _log = logging.getLogger("tenure.worker")
 
@@ -148,7 +148,7 @@ class Life:
             return await _serve(keeper, announced, self._drain, url, found)
         except* LeaseLost:
             await stack.aclose()  # all that it ran is killed
-            await keeper.say_too_late(Line(url, keeper.settings))
+            await keeper.say_too_late(SerialConnection(url, keeper.settings))
             raise
         finally:
             self._drain = None
@@ -158,7 +158,7 @@ class Life:
 
     async def _begin(self, stack: AsyncExitStack) -> "Begun":
         plan, marker = self._plan, str(uuid4())
-        place = stack.enter_context(Place.claim(marker))
+        place = stack.enter_context(WorkerFolder.claim(marker))
         guard = await Guard.start(marker=marker, freeze_max=plan.settings.freeze_max)
         stack.push_async_callback(guard.close)
         guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)
@@ -261,9 +261,11 @@ async def _serve(
             services.create_task(keeper.lease.serve(), name="lease")
             services.create_task(notices.listen(), name="notices")
             for _ in range(EXCHANGE_DESKS):
-                desk = keeper.exchange_desks.serve(Line(url, settings))
+                desk = keeper.exchange_desks.serve(SerialConnection(url, settings))
                 services.create_task(desk, name="exchange")
-            services.create_task(keeper.report_desk.serve(Line(url, settings)), name="reports")
+            services.create_task(
+                keeper.report_desk.serve(SerialConnection(url, settings)), name="reports"
+            )
             services.create_task(keeper.stirs.serve(lambda: notices.live), name="stirs")
             services.create_task(every(settings.recover_every, recovery.run_once), name="recovery")
             services.create_task(every(LOOK_EVERY, neighbours.run_once), name="neighbours")

@@ -15,7 +15,7 @@ from tenure.runtime.keeper.measuring import measured, started_by
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.storable import storable
-from tenure.runtime.messages import Look, Seen
+from tenure.runtime.messages import InspectAnswer, InspectRequest
 from tenure.runtime.stacks import read_dump
 from tenure.store.calls import worker_calls
 
@@ -31,7 +31,7 @@ class Looks:
     def __init__(self, keeper: "Keeper") -> None:
         self._keeper = keeper
         self._heard: dict[int, int] = {}  # by run: the latest look
-        self._waiting: dict[int, asyncio.Future[Seen]] = {}  # by run
+        self._waiting: dict[int, asyncio.Future[InspectAnswer]] = {}  # by run
 
     def hear(self, look: int, run: Run) -> None:
         """Somebody looks into it. The database repeats this until it is answered."""
@@ -39,7 +39,7 @@ class Looks:
             self._heard[run.number] = look
             self._keeper.start(self._answer(look, run))
 
-    def seen(self, seen: Seen) -> None:
+    def seen(self, seen: InspectAnswer) -> None:
         waiting = self._waiting.get(seen.run)
         if waiting is not None and not waiting.done():
             waiting.set_result(seen)
@@ -72,10 +72,10 @@ class Looks:
         cut = "" if kept == stacks else "the rest of the stacks is left out, because it is too long"
         return InspectionAnswer(kept, processes, tuple(filter(None, (why, cut, *about))))
 
-    async def _asked(self, runner: Runner, run: Run) -> Seen | None:
-        waiting: asyncio.Future[Seen] = asyncio.get_running_loop().create_future()
+    async def _asked(self, runner: Runner, run: Run) -> InspectAnswer | None:
+        waiting: asyncio.Future[InspectAnswer] = asyncio.get_running_loop().create_future()
         self._waiting[run.number] = waiting
-        runner.send(Look(run.number))
+        runner.send(InspectRequest(run.number))
         try:
             async with asyncio.timeout(_PATIENCE):
                 return await waiting
@@ -104,7 +104,7 @@ class Looks:
 
 
 def _processes(
-    runner: Runner, run: Run, seen: Seen | None
+    runner: Runner, run: Run, seen: InspectAnswer | None
 ) -> tuple[tuple[Process, ...], tuple[str, ...]]:
     """Those of a job, and what is to be known about them."""
     about = []

@@ -20,7 +20,7 @@ from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import TenureError
 from tenure.observe import logs
 from tenure.runtime.exit_code import ExitCode
-from tenure.runtime.garbage import collect_seldom
+from tenure.runtime.garbage import collect_rarely
 from tenure.runtime.keeper.life import Life, Plan
 from tenure.runtime.keeper.staff import ImportFailed
 from tenure.runtime.leave_signals import leave_signals
@@ -37,7 +37,7 @@ def run(plan: Plan, watch: Callable[[Life], AbstractContextManager[None]]) -> Ex
     # Jobs that were claimed come in one answer: one that cannot be read would end every worker.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _AS_DEEP_AS_THE_DATABASE))
 
-    collect_seldom()
+    collect_rarely()
 
     async def main() -> ExitCode:
         life = Life(plan)

@@ -13,11 +13,11 @@ import msgspec
 from tenure.domain.job import JSON, ROLLBACK, NewJob
 from tenure.domain.lifecycle import State
 from tenure.errors import InputRefused, NotFound, StoreUnavailable, TenureError
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
-from tenure.runtime.messages import Answer, Question
+from tenure.runtime.messages import RequestAnswer, RunnerRequest
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -41,22 +41,22 @@ class Questions:
             "completed": self._completed,
         }
 
-    def hear(self, runner: Runner, question: Question) -> None:
+    def hear(self, runner: Runner, question: RunnerRequest) -> None:
         task = asyncio.create_task(self._answer(runner, question))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def _answer(self, runner: Runner, question: Question) -> None:
+    async def _answer(self, runner: Runner, question: RunnerRequest) -> None:
         """Whatever goes wrong is an answer too: the code that asked waits for one."""
         try:
-            runner.send(Answer(question.number, await self._asked(runner, question)))
+            runner.send(RequestAnswer(question.number, await self._asked(runner, question)))
         except TenureError as error:
-            runner.send(Answer(question.number, refusal=(type(error).__name__, str(error))))
+            runner.send(RequestAnswer(question.number, refusal=(type(error).__name__, str(error))))
         except Exception as error:  # noqa: BLE001 - what it was told comes from the code of a job
-            sentence = f"{question.about} cannot be answered: {error}"
-            runner.send(Answer(question.number, refusal=(InputRefused.__name__, sentence)))
+            sentence = f"{question.name} cannot be answered: {error}"
+            runner.send(RequestAnswer(question.number, refusal=(InputRefused.__name__, sentence)))
 
-    async def _asked(self, runner: Runner, question: Question) -> Any:
+    async def _asked(self, runner: Runner, question: RunnerRequest) -> Any:
         """The answer, if it takes until the database is back: each may be asked again."""
         run = runner.runs.get(question.run)
         if run is None:
@@ -64,7 +64,7 @@ class Questions:
         backoff, tries = Backoff(), 0
         while True:
             try:
-                return await self._about[question.about](run, question.told)
+                return await self._about[question.name](run, question.arguments)
             except StoreUnavailable as problem:
                 tries += 1
                 trusted = boottime() < self._keeper.lease.trusted_until

@@ -18,11 +18,11 @@ from tenure.runtime.keeper.backoff import Backoff
 from tenure.runtime.keeper.desks import Customer
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.storable import storable
-from tenure.runtime.messages import Said
+from tenure.runtime.messages import AttemptReport
 from tenure.store.calls import worker_calls
-from tenure.store.line import Line
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.results import Reported
+from tenure.store.serial_connection import SerialConnection
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -49,7 +49,7 @@ class Pending:
         self.flushes: list[asyncio.Future[None]] = []
         self.size = 0  # bytes, roughly
 
-    def add(self, said: Said) -> None:
+    def add(self, said: AttemptReport) -> None:
         self.progress = storable(said.progress) or self.progress
         self.checkpoint = said.checkpoint or self.checkpoint
         self.partials += said.partials
@@ -98,7 +98,7 @@ class Reports(Customer):
         self._again: deque[Batch] = deque()  # was said once, and has to be said before the rest
         self._backoff = Backoff()
 
-    def add(self, run: Run, said: Said) -> None:
+    def add(self, run: Run, said: AttemptReport) -> None:
         self._of(run).add(said)
 
     def flushed(self, run: Run) -> "asyncio.Future[None]":
@@ -137,7 +137,7 @@ class Reports(Customer):
         for pending in [*(one for batch in self._again for one in batch.pendings), *self._queue]:
             self._dropped(pending, problem)
 
-    async def run_once(self, line: Line) -> None:
+    async def run_once(self, line: SerialConnection) -> None:
         batch = self._again.popleft() if self._again else self._next()
         told = [pending.report for pending in batch.pendings]
         try:

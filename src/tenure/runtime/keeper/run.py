@@ -1,17 +1,13 @@
 """One attempt as its keeper sees it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from tenure.config import Settings
-from tenure.domain.duration import duration
 from tenure.domain.lifecycle import Rung
-from tenure.domain.retry import Retry
-from tenure.errors import InputRefused, TenureError
+from tenure.domain.options import restored
 from tenure.observe.tracing import TRACE, Span
 from tenure.runtime.messages import Orders
 from tenure.store.outcomes import Ending
@@ -25,47 +21,12 @@ Cause = Literal["stop", "timeout", "memory", "drain", "preemption", "runner"]
 _GONE = asyncio.Event()  # of all for whose end nobody waits; it is set at the first, for good
 
 
-class Limits:
-    """What the options of a job say, with the worker's settings for what they leave out.
-
-    They were stored by whoever enqueued it, so each may be anything that JSON has: InputRefused.
-    """
+class Limits(SimpleNamespace):
+    """The options of a job as attributes, with the settings of its worker for those left out."""
 
     def __init__(self, options: Mapping[str, Any], settings: Settings) -> None:
-        self.grace = _read(options, "grace", duration, settings.stop_grace)
-        self.ask_for = min(_read(options, "ask_for", duration, settings.ask_for), self.grace)
-        self.close_timeout = _read(options, "close_timeout", duration, settings.close_timeout)
-        self.last_rung = _read(options, "last_rung", Rung, Rung(settings.last_rung))
-        self.timeout: timedelta | None = _read(options, "timeout", duration, None)
-        self.deadline: datetime | None = _read(options, "deadline", _moment, None)
-        self.memory: int | None = _read(options, "memory", _of(int), None)
-        self.on_budget: str = _read(options, "on_budget", _of(str), "fail")
-        self.preserve_artifacts: bool = _read(options, "preserve_artifacts", _of(bool), True)
-        self.retry = _read(options, "retry", Retry.from_options, settings.retry)
-
-
-def _read(options: Mapping[str, Any], name: str, read: Callable[[Any], Any], default: Any) -> Any:
-    value = options.get(name)
-    if value is None:
-        return default
-    try:
-        return read(value)
-    except (TenureError, TypeError, ValueError, OverflowError) as problem:
-        raise InputRefused(f"the option {name} of this job cannot be read: {problem}") from None
-
-
-def _moment(text: Any) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone")
-    return moment
-
-
-def _of(kind: type) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        return msgspec.convert(value, kind)
-
-    return read
+        read = restored(options, settings)
+        super().__init__(**{**read, "ask_for": min(read["ask_for"], read["grace"])})
 
 
 class Run:

@@ -28,7 +28,7 @@ from tenure.runtime.messages import (
     Work,
     WornOut,
 )
-from tenure.runtime.page import Page
+from tenure.runtime.shared_state import SharedState
 from tenure.runtime.wire import Channel, from_runner
 
 _log = logging.getLogger("tenure.worker")
@@ -70,7 +70,7 @@ class Runner:
         self, guard: Guard, app: str, env: Mapping[str, str], *, announces: bool = False
     ) -> None:
         ours, theirs = socket.socketpair()
-        page, self._stack = Page.create("tenure-page"), os.memfd_create("tenure-stack")
+        page, self._stack = SharedState.create("tenure-page"), os.memfd_create("tenure-stack")
         out, err = self.output.pipes()
         try:
             self.pid = await guard.spawn(
@@ -80,7 +80,7 @@ class Runner:
                 stdout=out,
                 stderr=err,
             )
-            self.page = Page(page)
+            self.page = SharedState(page)
             self._pidfd = os.pidfd_open(self.pid)
         except BaseException:
             ours.close()

@@ -16,7 +16,7 @@ import msgspec
 
 from tenure.domain.job import JSON
 from tenure.errors import InputRefused, TenureError
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper import deaths
 from tenure.runtime.keeper.crew import Assignment, Crew
@@ -28,14 +28,14 @@ from tenure.runtime.keeper.storable import refuse_no_json, storable
 from tenure.runtime.keeper.suspects import Suspects, has_room_alone, level_of, to_blame
 from tenure.runtime.keeper.verdicts import ending, killed
 from tenure.runtime.messages import (
-    Ended,
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
     Endings,
     FromRunner,
+    InspectAnswer,
     Interrupting,
-    Question,
-    Said,
-    Sayings,
-    Seen,
+    RunnerRequest,
 )
 from tenure.store.calls import worker_calls
 from tenure.store.outcomes import Ending
@@ -119,19 +119,19 @@ class Runs:
         match message:
             case Endings(ended):
                 self._ended(runner, ended)
-            case Sayings(said):
+            case AttemptReports(said):
                 for one in said:
                     if run := runner.runs.get(one.run):
                         self._said(run, one)
             case Interrupting(number):
                 if number in runner.runs:
                     runner.passed_on.add(number)
-            case Seen():
+            case InspectAnswer():
                 self._keeper.looks.seen(message)
-            case Question():
+            case RunnerRequest():
                 self._keeper.questions.hear(runner, message)
 
-    def _said(self, run: Run, said: Said) -> None:
+    def _said(self, run: Run, said: AttemptReport) -> None:
         if said.cleaning:
             self._keeper.stops.note_cleanup(run)
         else:
@@ -143,9 +143,11 @@ class Runs:
         if run is None:
             _log.info("%s %s: %s", runner.name, stream, line)
         elif run.may_print(self._settings.max_log_lines):
-            self._keeper.reports[run.tenant].add(run, Said(run.number, logs=((stream, line),)))
+            self._keeper.reports[run.tenant].add(
+                run, AttemptReport(run.number, logs=((stream, line),))
+            )
 
-    def _ended(self, runner: Runner, ended: Sequence[Ended]) -> None:
+    def _ended(self, runner: Runner, ended: Sequence[AttemptEnded]) -> None:
         now = self._keeper.clock.now()
         runner.output.drain()
         done = []
@@ -164,7 +166,7 @@ class Runs:
                 done.append((run, told))
         self._conclude(runner, done)
 
-    def _told(self, run: Run, ended: Ended, now: datetime) -> Ending | None:
+    def _told(self, run: Run, ended: AttemptEnded, now: datetime) -> Ending | None:
         if ended.how == "completed":
             refuse_no_json(ended.value)
         return ending(run, ended, now, self._settings.on_drain)
@@ -227,7 +229,9 @@ class Runs:
         dropped = run.lines - self._settings.max_log_lines
         if dropped > 0:
             line = f"{dropped} lines of output were dropped: the limit of a job was reached"
-            self._keeper.reports[run.tenant].add(run, Said(run.number, logs=(("warning", line),)))
+            self._keeper.reports[run.tenant].add(
+                run, AttemptReport(run.number, logs=(("warning", line),))
+            )
 
     def recorded(self, run: Run) -> None:
         """All that this run said until now is recorded; its ending may follow.
@@ -380,7 +384,7 @@ class Runs:
             or runner.memory > self._settings.recycle_above
         )
 
-    def _clean_up_again(self, run: Run, ended: Ended) -> None:
+    def _clean_up_again(self, run: Run, ended: AttemptEnded) -> None:
         """What could not be closed is tried again by jobs."""
         for task, args in ended.again:
             _log.warning(

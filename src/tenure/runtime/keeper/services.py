@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tenure.errors import StoreUnavailable, TenureError
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.stirs import Turns
 from tenure.store.results import Recovered
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.store.new_jobs import as_json
+from tenure.store.new_jobs import encode_json
 
 _unread = msgspec.json.Decoder(msgspec.Raw)
 
@@ -18,7 +18,7 @@ def refuse_no_json(value: bytes) -> None:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if b"\\u0000" in value:
-        as_json(msgspec.Raw(value))
+        encode_json(msgspec.Raw(value))
 
 
 def storable(value: Any) -> Any:

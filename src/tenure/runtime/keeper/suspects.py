@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from tenure.runtime.keeper.run import Run
 from tenure.store.results import Claimed
 
-PROBATION = 30.0  # seconds; orphans.sql says the same of workers that are dead
+PROBATION = 30.0  # seconds; orphaned_jobs.sql says the same of workers that are dead
 AT_ONCE = 20  # suspects that have a process of their own at the same time
 SHORTEST_DELAY = 1.0  # seconds until a suspect that is put off may be claimed again
 LONGEST_DELAY = 30.0

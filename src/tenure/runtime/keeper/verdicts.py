@@ -10,14 +10,14 @@ from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Intent, Rung, Verb
 from tenure.domain.outcome import Attempt, Failed, JobError, verdict
 from tenure.runtime.keeper.run import Run
-from tenure.runtime.messages import Ended
+from tenure.runtime.messages import AttemptEnded
 from tenure.store.outcomes import Ending
 
 OVER_TIME = "tenure.Timeout"
 OVER_MEMORY = "tenure.MemoryLimit"
 
 
-def ending(run: Run, ended: Ended, now: datetime, on_drain: str) -> Ending | None:
+def ending(run: Run, ended: AttemptEnded, now: datetime, on_drain: str) -> Ending | None:
     """What to record of a run that ended this way; nothing when its own commit has said it."""
     told = {"cleanup": ended.cleanup, "heard": ended.heard}
     if ended.how == "committed":

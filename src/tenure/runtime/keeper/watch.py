@@ -12,7 +12,7 @@ from tenure.runtime.keeper.crew import Crew
 from tenure.runtime.keeper.run import Run
 from tenure.runtime.keeper.runners import Runner
 from tenure.runtime.keeper.silence import Silence
-from tenure.runtime.messages import Said
+from tenure.runtime.messages import AttemptReport
 
 if TYPE_CHECKING:
     from tenure.runtime.keeper.keeper import Keeper
@@ -78,7 +78,7 @@ class Watch:
         line = f"it has blocked its event loop for {behind:.1f} s and delays its neighbours"
         self._keeper.counts.blocked()
         _log.warning("job %d (%s): %s\n%s", run.job.id, run.job.task, line, stack, extra=run.about)
-        said = Said(run.number, logs=(("warning", f"{line}\n{stack}"),))
+        said = AttemptReport(run.number, logs=(("warning", f"{line}\n{stack}"),))
         self._keeper.reports[run.tenant].add(run, said)
 
     async def _end_silent(self, runner: Runner) -> None:

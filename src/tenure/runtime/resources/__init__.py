@@ -6,12 +6,12 @@ from tenure.runtime.resources.adapters import (
     HeldResourceManager,
 )
 from tenure.runtime.resources.browser import BrowserResourceManager
-from tenure.runtime.resources.choosing import resource_for
 from tenure.runtime.resources.coordinator import CleanupCoordinator
 from tenure.runtime.resources.http import HTTPResourceManager
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.process import ProcessResourceManager
 from tenure.runtime.resources.report import CleanupReport, Failure
+from tenure.runtime.resources.selection import resource_for
 
 __all__ = [
     "BrowserResourceManager",

@@ -1,4 +1,4 @@
-"""Managers for everything that closes: by a method, by leaving a block, or in its own way."""
+"""Managers for objects that close by a method, by leaving a block, or in a way of their own."""
 
 import asyncio
 import inspect
@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 from tenure.errors import CloseFailed
-from tenure.runtime.resources.calling import TookTooLong, call, cut, in_thread, within
+from tenure.runtime.resources.calls import TookTooLong, call, cut, in_thread, within
 from tenure.runtime.resources.manager import ResourceManager
 
 _BY_FORCE = ("abort", "terminate", "kill")
@@ -19,7 +19,7 @@ class ClosableResourceManager(ResourceManager):
     def __init__(self, thing: Any) -> None:
         self.thing = thing
         self.name = type(thing).__name__
-        # sqlite3 refuses every thread but the one that opened the connection.
+        # sqlite3 refuses every thread but that which opened the connection.
         self.same_thread = type(thing).__module__ == "sqlite3"
         self._closed = False
 
@@ -66,7 +66,7 @@ class ClosableResourceManager(ResourceManager):
 
 
 class EnteredResourceManager(ResourceManager):
-    """A context manager that somebody entered: closing it is leaving its block."""
+    """A context manager that was entered: closing it means leaving its block."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -114,7 +114,7 @@ class EnteredResourceManager(ResourceManager):
 
 
 class HeldResourceManager(ResourceManager):
-    """An async context manager in a task of its own, so that the task that enters it leaves it."""
+    """An async context manager in a task of its own, so that the same task enters and leaves it."""
 
     def __init__(self, context: AbstractAsyncContextManager[Any]) -> None:
         self.context = context
@@ -164,7 +164,7 @@ class HeldResourceManager(ResourceManager):
 
 
 class ForeignResourceManager(ResourceManager):
-    """Something with the three methods of a manager that does not call itself one."""
+    """An object with the three methods of a manager that is not a ResourceManager."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing

@@ -11,28 +11,28 @@ from typing import Any, Self
 
 from tenure.domain.duration import duration
 from tenure.errors import InputRefused
-from tenure.runtime.resources.calling import call, settle, within
-from tenure.runtime.resources.closing import (
+from tenure.runtime.resources.calls import call, settle, within
+from tenure.runtime.resources.closer import (
     Caller,
     Entry,
     InThreads,
     RetryLater,
-    close_one,
+    close_entry,
     in_this_loop,
     log,
 )
-from tenure.runtime.resources.registering import Registry, Seconds
+from tenure.runtime.resources.registry import Registry, Seconds
 from tenure.runtime.resources.report import CleanupReport, Failure, now
 
 CANCELLED = "Job cancellation requested"  # the reason of a cancellation that gives none
 
 
 class CleanupCoordinator(Registry):
-    """The resources of one job; they are closed once, and every call gets the same report.
+    """The resources of a job. They are closed once, and every call returns the same report.
 
-    ``flush`` saves partial results before anything is closed. ``retry_later`` is handed the task
-    and the arguments of a resource that was added with ``again`` and could not be closed. Both may
-    be coroutine functions; plain functions are called in a thread of their own.
+    ``flush`` saves partial results before anything is closed. ``retry_later`` is called with the
+    task and the arguments of a resource that was added with ``again`` and could not be closed. Both
+    may be coroutine functions; plain functions are called in a thread of their own.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class CleanupCoordinator(Registry):
         self._retry_later = retry_later
         self._report: Future[CleanupReport] = Future()
         self._task: asyncio.Task[CleanupReport] | None = None
-        self._told_the_job = False
+        self._updated_the_job = False
 
     def close(
         self,
@@ -56,7 +56,7 @@ class CleanupCoordinator(Registry):
         reason: str | None = None,
         error: BaseException | None = None,
     ) -> CleanupReport:
-        """Close everything, from plain code; ``error`` is what ended the job, if something did."""
+        """Close everything, from plain code; ``error`` is the error that ended the job, if any."""
         self._refuse_in_a_loop()
         if self._is_first():
             threads = InThreads()
@@ -67,8 +67,8 @@ class CleanupCoordinator(Registry):
                 threads.inbox.put(None)
 
             threading.Thread(target=run, name="tenure-cleanup", daemon=True).start()
-            while (left_to_me := threads.inbox.get()) is not None:
-                left_to_me()
+            while (work_here := threads.inbox.get()) is not None:
+                work_here()
         return self._report.result()
 
     async def aclose(
@@ -77,7 +77,7 @@ class CleanupCoordinator(Registry):
         reason: str | None = None,
         error: BaseException | None = None,
     ) -> CleanupReport:
-        """Close everything, from async code; it goes on if the caller is cancelled."""
+        """Close everything, from async code; it continues if the caller is cancelled."""
         if self._is_first():
             work = self._close(in_this_loop, cancelled_by, reason, error)
             self._task = asyncio.create_task(work, name="clean-up")
@@ -100,15 +100,18 @@ class CleanupCoordinator(Registry):
     ) -> CleanupReport:
         """Close everything, then ``job_repo.cancel(job_id, cancelled_by=..., reason=...)``.
 
-        The job counts as updated unless that raises or answers False. Inside a worker there is no
-        repository to give: the worker writes the state itself once the code is gone.
+        The job counts as updated unless that raises or returns False. Inside a worker, pass no
+        repository: the worker writes the state itself when the code has ended.
         """
         report = await self.cleanup(cancelled_by, reason)
-        if job_repo is not None and not self._told_the_job:
-            self._told_the_job = True
-            who, why = report["cancelled_by"], report["cancellation_reason"]
+        if job_repo is not None and not self._updated_the_job:
+            self._updated_the_job = True
+            options = {
+                "cancelled_by": report["cancelled_by"],
+                "reason": report["cancellation_reason"],
+            }
             try:
-                cancel = partial(job_repo.cancel, job_id, cancelled_by=who, reason=why)
+                cancel = partial(job_repo.cancel, job_id, **options)
                 answer = await within(self.graceful_timeout, call(cancel))
             except Exception as error:  # noqa: BLE001
                 log.warning("the job could not be updated after its clean-up: %r", error)
@@ -131,7 +134,7 @@ class CleanupCoordinator(Registry):
             entry.manager.ended_by = error
         ends = await asyncio.gather(
             *(
-                close_one(entry, self._timeout_of(entry), caller, self._retry_later)
+                close_entry(entry, self._timeout_of(entry), caller, self._retry_later)
                 for entry in self._entries
             )
         )
@@ -173,7 +176,7 @@ class CleanupCoordinator(Registry):
         return first
 
     def _refuse_in_a_loop(self) -> None:
-        # Playwright's plain API leaves a loop of its own that looks as if it ran.
+        # Playwright's plain API leaves a loop of its own that appears to run.
         if not any(entry.manager.same_thread for entry in self._entries):
             try:
                 asyncio.get_running_loop()

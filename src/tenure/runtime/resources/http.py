@@ -1,4 +1,4 @@
-"""HTTP clients whose requests are counted, so that closing can wait for them or end them."""
+"""HTTP clients whose requests are tracked, so that a close can wait for them or abort them."""
 
 import asyncio
 import inspect
@@ -10,7 +10,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from tenure.errors import CloseFailed, ResourceClosed
-from tenure.runtime.resources.calling import TookTooLong, call, cut, within
+from tenure.runtime.resources.calls import TookTooLong, call, cut, within
 from tenure.runtime.resources.manager import ResourceManager
 
 POLL = 0.005
@@ -18,7 +18,7 @@ ABORT_PATIENCE = 0.05  # seconds for the client to close by force
 
 
 class HTTPResourceManager(ResourceManager):
-    """An HTTP client, and itself usable as one: what it does not know is asked of the client.
+    """An HTTP client. Attributes that the manager lacks are looked up on the client.
 
     Every request of an ``httpx`` client is tracked, whether it is made through the manager or
     through the client. Requests of another client are tracked inside ``tracked_request()``.
@@ -27,26 +27,26 @@ class HTTPResourceManager(ResourceManager):
     def __init__(self, client: Any) -> None:
         self.client = client
         self._tracked: set[TrackedRequest] = set()
-        self._bodies: WeakSet[Any] = WeakSet()  # responses that are read while they come in
+        self._bodies: WeakSet[Any] = WeakSet()  # streamed responses
         self._closing = False
         if callable(getattr(client, "send", None)) and hasattr(client, "build_request"):
             self._watch(client)
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute == "client":  # a half-made manager has none to ask
+        if attribute == "client":  # a half-initialised manager has no client
             raise AttributeError(attribute)
         return getattr(self.client, attribute)
 
     @property
     def active_requests(self) -> int:
-        """How many requests are under way, responses that are still being read included."""
+        """The number of open requests, including responses that are still being read."""
         return len(self._tracked) + sum(not body.is_closed for body in list(self._bodies))
 
     def is_active(self) -> bool:
         return self.active_requests > 0
 
     def tracked_request(self) -> "TrackedRequest":
-        """A block, ``with`` or ``async with``, that closing waits for and that force ends."""
+        """Return a block, ``with`` or ``async with``, that a close waits for and force ends."""
         return TrackedRequest(self)
 
     async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
@@ -102,12 +102,12 @@ class HTTPResourceManager(ResourceManager):
 
 
 class TrackedRequest:
-    """One request under way."""
+    """An open request."""
 
     def __init__(self, manager: HTTPResourceManager) -> None:
         self._manager = manager
         self._task: asyncio.Task[Any] | None = None
-        self._cancels = 0  # that were asked of the task before it came here
+        self._cancels = 0  # cancel requests of the task from before the block
         self._aborted = False
         self._cancelled = False
 
@@ -124,13 +124,13 @@ class TrackedRequest:
         traceback: TracebackType | None,
     ) -> None:
         self._manager._tracked.discard(self)
-        ours = self._aborted
+        is_ours = self._aborted
         if isinstance(error, asyncio.CancelledError):
-            # A stop of the whole task, which may have come as well, goes on as what it is.
-            ours = self._cancelled and self._take_back() <= self._cancels
+            # A cancel of the whole task, which may have come as well, propagates.
+            is_ours = self._cancelled and self._take_back() <= self._cancels
         elif self._cancelled:
             self._take_back()
-        if ours and error is not None:
+        if is_ours and error is not None:
             raise ResourceClosed("the HTTP client was closed during the request") from error
 
     async def __aenter__(self) -> Self:
@@ -138,20 +138,15 @@ class TrackedRequest:
         self._cancels = self._task.cancelling() if self._task else 0
         return self.__enter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.__exit__(kind, error, traceback)
+    async def __aexit__(self, *raised: Any) -> None:
+        self.__exit__(*raised)
 
     def abort(self) -> None:
         if self._aborted:
             return
         self._aborted = True
         if self._task is not None:
-            with suppress(RuntimeError):  # its loop is closed, and so the task is gone
+            with suppress(RuntimeError):  # its loop is closed, so the task is gone
                 self._task.get_loop().call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
@@ -163,7 +158,7 @@ class TrackedRequest:
 
 
 def _sockets(client: Any) -> Iterator[int]:
-    """The open sockets of an httpx client, as far as they can be found."""
+    """Yield the open sockets of an httpx client, as far as they can be found."""
     pool = getattr(getattr(client, "_transport", None), "_pool", None)
     for connection in getattr(pool, "connections", ()):
         stream = getattr(getattr(connection, "_connection", None), "_network_stream", None)

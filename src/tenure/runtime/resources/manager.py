@@ -1,24 +1,24 @@
-"""What the clean-up asks of a resource."""
+"""The interface between the clean-up and a resource."""
 
 from abc import ABC, abstractmethod
 
 
 class ResourceManager(ABC):
-    """One thing that a job holds and that must be closed when the job ends, however it ends."""
+    """A resource that a job holds, and that is closed when the job ends, however it ends."""
 
-    name: str = ""  # in the report; empty: the name of the class
-    close_timeout: float | None = None  # seconds to close in; none: the coordinator's
-    same_thread: bool = False  # closed in the thread that closes all; only force may come elsewhere
-    ended_by: BaseException | None = None  # why the job ended, told by the coordinator
+    name: str = ""  # in the report; empty: the class name
+    close_timeout: float | None = None  # seconds for a graceful close; None: the coordinator's
+    same_thread: bool = False  # close gracefully only in the thread that closes all
+    ended_by: BaseException | None = None  # the error that ended the job, set by the coordinator
 
     @abstractmethod
     async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
-        """Let it finish what it does, and close it; say whether that was done in time."""
+        """Let it finish its work, and close it; return whether that was done in time."""
 
     @abstractmethod
     async def force_close(self) -> None:
-        """Close it now, whatever it does; raise if that cannot be done."""
+        """Close it now, whatever it is doing; raise if it cannot be closed."""
 
     @abstractmethod
     def is_active(self) -> bool:
-        """Whether it is in the middle of something."""
+        """Tell whether it is in the middle of work."""

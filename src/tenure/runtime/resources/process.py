@@ -1,4 +1,4 @@
-"""Processes that a job started, with all that they started."""
+"""Processes that a job started, with their descendants."""
 
 import asyncio
 import os
@@ -9,13 +9,13 @@ from typing import Any
 import psutil
 
 from tenure.errors import CloseFailed, InputRefused
-from tenure.runtime.resources.calling import in_thread
+from tenure.runtime.resources.calls import in_thread
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.tree import ProcessTree
 
 POLL = 0.005
 KILL_PATIENCE = 0.8  # seconds until all killed processes are gone
-REAP_PATIENCE = 0.2  # seconds for the owner of an ended process to notice that it has
+REAP_PATIENCE = 0.2  # seconds for a process object to notice the end of its process
 
 
 class ProcessResourceManager(ResourceManager):
@@ -26,13 +26,13 @@ class ProcessResourceManager(ResourceManager):
         if not isinstance(pid, int) or isinstance(pid, bool):
             raise InputRefused(f"{process!r} is neither a pid nor a process that was started")
         if pid in _self_and_ancestors():
-            raise InputRefused(f"process {pid} is this process or one that it comes from")
+            raise InputRefused(f"process {pid} is this process or one of its ancestors")
         self.process = process
         self.pid = pid
         try:
             self._tree: ProcessTree | None = ProcessTree(psutil.Process(pid))
         except (psutil.NoSuchProcess, ValueError):
-            self._tree = None  # it has ended already
+            self._tree = None  # it has ended
 
     def is_active(self) -> bool:
         self._reap()
@@ -60,7 +60,7 @@ class ProcessResourceManager(ResourceManager):
         await self._reaped()
 
     async def _reaped(self) -> None:
-        """Wait until the object that stands for the process knows that it has ended."""
+        """Wait until the process object has noticed the end of its process."""
         deadline = time.monotonic() + REAP_PATIENCE
         while not self._reap() and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(POLL)

@@ -1,4 +1,4 @@
-"""What a clean-up did."""
+"""The report of a clean-up."""
 
 from datetime import UTC, datetime
 from typing import NotRequired, TypedDict
@@ -9,11 +9,11 @@ class Failure(TypedDict):
 
     name: str
     error: str
-    retry: NotRequired[str]  # the task that will try again
+    retry: NotRequired[str]  # the task that will retry
 
 
 class CleanupReport(TypedDict):
-    """Times are ISO 8601 in UTC; the whole is JSON."""
+    """The result of a clean-up, as JSON. Times are ISO 8601 in UTC."""
 
     cleanup_started_at: str
     cleanup_completed_at: str

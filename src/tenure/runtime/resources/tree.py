@@ -1,4 +1,4 @@
-"""A process and everything it started, as one thing that can be ended."""
+"""A process and all its descendants, as a unit that can be ended."""
 
 import signal
 import threading
@@ -10,14 +10,14 @@ import psutil
 from tenure.runtime.guard.processes import is_alive
 
 POLL = 0.005
-LOOK_EVERY = 0.1  # seconds between two looks for new descendants; a look reads all of /proc
+SCAN_EVERY = 0.1  # seconds between two scans for new descendants; a scan reads all of /proc
 
 
 class ProcessTree:
     """A process and its descendants.
 
-    What was seen once stays known, also when its parent dies and it is handed to another. A
-    descendant that was handed on before anybody looked is not found.
+    A descendant stays known after its parent dies and it gets another. A descendant whose parent
+    died before the first scan is not found.
     """
 
     def __init__(self, root: psutil.Process) -> None:
@@ -25,11 +25,11 @@ class ProcessTree:
         self._known = {root}
 
     def living(self) -> set[psutil.Process]:
-        """What is known and runs; a zombie has ended."""
+        """Return the known processes that run; a zombie has ended."""
         return {process for process in self._known if _lives(process)}
 
-    def look(self) -> set[psutil.Process]:
-        """The descendants that were not known before."""
+    def scan(self) -> set[psutil.Process]:
+        """Return the descendants that were not known before."""
         parents = {process.pid for process in self.living()}
         families: dict[int, list[psutil.Process]] = {}
         for process in psutil.process_iter(["ppid"]):
@@ -44,29 +44,29 @@ class ProcessTree:
         return new
 
     def terminate(self, seconds: float, gave_up: threading.Event) -> bool:
-        """Ask all of them to end, and wait; say whether they did."""
+        """Send SIGTERM to all of them, and wait; return whether all ended."""
         deadline = time.monotonic() + seconds
-        self.look()
+        self.scan()
         for process in self.living():
             _send(process, signal.SIGTERM)
-            _send(process, signal.SIGCONT)  # a stopped process hears nothing
-        look_at = time.monotonic() + LOOK_EVERY
+            _send(process, signal.SIGCONT)  # a stopped process handles no signal
+        scan_at = time.monotonic() + SCAN_EVERY
         while self.living():
-            if time.monotonic() >= look_at:
-                self.look()
-                look_at = time.monotonic() + LOOK_EVERY
+            if time.monotonic() >= scan_at:
+                self.scan()
+                scan_at = time.monotonic() + SCAN_EVERY
             if time.monotonic() >= deadline or gave_up.wait(POLL):
                 return False
-        return not self.look()
+        return not self.scan()
 
     def kill(self, seconds: float) -> bool:
-        """Kill all of them, again and again until nothing is left; say whether that was reached."""
+        """Kill all of them repeatedly until none is left; return whether that was reached."""
         deadline = time.monotonic() + seconds
         while True:
-            # Frozen first: what is found cannot start anything while the rest is looked for.
+            # Stopped first: a process that was found cannot start others during the scan.
             for process in self.living():
                 _send(process, signal.SIGSTOP)
-            while new := self.look():
+            while new := self.scan():
                 for process in new:
                     _send(process, signal.SIGSTOP)
             for process in self.living():
@@ -75,7 +75,7 @@ class ProcessTree:
                 if time.monotonic() >= deadline:
                     return False
                 time.sleep(POLL)
-            if not self.look():
+            if not self.scan():
                 return True
 
 
@@ -87,6 +87,6 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def _send(process: psutil.Process, signal_number: int) -> None:
-    # psutil makes sure that the pid is still that of the process it saw.
+    # psutil checks that the pid still belongs to the same process.
     with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
         process.send_signal(signal_number)

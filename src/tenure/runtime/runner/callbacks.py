@@ -114,6 +114,6 @@ def _context_of(task: asyncio.Task[Any]) -> contextvars.Context | None:
     if hasattr(task, "get_context"):
         context: contextvars.Context = task.get_context()
         return context
-    # Before Python 3.12 a task does not tell its context.
-    found = (one for one in gc.get_referents(task) if isinstance(one, contextvars.Context))
-    return next(found, None)
+    # Before Python 3.12 a task has no method that returns its context.
+    contexts = (it for it in gc.get_referents(task) if isinstance(it, contextvars.Context))
+    return next(contexts, None)

@@ -1,4 +1,4 @@
-"""Functions that the interpreter calls by itself: handlers of signals, timers, trace functions."""
+"""Functions that the interpreter calls by itself: signal handlers, timers, trace functions."""
 
 import gc
 import signal
@@ -6,12 +6,12 @@ import sys
 import threading
 
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
-# SIGCHLD is left alone: whoever waits for processes by it does so for all jobs.
+# SIGCHLD is left alone: its handler waits for the processes of all jobs.
 _SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}
 
 
 class CodeHooks:
-    """The hooks of this process as they are now, to be restored after a job was stopped."""
+    """Remembers the hooks of this process, to restore them after a job was stopped."""
 
     def __init__(self) -> None:
         self._handlers = {number: signal.getsignal(number) for number in _SIGNALS}

@@ -1,4 +1,4 @@
-"""How an attempt ended, from what its code returned or raised."""
+"""The ending of an attempt, from what its code returned or raised."""
 
 import asyncio
 import builtins
@@ -9,17 +9,19 @@ from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
 from typing import Any
 
+import msgspec
+
 from tenure.domain.job import JSON
 from tenure.domain.values import storable_text as clean
 from tenure.errors import InputRefused
-from tenure.runtime.messages import Ended
-from tenure.runtime.raised import Discard, Pause, Snooze, WaitsForChildren
+from tenure.runtime.control_exceptions import Discard, Pause, Snooze, WaitsForChildren
+from tenure.runtime.messages import AttemptEnded
 from tenure.runtime.runner import forks
 from tenure.runtime.runner.attempt import Attempt
-from tenure.store.new_jobs import written
+from tenure.store.new_jobs import encode_bounded
 
-_MOST_TRACEBACK = 20_000
-_MOST_CAUSES = 20
+_MAX_TRACEBACK = 20_000
+_MAX_CAUSES = 20
 _SHOW_WITHIN = 5.0  # seconds
 _SHOWING = "tenure-show"
 _PLAIN = {
@@ -27,7 +29,7 @@ _PLAIN = {
     *(kind for kind in vars(builtins).values() if isinstance(kind, type)),
 }
 _PLAIN_VALUES = (str, int, float, bool, bytes, NoneType)
-# By one of these a class could make the runner run code of the job, or hide what it is.
+# With one of these a class could make the runner run code of the job, or hide what it is.
 _CAN_SHOW = frozenset(
     (
         "__str__", "__repr__", "__getattribute__", "__getattr__", "__class__", "__traceback__",
@@ -36,49 +38,64 @@ _CAN_SHOW = frozenset(
 )  # fmt: skip
 
 
-def returned(attempt: Attempt, value: Any, write: Any) -> dict[str, Any]:
-    """The end of an attempt whose code returned this."""
-    most = int(attempt.link.settings["max_result_bytes"])
+def ending_of_result(attempt: Attempt, value: Any, write: Callable[[Any], Any]) -> AttemptEnded:
+    """Return the ending of an attempt whose code returned this value."""
+    run, max_bytes = attempt.work.run, int(attempt.link.settings["max_result_bytes"])
     try:
-        return {"how": "completed", "value": written(write(value), "the result", most)}
+        return AttemptEnded(run, "completed", encode_bounded(write(value), "the result", max_bytes))
     except InputRefused as refusal:
-        return {"how": "failed", "error": described(refusal), "gives_up": True}
+        return AttemptEnded(run, "failed", error=describe(refusal), gives_up=True)
 
 
-def raised(attempt: Attempt, error: BaseException) -> dict[str, Any]:
-    """The end of an attempt whose code raised this."""
+def ending_of_error(attempt: Attempt, error: BaseException) -> AttemptEnded:
+    """Return the ending of an attempt whose code raised this error."""
     try:
-        return _raised(attempt, error)
+        return _ending_of_error(attempt, error)
     except BaseException:  # noqa: BLE001 - an error that cannot even be asked for its class
-        return {"how": "failed", "error": described(error)}
+        return AttemptEnded(attempt.work.run, "failed", error=describe(error))
 
 
-def _raised(attempt: Attempt, error: BaseException) -> dict[str, Any]:
+def _ending_of_error(attempt: Attempt, error: BaseException) -> AttemptEnded:
+    run = attempt.work.run
     match error:
         case Snooze():
-            return {"how": "snoozed", "delay": error.delay.total_seconds()}
+            return AttemptEnded(run, "snoozed", delay=error.delay.total_seconds())
         case Discard():
-            return {"how": "failed", "error": described(error), "gives_up": True}
+            return AttemptEnded(run, "failed", error=describe(error), gives_up=True)
         case Pause():
-            return {"how": "paused", "reason": error.reason}
+            return AttemptEnded(run, "paused", reason=error.reason)
         case WaitsForChildren():
-            return {"how": "waits"}
+            return AttemptEnded(run, "waits")
         case asyncio.CancelledError() if attempt.asked:
-            attempt.hear()
-            return {"how": "stopped"}
+            attempt.acknowledge_stop()
+            return AttemptEnded(run, "stopped")
         case _:
-            return {"how": "failed", "error": described(error)}
+            return AttemptEnded(run, "failed", error=describe(error))
 
 
-def described(error: BaseException) -> Mapping[str, JSON]:
-    """An error as it is kept: its type, its message, and where it happened.
+def complete(
+    attempt: Attempt,
+    ending: AttemptEnded,
+    cleanup: Mapping[str, JSON] | None = None,
+    left: str = "",
+) -> AttemptEnded:
+    """Return the ending as the keeper gets it, when nothing more happens in the attempt."""
+    if attempt.committed:  # by its own transaction; nothing that came after it counts
+        ending = AttemptEnded(attempt.work.run, "committed")
+    attempt.end_trace(ending)
+    return msgspec.structs.replace(
+        ending, heard=attempt.heard, again=tuple(attempt.again), cleanup=cleanup, left=left
+    )
 
-    Whatever the error does when it is asked to show itself, nothing is raised here, and nobody
-    waits long for it.
+
+def describe(error: BaseException) -> Mapping[str, JSON]:
+    """Return an error as it is stored: its type, its message, and where it happened.
+
+    Whatever the error does when it is shown, nothing is raised here, and the wait is short.
     """
     name = _name_of(error)
-    # Of the frames of the runner itself nobody learns anything.
     frames = _frames_of(error)
+    # The runner's own frames are left out.
     while frames is not None and "tenure/runtime/runner" in frames.tb_frame.f_code.co_filename:
         frames = frames.tb_next
     message = _shown(lambda: str(error), "its message", error)
@@ -89,15 +106,15 @@ def described(error: BaseException) -> Mapping[str, JSON]:
     )
     return {
         "type": clean(name),
-        "message": clean(message or name)[:_MOST_TRACEBACK],
-        "traceback": clean(lines)[-_MOST_TRACEBACK:],
+        "message": clean(message or name)[:_MAX_TRACEBACK],
+        "traceback": clean(lines)[-_MAX_TRACEBACK:],
     }
 
 
-def in_words(error: BaseException) -> str:
-    """An error in one line, for a log."""
-    told = described(error)
-    return f"{told['type']}: {told['message']}"
+def in_one_line(error: BaseException) -> str:
+    """Return an error for a log."""
+    description = describe(error)
+    return f"{description['type']}: {description['message']}"
 
 
 def _name_of(error: BaseException) -> str:
@@ -111,13 +128,13 @@ def _name_of(error: BaseException) -> str:
 
 
 def _frames_of(error: BaseException) -> TracebackType | None:
-    """Not what a subclass may say about it."""
+    """Return the traceback itself, not what a subclass presents as such."""
     frames: TracebackType | None = BaseException.__dict__["__traceback__"].__get__(error)
     return frames
 
 
 def _shown(show: Callable[[], str], what: str, error: BaseException) -> str:
-    """A text that code of the job makes of an error, or why there is none."""
+    """Return the string that code of the job makes of an error, or why there is none."""
     made: list[str] = []
 
     def make() -> None:
@@ -143,9 +160,9 @@ def _shown(show: Callable[[], str], what: str, error: BaseException) -> str:
 
 
 def _is_plain(error: BaseException) -> bool:
-    """Say whether no code of the job runs when this error is shown."""
+    """Tell whether no code of the job runs when this error is shown."""
     seen: BaseException | None = error
-    for _ in range(_MOST_CAUSES):
+    for _ in range(_MAX_CAUSES):
         if seen is None:
             return True
         kind = type(seen)
@@ -160,14 +177,7 @@ def _is_plain(error: BaseException) -> bool:
 
 
 def _is_inherited_whole(kind: type[BaseException]) -> bool:
-    """Say whether a class of errors shows itself just as the built-in ones do."""
+    """Tell whether a class of errors is shown in the same way as the built-in ones."""
     if type(kind) is not type:
         return False
     return all(base in _PLAIN or _CAN_SHOW.isdisjoint(base.__dict__) for base in kind.__mro__)
-
-
-def ended(attempt: Attempt, how: Mapping[str, Any], **more: Any) -> Ended:
-    if attempt.committed:  # by its own transaction; nothing that came after it counts
-        how = {"how": "committed"}
-    attempt.end_trace(how)
-    return Ended(attempt.work.run, heard=attempt.heard, again=tuple(attempt.again), **how, **more)

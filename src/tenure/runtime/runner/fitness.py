@@ -14,12 +14,12 @@ from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.threads import cpu_seconds
 
 _LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
-_BUSY = 0.5  # of a processor, taken by what ended jobs left behind
-_BUSY_LOOKS = 3  # in a row
+_BUSY = 0.5  # of a processor, used by threads that ended jobs left behind
+_BUSY_CHECKS = 3  # in a row
 
 
 class Fitness:
-    """Looked at about once a second."""
+    """Checked about once a second."""
 
     def __init__(self, loop: Any, started: set[int]) -> None:
         self._loop = loop
@@ -29,12 +29,12 @@ class Fitness:
         self._limits_were_set = False
         self._watch_limits()
         self._orphans = Orphans(started)
-        self._left: list[Attempt] = []  # ended attempts with threads or calls that go on
+        self._left: list[Attempt] = []  # ended attempts with threads or calls that still run
         self._used = 0.0
-        self._busy_looks = 0
+        self._busy_checks = 0
 
     def note_left(self, attempt: Attempt) -> None:
-        """Keep an eye on what this attempt left behind."""
+        """Watch what this attempt left behind."""
         self._left.append(attempt)
         self._used += self._cpu_of(attempt)
 
@@ -50,7 +50,7 @@ class Fitness:
 
     @property
     def is_suspicious(self) -> bool:
-        """Tell whether a look is called for; this one costs next to nothing."""
+        """Tell whether a full check is due; this one costs next to nothing."""
         return (
             self._limits_were_set
             or len(sys.modules) < len(self._modules)
@@ -60,15 +60,15 @@ class Fitness:
 
     @property
     def _is_without_threads(self) -> bool:
-        """Tell whether the pool of the event loop takes no calls any more."""
+        """Tell whether the pool of the event loop accepts no more calls."""
         pool = self._loop._default_executor
         return futures._shutdown or pool is None or pool._shutdown or pool._broken
 
     def problem(self) -> str | None:
-        """Return why the runner should take nothing new; None if it is fit."""
+        """Return why the runner should accept no more jobs; None if it is fit."""
         if missing := self._modules.keys() - sys.modules.keys():
             sys.modules.update(self._modules)  # for the other jobs that run here
-            return f"modules were taken away from it, {len(missing)} of them"
+            return f"{len(missing)} modules were removed from it"
         patched = [name for name in set(vars(self._loop)) - self._attributes if _is_method(name)]
         if patched:
             return f"its event loop was patched: {', '.join(patched)}"
@@ -87,15 +87,15 @@ class Fitness:
         except RuntimeError as error:
             return f"it can start no threads: {error}"
         self._orphans.reap()
-        return self._orphans.complaint or self._busy()
+        return self._orphans.problem or self._busy()
 
     def _busy(self) -> str | None:
-        """Return who takes much of a processor for a job that has ended."""
-        self._left = [attempt for attempt in self._left if attempt.goes_on]
+        """Return the ended jobs whose threads use much of a processor; None if there are none."""
+        self._left = [attempt for attempt in self._left if attempt.has_running_code]
         before, self._used = self._used, sum(map(self._cpu_of, self._left))
         busy = self._used - before >= _BUSY
-        self._busy_looks = self._busy_looks + 1 if busy else 0
-        if self._busy_looks < _BUSY_LOOKS:
+        self._busy_checks = self._busy_checks + 1 if busy else 0
+        if self._busy_checks < _BUSY_CHECKS:
             return None
         jobs = ", ".join(str(attempt.work.id) for attempt in self._left)
         return f"threads that were left behind keep a processor busy (job {jobs})"

@@ -1,7 +1,7 @@
 """A process that the code of a job forked.
 
-It is a copy of the runner down to the wire, but it is not the runner: it speaks to nobody, leaves
-the shared page alone, and ends where the code of the job does.
+It is a copy of the runner, but it is not the runner: it sends nothing to the keeper, leaves the
+shared memory alone, and ends where the code of the job ends.
 """
 
 import os
@@ -18,12 +18,12 @@ in_child = False
 
 
 def watch(wire: int) -> None:
-    """From now on, whoever is forked from this process knows it, and has no wire."""
+    """Let every process that is forked from now on know that it is a child, and have no wire."""
 
     def become_child() -> None:
         global in_child
         in_child = True
-        # Its number stays taken: whoever still holds it must not reach another file by it.
+        # The descriptor stays open: code that still uses it must not reach another file.
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, wire, inheritable=False)
         os.close(nowhere)
@@ -32,11 +32,13 @@ def watch(wire: int) -> None:
 
 
 def refuse() -> NoReturn:
-    raise InputRefused("this process was forked by a job; only the job itself can speak for it")
+    raise InputRefused(
+        "this process was forked by a job; only the job's own process can use its context"
+    )
 
 
 def leave() -> NoReturn:
-    """The end of a child, where the runner would go on."""
+    """End a forked child where the runner would continue."""
     match error := sys.exception():
         case None | StopIteration():
             code = 1
@@ -44,20 +46,20 @@ def leave() -> NoReturn:
             code = _code_of(error)
         case _:
             code = 1
-            # Not by way of sys.stderr: a lock of it may be held by a thread that is not here.
+            # Not through sys.stderr: a thread that does not exist here may hold its lock.
             os.write(2, "".join(traceback.format_exception(error)).encode(errors="replace"))
     os._exit(code)
 
 
 def _code_of(error: SystemExit) -> int:
-    """As Python itself has it, for a child that knows how it wants to end."""
+    """Return the exit code that Python would use."""
     if error.code is None:
         return 0
     return error.code & 0xFF if isinstance(error.code, int) else 1
 
 
 def leaving(work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-    """Do this work; a child that comes out of it ends here."""
+    """Call a function; a child that was forked in it ends here."""
     try:
         return work(*args, **kwargs)
     finally:

@@ -1,39 +1,37 @@
-"""The way from the attempts of a loop runner to their keeper."""
+"""The connection of a loop runner's attempts to the keeper."""
 
 import asyncio
 import contextvars
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
 from typing import Any
 
 from tenure.errors import InputRefused
 from tenure.runtime.messages import (
-    Answer,
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
     Begin,
-    Ended,
     Endings,
     FromKeeper,
     Message,
-    Question,
-    Said,
-    Sayings,
+    RequestAnswer,
+    RunnerRequest,
 )
 from tenure.runtime.runner import forks
-from tenure.runtime.runner.answers import refusal_of
+from tenure.runtime.runner.app_loader import App
 from tenure.runtime.runner.attempt import Attempt, current
-from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.link import CANNOT_SERVE, Link
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.owners import runner_context
 from tenure.runtime.wire import Channel
 
-CANNOT_SERVE = 70  # the exit code of a runner that gives up
-_LATEST = 0.25  # seconds until progress is said that was held back
+_LATEST = 0.25  # seconds until progress is reported that was held back
 
 
-class LoopLink:
-    """Gathers what attempts say in one turn of the loop, and passes answers back to them."""
+class LoopLink(Link):
+    """Gathers the reports of one turn of the loop, and passes answers back to attempts."""
 
     def __init__(
         self,
@@ -43,77 +41,72 @@ class LoopLink:
         channel: Channel[FromKeeper],
         attempts: Mapping[int, LoopAttempt],
     ) -> None:
-        self.app = app
-        self.tenant = begin.tenant
-        self.worker = begin.worker
-        self.folder = Path(begin.folder)
-        self.settings: Mapping[str, Any] = begin.settings
+        super().__init__(app, begin)
         self.is_sending = False  # an interrupt now would leave half a frame on the wire
         self._in_threads = begin.kind == "thread"
         self._loop = loop
         self._channel = channel
         self._attempts = attempts
-        self._said: list[Said] = []
-        self._ended: list[Ended] = []
+        self._reports: list[AttemptReport] = []
+        self._ended: list[AttemptEnded] = []
         self._flushing = False
-        self._questions: dict[int, asyncio.Future[Answer]] = {}
-        self._asked = 0
+        self._requests: dict[int, asyncio.Future[RequestAnswer]] = {}
         self._thread = threading.get_ident()
-        self._context = runner_context()  # what is sent is sent for all
+        self._context = runner_context()  # one flush serves all attempts
 
     def interrupt_now(self, attempt: Attempt) -> None:
         assert isinstance(attempt, LoopAttempt)
         if attempt.task is not None and not self._in_threads:
             self._loop.call_soon_threadsafe(attempt.task.cancel)
 
-    def say(self, said: Said) -> None:
+    def report(self, report: AttemptReport) -> None:
         if forks.in_child:
             forks.refuse()
         if threading.get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self.say, said)
+            self._loop.call_soon_threadsafe(self.report, report)
             return
         before, self.is_sending = self.is_sending, True
         try:
-            self._said.append(said)
+            self._reports.append(report)
             self._flush_soon()
         finally:
             self.is_sending = before
 
-    def say_soon(self, attempt: Attempt) -> None:
+    def report_soon(self, attempt: Attempt) -> None:
         if threading.get_ident() == self._thread:
-            self._loop.call_later(_LATEST, attempt.say_the_rest)
+            self._loop.call_later(_LATEST, attempt.flush_progress)
         else:
-            self._loop.call_soon_threadsafe(self._loop.call_later, _LATEST, attempt.say_the_rest)
+            self._loop.call_soon_threadsafe(self._loop.call_later, _LATEST, attempt.flush_progress)
 
-    def ask(self, run: int, about: str, told: Any) -> Any:
+    def request(self, run: int, name: str, arguments: Any) -> Any:
         if forks.in_child:
             forks.refuse()
         if threading.get_ident() == self._thread:
             raise InputRefused(
-                f"in a coroutine, await the twin of this: its name begins with a ({about})"
+                f"this call ({name}) would block the event loop; in a coroutine, await the method "
+                f"of the same name with a leading a"
             )
-        question = self._question(run, about, told)
-        return self._value_of(
-            asyncio.run_coroutine_threadsafe(question, self._loop).result(), run, about
-        )
+        answer = asyncio.run_coroutine_threadsafe(self._answer_to(run, name, arguments), self._loop)
+        return self._value(answer.result(), self._attempts.get(run), name)
 
-    async def aask(self, run: int, about: str, told: Any) -> Any:
-        return self._value_of(await self._question(run, about, told), run, about)
+    async def arequest(self, run: int, name: str, arguments: Any) -> Any:
+        answer = await self._answer_to(run, name, arguments)
+        return self._value(answer, self._attempts.get(run), name)
 
-    async def _question(self, run: int, about: str, told: Any) -> Answer:
+    async def _answer_to(self, run: int, name: str, arguments: Any) -> RequestAnswer:
         if forks.in_child:
             forks.refuse()
-        self._asked += 1
-        number = self._asked
-        waiting: asyncio.Future[Answer] = self._loop.create_future()
-        self._questions[number] = waiting
-        self.flush(Question(number, run, about, told))
+        self._last_request += 1
+        number = self._last_request
+        waiting: asyncio.Future[RequestAnswer] = self._loop.create_future()
+        self._requests[number] = waiting
+        self.flush(RunnerRequest(number, run, name, arguments))
         return await waiting
 
-    def _value_of(self, answer: Answer, run: int, about: str) -> Any:
-        if answer.refusal is not None:
-            raise refusal_of(self._attempts.get(run), about, answer.refusal)
-        return answer.value
+    def answer(self, answer: RequestAnswer) -> None:
+        waiting = self._requests.pop(answer.request, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
 
     async def drain(self) -> None:
         self.flush()
@@ -133,15 +126,10 @@ class LoopLink:
 
         return done()
 
-    def end(self, end: Ended) -> None:
-        """Tell how an attempt ended, with all others that end in the same turn."""
-        self._ended.append(end)
+    def end(self, ended: AttemptEnded) -> None:
+        """Send the ending of an attempt, with all others of the same turn."""
+        self._ended.append(ended)
         self._flush_soon()
-
-    def answer(self, answer: Answer) -> None:
-        waiting = self._questions.pop(answer.question, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(answer)
 
     def _flush_soon(self) -> None:
         if not self._flushing:
@@ -160,11 +148,11 @@ class LoopLink:
 
     def _send_gathered(self) -> None:
         try:
-            if self._said:
-                said, self._said = self._said, []
-                self._channel.send(Sayings(tuple(said)))
+            if self._reports:
+                reports, self._reports = self._reports, []
+                self._channel.send(AttemptReports(tuple(reports)))
             if self._ended:
-                done, self._ended = self._ended, []
-                self._channel.send(Endings(tuple(done)))
-        except BaseException:  # noqa: BLE001 - what was to be sent is lost, and somebody waits for it
+                ended, self._ended = self._ended, []
+                self._channel.send(Endings(tuple(ended)))
+        except BaseException:  # noqa: BLE001 - the messages are lost, and the keeper waits for them
             os._exit(CANNOT_SERVE)

@@ -1,7 +1,7 @@
-"""Who is on the CPU: a word in shared memory, written around every step of a job's coroutine.
+"""The run on the CPU: a word in shared memory, written around every step of a job's coroutine.
 
-It tells the keeper whom to charge when the runner dies, and the handler of an interrupt whether it
-hit the one that was meant.
+The keeper charges a death of the runner to that run, and the handler of an interrupt checks that
+it hits the right one.
 """
 
 from collections.abc import Coroutine, Generator
@@ -21,7 +21,7 @@ class OnCpu(Coroutine[Any, Any, Any]):
 
     @property
     def coroutine(self) -> Coroutine[Any, Any, Any]:
-        """The job's own."""
+        """The coroutine of the job."""
         return self._coroutine
 
     def __await__(self) -> Generator[Any, None, Any]:
@@ -64,8 +64,8 @@ class OnCpu(Coroutine[Any, Any, Any]):
         self._coroutine.close()
 
 
-class OfTask(OnCpu):
-    """Steps of a task that a job created. Nothing that it raises ends the event loop."""
+class TaskOnCpu(OnCpu):
+    """The steps of a task that a job created. Nothing that they raise ends the event loop."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ class OfTask(OnCpu):
         try:
             return super().send(value)
         except (SystemExit, KeyboardInterrupt) as error:
-            raise _of_the_task(error) from error
+            raise _as_task_error(error) from error
 
     def throw(
         self,
@@ -84,9 +84,9 @@ class OfTask(OnCpu):
         try:
             return super().throw(kind, error, trace)
         except (SystemExit, KeyboardInterrupt) as problem:
-            raise _of_the_task(problem) from problem
+            raise _as_task_error(problem) from problem
 
 
-def _of_the_task(error: BaseException) -> RuntimeError:
-    """asyncio passes those two on to whoever runs the loop, past all who wait for the task."""
+def _as_task_error(error: BaseException) -> RuntimeError:
+    """Wrap an exception that asyncio would raise out of the loop, past all that await the task."""
     return RuntimeError(f"a task of the job raised {error!r}")

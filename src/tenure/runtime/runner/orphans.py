@@ -1,12 +1,12 @@
 """Reap the orphans that a runner has adopted.
 
 A runner becomes the parent of every descendant whose own parent has ended, so that none of them can
-leave it. Nobody in the runner waits for them when they end: as zombies they would use up the pids
-that a pod or a user may have.
+escape. No code in the runner waits for them when they end: as zombies they would use up the pids of
+the pod or user.
 
-A process that Python code of the runner started is never reaped here: its exit code is for
-whoever started it. Such processes are noted when they are started. C code is given time to wait
-for a process of its own.
+A process that Python code of the runner started is never reaped here: its exit code belongs to the
+code that started it. Such processes are noted when they start. C code is given time to wait for a
+process of its own.
 """
 
 import os
@@ -15,34 +15,34 @@ from contextlib import suppress
 
 from tenure.runtime.guard.processes import children_of, is_alive, stat
 
-_LOOK_EVERY = 0.2  # seconds
-_PATIENCE = 1.0  # seconds after which nobody else can be about to wait for a process that has ended
-_MOST_FORGOTTEN = 50
+_CHECK_EVERY = 0.2  # seconds
+_PATIENCE = 1.0  # seconds that C code has to wait for a process that has ended
+_MAX_FORGOTTEN = 50
 
 
 class Orphans:
-    """The children of this process that nobody here waits for; not those that Python started."""
+    """The children of this process that no code waits for; not those that Python started."""
 
     def __init__(self, started: set[int]) -> None:
         self._started = started
-        self.has_children = False  # of any kind, when last looked
-        self._forgotten = 0  # ended, and not waited for by whoever started them, when last looked
-        self._look_at = 0.0
-        self._ended: dict[tuple[int, int], float] = {}  # by pid and birth: first seen as ended
+        self.has_children = False  # of any kind, at the last check
+        self._forgotten = 0  # ended, and never waited for, at the last check
+        self._check_at = 0.0
+        self._ended: dict[tuple[int, int], float] = {}  # by pid and start: first seen as ended
 
     @property
-    def complaint(self) -> str:
+    def problem(self) -> str:
         """Why no further job may use this process, which would run out of pids; or nothing."""
-        if self._forgotten <= _MOST_FORGOTTEN:
+        if self._forgotten <= _MAX_FORGOTTEN:
             return ""
         return f"{self._forgotten} processes that ended were never waited for"
 
     def reap(self) -> None:
-        """Reap orphans that ended a while ago. Call it often: between two looks it does nothing."""
+        """Reap orphans that ended a while ago. Call it often: most calls do nothing."""
         now = time.monotonic()
-        if now < self._look_at:
+        if now < self._check_at:
             return
-        self._look_at = now + _LOOK_EVERY
+        self._check_at = now + _CHECK_EVERY
         children = children_of(os.getpid())
         unlisted = self._started.difference(children)
         self._started.difference_update([pid for pid in unlisted if _was_waited_for(pid)])
@@ -65,7 +65,7 @@ class Orphans:
 
 
 def _was_waited_for(pid: int) -> bool:
-    """Say so of a process only if it is certain: without a free descriptor no child is listed."""
+    """Tell whether a process is certainly reaped: without a free descriptor none is listed."""
     try:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -74,5 +74,5 @@ def _was_waited_for(pid: int) -> bool:
 
 
 def _wait_for(pid: int) -> None:
-    with suppress(ChildProcessError):  # somebody else was quicker
+    with suppress(ChildProcessError):  # other code has reaped it
         os.waitpid(pid, os.WNOHANG)

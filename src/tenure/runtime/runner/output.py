@@ -1,4 +1,4 @@
-"""What the code of jobs prints and logs, for the job's own log."""
+"""Output and log records of job code, for the job's own log."""
 
 import io
 import logging
@@ -11,7 +11,7 @@ from tenure.runtime.runner.attempt import Attempt, current
 
 
 class JobOutput(io.TextIOBase):
-    """Stands in for sys.stdout in a loop runner: lines go to the job that printed them."""
+    """Replaces sys.stdout in a loop runner: lines go to the job that printed them."""
 
     def __init__(self, name: str, beneath: TextIO) -> None:
         self._name = name
@@ -48,13 +48,13 @@ class JobOutput(io.TextIOBase):
         self._beneath.flush()
 
     def finish(self, attempt: Attempt) -> None:
-        """Its last line, if it did not end."""
+        """Log the last line of an attempt, if it has no line end."""
         if rest := self._begun.pop(attempt.work.run, ""):
             attempt.log(self._name, rest)
 
 
 class JobLog(logging.Handler):
-    """Log records of job code go to the job's log."""
+    """Sends log records of job code to the job's log."""
 
     def emit(self, record: logging.LogRecord) -> None:
         attempt = current.get()
@@ -66,10 +66,10 @@ class JobLog(logging.Handler):
             sys.__stderr__.write(self._line(record) + "\n")  # type: ignore[union-attr]
 
     def _line(self, record: logging.LogRecord) -> str:
-        """Return the record as text. Whoever logs is never told that it has none."""
+        """Return the record as a string. Logging never raises."""
         try:
             return storable_text(self.format(record))
-        except Exception as error:  # noqa: BLE001 - what is logged is the code of somebody else
+        except Exception as error:  # noqa: BLE001 - formatting runs code of the job
             return f"a log record of {record.name} cannot be written as text: {shown(error)}"
 
 

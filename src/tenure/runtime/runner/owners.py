@@ -1,7 +1,7 @@
 """The owner of a thread, a process or a callback: an attempt, or the runner itself.
 
-Code runs for an attempt when the context variable ``current`` says so. Pools belong to the runner:
-what starts their threads and processes runs in a context that says so, whichever attempt called it.
+Code runs for the attempt that the context variable ``current`` holds. Pools belong to the runner:
+their threads and processes are started in a context of the runner, whichever attempt called them.
 """
 
 import contextvars
@@ -13,15 +13,15 @@ from tenure.runtime.runner.attempt import Attempt, current
 T = TypeVar("T")
 
 
-class Runner:
+class RunnerOwner:
     """The owner of what serves all attempts."""
 
     def __repr__(self) -> str:
         return "the runner"
 
 
-RUNNER: Final = Runner()
-Owner = Attempt | Runner
+RUNNER: Final = RunnerOwner()
+Owner = Attempt | RunnerOwner
 
 _serves_all: contextvars.ContextVar[bool] = contextvars.ContextVar(
     "tenure_serves_all", default=False
@@ -58,12 +58,12 @@ def runner_context() -> contextvars.Context:
 
 
 def as_runner(work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-    """Call a function so that what it starts belongs to the runner."""
+    """Call a function so that everything it starts belongs to the runner."""
     return _context.copy().run(work, *args, **kwargs)
 
 
 def run_as(owner: Owner | None, work: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
-    """Call a function in the name of this owner, in whichever thread that is."""
+    """Call a function on behalf of this owner, in any thread."""
     if isinstance(owner, Attempt):
         return owner.call_in_thread(work, *args, **kwargs)
     if owner is not None:
@@ -72,7 +72,7 @@ def run_as(owner: Owner | None, work: Callable[..., T], /, *args: Any, **kwargs:
 
 
 def enter(owner: Owner | None) -> None:
-    """Let the calling thread run for this owner, from now on."""
+    """Let the calling thread run for this owner from now on."""
     if isinstance(owner, Attempt):
         current.set(owner)
     elif owner is not None:

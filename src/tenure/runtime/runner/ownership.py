@@ -1,4 +1,4 @@
-"""All that runs in a runner and below it, with its owners."""
+"""The owners of everything that runs in a runner and below it."""
 
 from tenure.runtime.runner.owners import RUNNER, enter
 from tenure.runtime.runner.pools import Pools
@@ -7,7 +7,7 @@ from tenure.runtime.runner.threads import Threads
 
 
 class Ownership:
-    """Made before the app is imported: what the import starts belongs to the runner."""
+    """Make it before the app is imported: whatever the import starts belongs to the runner."""
 
     def __init__(self) -> None:
         self.threads = Threads()
@@ -15,7 +15,7 @@ class Ownership:
         self.pools = Pools(self.processes.note)
 
     def watch(self) -> None:
-        """From now on, note the owner of everything that Python starts."""
+        """Note the owner of everything that Python starts from now on."""
         enter(RUNNER)
         self.threads.watch()
         self.processes.watch()

@@ -1,7 +1,7 @@
 """Pools of threads and processes: a pool belongs to the runner, a call to the attempt that made it.
 
-The functions of the standard library that start pools and pass calls to them are wrapped here;
-those of modules that are imported later, when they are imported.
+The functions of the standard library that start pools and pass calls to them are wrapped here, in
+modules that are not imported yet as soon as they are.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.runner.attempt import Attempt, PoolCall
 from tenure.runtime.runner.owners import Owner, as_runner, owner, run_as, runner_context
 
@@ -31,7 +31,7 @@ class Pools:
         self._unknown: dict[PoolCall, float] = {}  # calls without a known owner, by time
 
     def watch(self) -> None:
-        """From now on, attribute every call in a pool to its attempt, and pools to the runner."""
+        """Attribute every call in a pool to its attempt, and pools to the runner, from now on."""
         self._watch_threads()
         later: dict[str, Callable[[Any], None]] = {
             "concurrent.futures.process": self._watch_processes,
@@ -48,14 +48,14 @@ class Pools:
         sys.meta_path.insert(0, _WhenImported(later))
 
     def unknown(self) -> list[float]:
-        """Return the times of calls without a known owner that are not over."""
+        """Return the times of calls without a known owner that are not done."""
         self._unknown = {call: at for call, at in self._unknown.items() if not call.done()}
         return list(self._unknown.values())
 
     def _note(self, call: PoolCall) -> None:
         match owner():
             case Attempt() as attempt:
-                attempt.note_call(call)
+                attempt.add_call(call)
             case None:
                 self._unknown[call] = boottime()
 
@@ -105,7 +105,7 @@ class Pools:
         module.ProcessPoolExecutor.submit = submit_noted
 
     def _watch_multiprocessing(self, module: Any) -> None:
-        """Watch Pool and ThreadPool of multiprocessing, which start all they need when made."""
+        """Watch Pool and ThreadPool of multiprocessing, which start everything when made."""
         make = module.Pool.__init__
 
         @wraps(make)
@@ -116,18 +116,18 @@ class Pools:
         self._watch_results(module.ApplyResult, lambda result: result.ready())
         self._watch_results(module.IMapIterator, lambda result: result._index == result._length)
 
-    def _watch_results(self, kind: type[Any], is_over: Callable[[Any], bool]) -> None:
+    def _watch_results(self, kind: type[Any], is_done: Callable[[Any], bool]) -> None:
         make = kind.__init__
 
         @wraps(make)
         def make_noted(result: Any, *args: Any, **kwargs: Any) -> None:
             make(result, *args, **kwargs)
-            self._note(_Result(result, is_over))
+            self._note(_Result(result, is_done))
 
         kind.__init__ = make_noted
 
     def _watch_anyio(self, module: Any) -> None:
-        """Watch the processes of anyio, which it keeps for calls of others."""
+        """Watch the processes of anyio, which are reused for later calls."""
         run_sync, open_process = module.run_sync, module.open_process
 
         @wraps(run_sync)
@@ -180,20 +180,20 @@ class _Initializer:
 class _Result:
     """A call in a pool of multiprocessing, by its result."""
 
-    def __init__(self, result: Any, is_over: Callable[[Any], bool]) -> None:
+    def __init__(self, result: Any, is_done: Callable[[Any], bool]) -> None:
         self._result = result
-        self._is_over = is_over
+        self._is_done = is_done
 
     def done(self) -> bool:
-        return self._is_over(self._result)
+        return self._is_done(self._result)
 
     def cancel(self) -> bool:
-        """It cannot be taken back."""
+        """Return False: such a call cannot be cancelled."""
         return False
 
 
 def _serve_all(kind: type[Any]) -> None:
-    """Let a helper process of multiprocessing belong to the runner, whoever needs it first."""
+    """Let a helper process of multiprocessing belong to the runner, not to its first user."""
     ensure_running = kind.ensure_running
 
     @wraps(ensure_running)

@@ -1,8 +1,9 @@
 """The process runner: one plain function at a time, in the main thread of a process of its own.
 
-A second thread speaks with the keeper, so that a stop is heard while the function runs. A runner
-whose function was interrupted, left threads or processes behind, or changed the process in a way
-that cannot be undone, is not used again.
+A second thread talks to the keeper, so that a stop arrives while the function runs. An attempt
+takes five steps: prepare the process, call the function, wrap up, restore the process, name what is
+left. A runner whose function was interrupted, left threads or processes behind, or changed the
+process in a way that cannot be undone is not used again.
 """
 
 import contextvars
@@ -15,80 +16,76 @@ import time
 import traceback
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from functools import partial
-from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
 
-from tenure.errors import InputRefused
+from tenure.domain.job import JSON
 from tenure.observe import tracing
-from tenure.runtime.guard.page import boottime
+from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.guard.processes import DEAD, catches, stat
 from tenure.runtime.messages import (
-    Answer,
     Ask,
+    AttemptEnded,
+    AttemptReport,
+    AttemptReports,
     Begin,
-    Ended,
     Endings,
     FromKeeper,
+    InspectAnswer,
+    InspectRequest,
     Interrupt,
     Interrupting,
-    Look,
     Message,
-    Question,
     Quit,
     Ready,
-    Said,
-    Sayings,
-    Seen,
+    RequestAnswer,
+    RunnerRequest,
     Start,
     Terminate,
     WornOut,
 )
-from tenure.runtime.page import Page
-from tenure.runtime.raised import Interrupted
-from tenure.runtime.runner import forks, seeing
-from tenure.runtime.runner.answers import refusal_of
+from tenure.runtime.runner import forks, inspection
+from tenure.runtime.runner.app_loader import App
 from tenure.runtime.runner.attempt import PATIENCE, Attempt, current
-from tenure.runtime.runner.endings import described, ended, raised, returned
-from tenure.runtime.runner.loading import App
+from tenure.runtime.runner.endings import (
+    complete,
+    describe,
+    ending_of_error,
+    ending_of_result,
+)
+from tenure.runtime.runner.environment import ProcessEnvironment
+from tenure.runtime.runner.link import CANNOT_SERVE, Link
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.processes import end_all
-from tenure.runtime.runner.surroundings import Surroundings
 from tenure.runtime.runner.threads import TICK, names_of
-from tenure.runtime.runner.wrapping_up import wrap_up
+from tenure.runtime.runner.wrap_up import wrap_up
+from tenure.runtime.shared_state import SharedState
 from tenure.runtime.wire import PlainChannel
 
-_LATEST = 250  # milliseconds until progress is said that was held back
+_LATEST = 250  # milliseconds until progress is reported that was held back
 _LAST_STEPS = 0.05  # seconds for threads that are about to end
 _SECOND_LOOK = 0.01  # seconds, to tell threads that wait from those that run
-_LOST = 70  # the exit code of a runner that cannot go on
 
 
-class ProcessRunner:
+class ProcessRunner(Link):
     def __init__(
         self,
         app: App,
         channel: PlainChannel[FromKeeper],
-        page: Page,
+        shared: SharedState,
         begin: Begin,
         ownership: Ownership,
     ) -> None:
-        self.app = app
-        self.tenant = begin.tenant
-        self.worker = begin.worker
-        self.folder = Path(begin.folder)
-        self.settings: Mapping[str, Any] = begin.settings
+        super().__init__(app, begin)
         self._channel = channel
-        self._page = page
+        self._shared = shared
         self._inbox: SimpleQueue[Attempt | None] = SimpleQueue()
         self._attempt: Attempt | None = None
-        self._questions: dict[int, SimpleQueue[Answer]] = {}
-        self._asked = 0
-        self._wanted = False  # an interrupt was asked for in this attempt
+        self._requests: dict[int, SimpleQueue[RequestAnswer]] = {}
+        self._must_interrupt = False  # an interrupt was asked for in this attempt
         self._main = threading.main_thread().ident or 0
         self._ownership = ownership
         self._orphans = Orphans(ownership.processes.started)
@@ -101,26 +98,26 @@ class ProcessRunner:
         signal.signal(signal.SIGUSR1, self._on_interrupt)
         threading.Thread(target=self._listen, name="wire", daemon=True).start()
         self._before = set(self._ownership.processes.of_jobs())
-        self._surroundings = Surroundings()
+        self._environment = ProcessEnvironment()
         self._channel.send(Ready())
         try:
             while attempt := self._inbox.get():
-                contextvars.copy_context().run(self._carry_out, attempt)
+                contextvars.copy_context().run(self._run, attempt)
             tracing.flush()
         except BaseException:  # noqa: BLE001 - raised by what a job left behind, a signal perhaps
             self._die()
         os._exit(0)  # threads that will not end must not keep the process
 
     def _die(self) -> NoReturn:
-        """End this process, as the doing of the attempt that is under way."""
+        """End this process, and charge its death to the current attempt."""
         if attempt := self._attempt:
-            self._page.on_cpu = attempt.work.run
-        os._exit(_LOST)
+            self._shared.on_cpu = attempt.work.run
+        os._exit(CANNOT_SERVE)
 
-    # What the keeper says; in the other thread.
+    # The thread that talks to the keeper.
 
     def _listen(self) -> None:
-        """Without this thread nobody would hear of a stop: when it ends, so does the runner."""
+        """Serve the wire. When this thread ends, so does the runner: no stop would arrive."""
         try:
             self._serve_wire()
         except BaseException:  # noqa: BLE001
@@ -136,8 +133,8 @@ class ProcessRunner:
             is_idle = self._attempt is None
             if not readable.poll(None if is_idle and is_settled else _LATEST):
                 if attempt := self._attempt:
-                    attempt.say_the_rest()
-                    self._look_after_main_thread()
+                    attempt.flush_progress()
+                    self._check_main_thread()
                 self._orphans.reap()
                 is_settled = is_idle and not self._orphans.has_children
                 continue
@@ -147,51 +144,53 @@ class ProcessRunner:
             if not messages:
                 os._exit(0)
             for message in messages:
-                self._hear(message)
+                self._receive(message)
 
-    def _look_after_main_thread(self) -> None:
+    def _check_main_thread(self) -> None:
         """End the runner if the job has ended its main thread: nothing would end the attempt."""
         seen = stat(os.getpid())
         if seen is not None and seen.state in DEAD:
             self._die()
 
-    def _hear(self, message: FromKeeper) -> None:
+    def _receive(self, message: FromKeeper) -> None:
         attempt = self._attempt
         match message:
             case Start(jobs):
                 [work] = jobs
-                self._wanted = False
+                self._must_interrupt = False
                 self._attempt = Attempt(work, self)
                 self._inbox.put(self._attempt)
             case Ask(run, orders) if attempt and attempt.work.run == run:
-                attempt.ask(orders)
+                attempt.ask_to_stop(orders)
             case Interrupt(run):
                 if attempt and attempt.work.run == run:
-                    self._wanted = True
+                    self._must_interrupt = True
                     self._signal_main_thread(run)
                 self._channel.send(Interrupting(run))
             case Terminate(run) if attempt and attempt.work.run == run:
                 with suppress(RuntimeError):  # no thread can be started; the kill comes next
                     threading.Thread(target=self._terminate, args=(attempt,), daemon=True).start()
-            case Look(run) if attempt and attempt.work.run == run:
-                self._channel.send(Seen(run, seeing.stacks_of_threads(self._threads())))
-            case Answer(question):
-                if waiting := self._questions.pop(question, None):
+            case InspectRequest(run) if attempt and attempt.work.run == run:
+                self._channel.send(
+                    InspectAnswer(run, inspection.stacks_of_threads(self._threads()))
+                )
+            case RequestAnswer(request):
+                if waiting := self._requests.pop(request, None):
                     waiting.put(message)
             case Quit():
                 self._inbox.put(None)
 
     def _signal_main_thread(self, run: int) -> None:
-        """Interrupt the function; not where its code took the handler away, or it would be killed
-        without a word, or hear a signal that means something else to it."""
+        """Interrupt the function, unless its code replaced the handler: then the signal would kill
+        it, or mean something else to it."""
         handler = signal.getsignal(signal.SIGUSR1)
         if handler == self._on_interrupt and catches(os.getpid(), signal.SIGUSR1):
-            self._page.meant = run
+            self._shared.interrupt_target = run
             signal.pthread_kill(self._main, signal.SIGUSR1)
 
     def _threads(self) -> dict[int, str]:
         started = set(threading.enumerate()) - self._threads_before
-        return {self._main: "its function", **seeing.names_of(started)}
+        return {self._main: "its function", **inspection.names_of(started)}
 
     def _terminate(self, attempt: Attempt) -> None:
         end_all(self._started, attempt.close_timeout)
@@ -200,15 +199,15 @@ class ProcessRunner:
         """Return the living processes that jobs started."""
         return [pid for pid in self._ownership.processes.of_jobs() if pid not in self._before]
 
-    # The job; in the main thread.
+    # The main thread.
 
-    def _carry_out(self, attempt: Attempt) -> None:
+    def _run(self, attempt: Attempt) -> None:
         """Run one attempt; it ends, or this process does."""
         try:
-            end = self._ending_of(attempt)
+            ended = self._ending_of(attempt)
             if self._worn_out:
                 self._channel.send(WornOut(self._worn_out))
-            self._channel.send(Endings((end,)))
+            self._channel.send(Endings((ended,)))
         except BaseException as problem:  # noqa: BLE001 - code of the job runs to the very end
             if forks.in_child:
                 forks.leave()
@@ -217,72 +216,80 @@ class ProcessRunner:
             if self._worn_out:
                 self._inbox.put(None)
 
-    def _give_up(self, attempt: Attempt, problem: BaseException) -> None:
-        """Say that an attempt could not be wrapped up. The keeper then kills this process."""
-        try:
-            self._attempt = attempt
-            told = described(problem)
-            error = {**told, "message": f"its attempt could not be wrapped up: {told['message']}"}
-            end = Ended(
-                attempt.work.run,
-                "committed" if attempt.committed else "failed",
-                error=error,
-                left="an attempt that could not be wrapped up",
-            )
-            self._channel.send(Endings((end,)))
-        except BaseException:  # noqa: BLE001 - there is nobody left to tell
-            self._die()
+    def _ending_of(self, attempt: Attempt) -> AttemptEnded:
+        began = self._prepare(attempt)
+        ending, error = self._call(attempt)
+        cleanup = self._wrap_up(attempt, ending, error)
+        self._attempt = None
+        self._worn_out = self._environment.restore() or self._orphans.problem
+        left = self._left(attempt)
+        if not left and (threads := self._threads_of(attempt, began)):
+            if attempt.asked:
+                left = ", ".join(threads)
+            else:
+                cleanup = attempt.log_left_behind(threads, cleanup)
+                self._worn_out = self._worn_out or f"a job left {', '.join(threads)} behind"
+        ended = complete(attempt, ending, cleanup, left)
+        if left:
+            tracing.flush()  # first: a runner with something left is killed
+        return ended
 
-    def _ending_of(self, attempt: Attempt) -> Ended:
+    def _prepare(self, attempt: Attempt) -> float:
+        """Make the process as new for this attempt; return when it began."""
         current.set(attempt)
-        self._surroundings.prepare()
+        self._environment.prepare()
         if tracing.is_on():
             attempt.trace()
         self._threads_before = set(threading.enumerate())
-        began = boottime()
-        page, run = self._page, attempt.work.run
-        task = self.app.tasks.get(attempt.work.task)
-        error: BaseException | None = None
+        return boottime()
+
+    def _call(self, attempt: Attempt) -> tuple[AttemptEnded, BaseException | None]:
+        shared = self._shared
         try:
             try:
-                if task is None:
-                    raise InputRefused(f"this worker has no task {attempt.work.task!r}")
-                arguments = task.read_arguments(attempt.work.args)
-                call = partial(task.function, *attempt.context_for(task), **arguments)
-                page.on_cpu = run
-                if self._wanted:  # before there was anything to interrupt
+                task, call = attempt.bind()
+                shared.on_cpu = attempt.work.run
+                if self._must_interrupt:  # it came before there was anything to interrupt
                     attempt.interrupt()
                 value = call()
             finally:
                 if forks.in_child:
                     forks.leave()
-                page.on_cpu = 0
-            attempt.over = True
-            how = returned(attempt, value, task.write_result)
-        except BaseException as problem:  # noqa: BLE001 - however it ends, it is told
-            attempt.over = True
-            page.on_cpu = 0
-            how, error = raised(attempt, problem), problem
-        self._read_orders(attempt)
+                shared.on_cpu = 0
+            attempt.finished = True
+            return ending_of_result(attempt, value, task.write_result), None
+        except BaseException as problem:  # noqa: BLE001 - every end is reported
+            attempt.finished = True
+            shared.on_cpu = 0
+            return ending_of_error(attempt, problem), problem
+
+    def _wrap_up(
+        self, attempt: Attempt, ending: AttemptEnded, error: BaseException | None
+    ) -> Mapping[str, JSON] | None:
+        until = time.monotonic() + PATIENCE
+        while attempt.orders_are_unread and time.monotonic() < until:
+            time.sleep(0.001)  # the thread at the wire reads them
         cleanup = None
         if attempt.context or error:
-            cleanup = forks.leaving(wrap_up, attempt, how, error)
-        attempt.say_the_rest()
-        attempt.say_what_was_dropped()
-        self._attempt = None
-        self._worn_out = self._surroundings.restore() or self._orphans.complaint
-        left = self._left(attempt)
-        if not left and (goes_on := self._threads_of(attempt, began)):
-            if attempt.asked:
-                left = ", ".join(goes_on)
-            else:
-                cleanup = {**(cleanup or {}), "left_behind": goes_on}
-                attempt.say_what_goes_on(goes_on)
-                self._worn_out = self._worn_out or f"a job left {', '.join(goes_on)} behind"
-        end = ended(attempt, how, cleanup=cleanup, left=left)
-        if left:
-            tracing.flush()  # before it is known: who has something left is killed
-        return end
+            cleanup = forks.leaving(wrap_up, attempt, ending, error)
+        attempt.flush()
+        return cleanup
+
+    def _give_up(self, attempt: Attempt, problem: BaseException) -> None:
+        """Report that an attempt could not be wrapped up. The keeper then kills this process."""
+        try:
+            self._attempt = attempt
+            error = describe(problem)
+            message = f"its attempt could not be wrapped up: {error['message']}"
+            ended = AttemptEnded(
+                attempt.work.run,
+                "committed" if attempt.committed else "failed",
+                error={**error, "message": message},
+                left="an attempt that could not be wrapped up",
+            )
+            self._channel.send(Endings((ended,)))
+        except BaseException:  # noqa: BLE001 - nothing else is left to try
+            self._die()
 
     def _left(self, attempt: Attempt) -> str:
         """Name what must end with this process before the end of the attempt counts."""
@@ -290,50 +297,49 @@ class ProcessRunner:
             return "a function that was interrupted"
         try:
             return "a process" if self._started() else ""
-        except OSError as problem:  # it has used up the descriptors
+        except OSError as problem:  # no descriptor is left
             return f"what cannot be looked for ({problem.strerror})"
 
     def _threads_of(self, attempt: Attempt, began: float) -> list[str]:
         """Name the threads that an attempt has left, and its calls in pools.
 
-        A pool that waits for calls is none of them, nor is a C thread that waits to be woken.
+        Threads of a pool that waits for calls, and C threads that wait to be woken, do not count.
         """
         until = time.monotonic() + _LAST_STEPS
-        while attempt.is_letting_go and time.monotonic() < until:
+        while attempt.may_have_ending_threads and time.monotonic() < until:
             time.sleep(0.001)
         try:
             strangers = self._ownership.threads.unknown()
             if strangers:
                 time.sleep(_SECOND_LOOK)
                 strangers = self._ownership.threads.unknown()
-        except OSError as problem:  # it has used up the descriptors
+        except OSError as problem:  # no descriptor is left
             return [f"threads that cannot be looked for ({problem.strerror})"]
-        unknown = [one for one, at in strangers.items() if at >= began - TICK]
-        return [*names_of(attempt), *(f"thread {one} of unknown origin" for one in unknown)]
-
-    def _read_orders(self, attempt: Attempt) -> None:
-        """The thread at the wire does, as soon as the function lets it."""
-        until = time.monotonic() + PATIENCE
-        while attempt.orders_are_unread and time.monotonic() < until:
-            time.sleep(0.001)
+        unknown = [thread for thread, at in strangers.items() if at >= began - TICK]
+        return [*names_of(attempt), *(f"thread {thread} of unknown origin" for thread in unknown)]
 
     def interrupt_now(self, attempt: Attempt) -> None:
-        """Called when the last shield is lifted, in the main thread."""
-        raise Interrupted(attempt.orders.reason if attempt.orders else "stopped")
+        """Raise, in the main thread; the last shield may just have been lifted."""
+        raise attempt.interruption()
 
     def _on_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
-        attempt, page = self._attempt, self._page
-        if forks.in_child or attempt is None or page.on_cpu == 0 or page.on_cpu != page.meant:
+        attempt, shared = self._attempt, self._shared
+        if (
+            forks.in_child
+            or attempt is None
+            or shared.on_cpu == 0
+            or shared.on_cpu != shared.interrupt_target
+        ):
             return
-        page.meant = 0
+        shared.interrupt_target = 0
         if not attempt.interrupted:
-            attempt.note_asked()
+            attempt.mark_asked()
             attempt.interrupt()
 
-    # What the job says.
+    # The link of the attempt.
 
     def _send(self, message: Message) -> None:
-        """An interrupt in the middle of a frame would leave half of it on the wire."""
+        """Send under a shield: an interrupt would leave half a frame on the wire."""
         if forks.in_child:
             forks.refuse()
         attempt = self._attempt
@@ -346,24 +352,21 @@ class ProcessRunner:
         finally:
             attempt.unshield()
 
-    def say(self, said: Said) -> None:
-        self._send(Sayings((said,)))
+    def report(self, report: AttemptReport) -> None:
+        self._send(AttemptReports((report,)))
 
-    def say_soon(self, attempt: Attempt) -> None:
-        """The thread at the wire does, when it has nothing else to do."""
+    def report_soon(self, attempt: Attempt) -> None:
+        """Do nothing: the thread at the wire does so when it is idle."""
 
-    def ask(self, run: int, about: str, told: Any) -> Any:
-        self._asked += 1
-        waiting: SimpleQueue[Answer] = SimpleQueue()
-        self._questions[self._asked] = waiting
-        self._send(Question(self._asked, run, about, told))
-        answer = waiting.get()
-        if answer.refusal is not None:
-            raise refusal_of(self._attempt, about, answer.refusal)
-        return answer.value
+    def request(self, run: int, name: str, arguments: Any) -> Any:
+        self._last_request += 1
+        waiting: SimpleQueue[RequestAnswer] = SimpleQueue()
+        self._requests[self._last_request] = waiting
+        self._send(RunnerRequest(self._last_request, run, name, arguments))
+        return self._value(waiting.get(), self._attempt, name)
 
-    async def aask(self, run: int, about: str, told: Any) -> Any:
-        return self.ask(run, about, told)
+    async def arequest(self, run: int, name: str, arguments: Any) -> Any:
+        return self.request(run, name, arguments)
 
     async def drain(self) -> None:
         return

@@ -1,9 +1,9 @@
 """The processes below a runner and their owners.
 
-All jobs of a loop runner share its process, so ancestry alone does not say whose a child is. Every
-way in which Python starts a process is wrapped here: the pid is noted with its owner, and the child
-carries a mark by which its descendants are found when they have left the tree. A process that is
-forked without exec carries the mark in its copy of the environment in which the runner started.
+All jobs of a loop runner share its process, so ancestry alone does not tell the owner of a child.
+Every way in which Python starts a process is wrapped here: the pid is noted with its owner, and the
+child carries a mark by which its descendants are found when they have left the tree. A process that
+is forked without exec carries the mark in its copy of the runner's initial environment.
 """
 
 import _posixsubprocess
@@ -28,7 +28,7 @@ from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.owners import RUNNER, Owner, owner
 from tenure.runtime.runner.threads import started_at
 
-_ENVIRONMENT = 5  # the place of the environment among the arguments of fork_exec
+_ENVIRONMENT = 5  # the index of the environment among the arguments of fork_exec
 _OF_RUNNER = "runner"
 _MANY = 1000
 
@@ -37,7 +37,7 @@ class Processes:
     """All processes below this one."""
 
     def __init__(self) -> None:
-        self.started: set[int] = set()  # by Python; those who did so wait for them
+        self.started: set[int] = set()  # by Python code, which waits for them
         self._owners: dict[int, Owner] = {}  # by pid
         self._attempts: dict[str, Attempt] = {}  # by mark, of those that started any
         self._marks: set[str] = set()  # of all attempts that ever started any
@@ -45,7 +45,7 @@ class Processes:
         self._address = _address_of_mark()
 
     def watch(self) -> None:
-        """From now on, note the owner of every process that Python starts."""
+        """Note the owner of every process that Python starts from now on."""
         _posixsubprocess.fork_exec = self._fork_exec(_posixsubprocess.fork_exec)
         subprocess._fork_exec = _posixsubprocess.fork_exec  # type: ignore[attr-defined]
         os.fork = self._noting(os.fork)
@@ -56,7 +56,7 @@ class Processes:
         os.register_at_fork(after_in_child=self._mark_child)
 
     def note(self, pid: int, of: Owner | None = None) -> None:
-        """Note that the calling code, or somebody else, started this process."""
+        """Note that the calling code, or this owner, started a process."""
         if os.getpid() != self._pid:
             return
         self.started.add(pid)
@@ -64,7 +64,7 @@ class Processes:
         if of is None:
             return
         if len(self._owners) >= _MANY:
-            self._living()  # forgets those that are gone
+            self._living()  # forgets processes that are gone
         self._owners[pid] = of
         if isinstance(of, Attempt):
             of.pids.add(pid)
@@ -73,7 +73,7 @@ class Processes:
             self._marks.add(mark)
 
     def forget(self, attempt: Attempt) -> None:
-        """Forget an attempt that has ended; what carries its mark is still nobody else's."""
+        """Forget an attempt that has ended; its mark still belongs to no other attempt."""
         self._attempts.pop(str(attempt.work.run), None)
 
     def of(self, attempt: Attempt) -> list[int]:
@@ -104,7 +104,7 @@ class Processes:
     def _owner_of(self, pid: int) -> Owner | Literal["ended"] | None:
         """Find the owner by the note of its start, by its mark, or by those of its parents.
 
-        What the runner's own processes start is not the runner's: a call in a pool may start it.
+        A child of the runner's own processes is not the runner's: a call in a pool may start it.
         """
         first = pid
         while pid not in (self._pid, 0):
@@ -121,29 +121,29 @@ class Processes:
 
     def _fork_exec(self, fork_exec: Callable[..., int]) -> Callable[..., int]:
         def marked_fork_exec(*args: Any) -> int:
-            who = owner()
-            if who is None:
+            started_by = owner()
+            if started_by is None:
                 pid = fork_exec(*args)
                 self.note(pid)
                 return pid
-            told = list(args)
-            given = args[_ENVIRONMENT]
-            if given is None:
-                given = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()]
-            told[_ENVIRONMENT] = [*given, f"{ATTEMPT}={_mark_of(who)}".encode()]
-            pid = fork_exec(*told)
-            self.note(pid, who)
+            marked = list(args)
+            environment = args[_ENVIRONMENT]
+            if environment is None:
+                environment = [os.fsencode(f"{name}={value}") for name, value in os.environ.items()]
+            marked[_ENVIRONMENT] = [*environment, f"{ATTEMPT}={_mark_of(started_by)}".encode()]
+            pid = fork_exec(*marked)
+            self.note(pid, started_by)
             return pid
 
         return marked_fork_exec
 
     def _spawn(self, spawn: Callable[..., int]) -> Callable[..., int]:
         def marked_spawn(path: Any, argv: Any, env: Mapping[Any, Any], /, **options: Any) -> int:
-            who = owner()
-            if who is not None and isinstance(env, Mapping):
-                env = {**env, ATTEMPT: _mark_of(who)}
+            started_by = owner()
+            if started_by is not None and isinstance(env, Mapping):
+                env = {**env, ATTEMPT: _mark_of(started_by)}
             pid = spawn(path, argv, env, **options)
-            self.note(pid, who)
+            self.note(pid, started_by)
             return pid
 
         return marked_spawn
@@ -167,10 +167,10 @@ class Processes:
         return noted_fork
 
     def _mark_child(self) -> None:
-        """Write the mark into the environment that the kernel shows of this forked process."""
-        who = owner()
-        if self._address is not None and isinstance(who, Attempt):
-            mark = _mark_of(who).ljust(len(ROOM_FOR_ATTEMPT)).encode()
+        """Write the mark into the environment of this forked process, as the kernel shows it."""
+        forked_by = owner()
+        if self._address is not None and isinstance(forked_by, Attempt):
+            mark = _mark_of(forked_by).ljust(len(ROOM_FOR_ATTEMPT)).encode()
             ctypes.memmove(self._address, mark, len(ROOM_FOR_ATTEMPT))
 
 
@@ -200,21 +200,21 @@ def _mark_of(owner: Owner) -> str:
 
 
 def _system(command: Any) -> int:
-    """Do what os.system does by way of subprocess, so that what it starts is known."""
+    """Do what os.system does through subprocess, so that the process is noted."""
     code = subprocess.Popen(command, shell=True, close_fds=False).wait()  # noqa: S602
     return code << 8 if code >= 0 else -code
 
 
 def _address_of_mark() -> int | None:
-    """Return where the kernel reads the value of the mark of this process; None if it is nowhere.
+    """Return the address from which the kernel reads the mark of this process; None if it has none.
 
-    The variable is then taken out of os.environ: it is not meant for the code of jobs.
+    The variable is removed from os.environ: it is not for the code of jobs.
     """
     entries = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
     name = f"{ATTEMPT}=".encode()
     found = None
-    for place in range(100_000):
-        if (address := entries[place]) is None:
+    for index in range(100_000):
+        if (address := entries[index]) is None:
             break
         if ctypes.string_at(address, len(name)) == name:
             has_room = ctypes.string_at(address) == name + ROOM_FOR_ATTEMPT.encode()

@@ -1,4 +1,4 @@
-"""Ending what is left of an attempt in an event loop when its code has ended."""
+"""End what is left of an attempt in an event loop when its code has ended."""
 
 import asyncio
 import time
@@ -15,8 +15,8 @@ from tenure.runtime.runner.threads import names_of
 
 _TERMINATE_FOR = 1.0  # seconds between SIGTERM and SIGKILL for processes of a job
 _POLL = 0.01
-_QUICK_LOOKS = 5  # turns of the loop before the first pause
-_WRITING = 0.25  # seconds between two looks whether a stop is asked for while artifacts are written
+_QUICK_SURVEYS = 5  # turns of the loop before the first pause
+_WRITING = 0.25  # seconds between two checks for a stop while artifacts are being written
 _LAST_STEPS = 50  # milliseconds for threads that are about to end
 
 
@@ -39,37 +39,38 @@ class Remainder:
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="runner")
 
     async def end(self, attempt: LoopAttempt) -> list[str]:
-        """End all that a stopped attempt has started; return what could not be ended."""
+        """End everything that a stopped attempt has started; return what could not be ended."""
         until = time.monotonic() + attempt.close_timeout
-        looks = 0
+        surveys = 0
         while True:
             if attempt.pids:
                 await self.end_processes(attempt, until - time.monotonic())
             if attempt.has_used_threads:
-                self._forget_survey()  # what a thread did since would be missed
-            goes_on = attempt.goes_on  # before the look: its last act may be a callback
-            survey = self._look()
-            has_acted = survey.cancel(attempt) or goes_on
+                self._forget_survey()  # it may lack what a thread did since
+            # Before the survey: the last act of a thread may be a callback.
+            had_running_code = attempt.has_running_code
+            survey = self._make_survey()
+            has_acted = survey.cancel(attempt) or had_running_code
             left = survey.left_of(attempt)
             if time.monotonic() >= until or not (left or has_acted):
                 self._hooks.restore()
                 return left
-            looks += 1
-            await asyncio.sleep(0 if looks < _QUICK_LOOKS else _POLL)
+            surveys += 1
+            await asyncio.sleep(0 if surveys < _QUICK_SURVEYS else _POLL)
 
     async def release(self, attempt: LoopAttempt) -> list[str]:
-        """End the processes of an attempt that was not stopped; return what else goes on.
+        """End the processes of an attempt that was not stopped; return what else still runs.
 
-        Its tasks, threads and calls may serve others, and nobody waits for them. Artifacts that are
-        being written are waited for, until somebody asks for a stop.
+        Its tasks, threads and calls may serve other jobs and are not waited for. Artifacts that are
+        being written are waited for, until a stop is asked for.
         """
         while attempt.writes and not attempt.asked:
             await asyncio.wait(attempt.writes, timeout=_WRITING)
-            attempt.over_since = time.monotonic()  # its end is not stuck, however long this takes
+            attempt.finished_at = time.monotonic()  # its end is not stuck, however long this takes
         if attempt.pids:
             await self.end_processes(attempt, attempt.close_timeout)
         for _ in range(_LAST_STEPS):
-            if not attempt.is_letting_go:
+            if not attempt.may_have_ending_threads:
                 break
             await asyncio.sleep(0.001)
         return [
@@ -78,7 +79,7 @@ class Remainder:
         ]
 
     async def end_processes(self, attempt: LoopAttempt, within: float) -> None:
-        """Terminate the processes of an attempt, then kill them, as far as this time allows."""
+        """Terminate the processes of an attempt, then kill them, within this many seconds."""
         grace = min(_TERMINATE_FOR, within / 2)
         if attempt.orders is not None:
             grace = min(grace, attempt.orders.grace / 4)
@@ -86,8 +87,8 @@ class Remainder:
         ending = as_runner(self._loop.run_in_executor, self._threads, end, attempt, grace)
         await asyncio.wait({ending}, timeout=max(within, 0))
 
-    def _look(self) -> Survey:
-        """Look at all that is there, once for all attempts that end in the same turn."""
+    def _make_survey(self) -> Survey:
+        """Return the survey of this turn, which all attempts that end in it share."""
         if self._survey is None:
             self._survey = Survey(self._loop, self._ownership, self._internal)
             self._loop.call_soon(self._forget_survey, context=self._context)

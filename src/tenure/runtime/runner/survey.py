@@ -16,11 +16,11 @@ from tenure.runtime.runner.owners import Owner
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.threads import TICK, names_of
 
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 class Survey:
-    """One look at all that is there, for all attempts that end in the same turn of the loop.
+    """A survey of the loop and the process, for all attempts that end in the same turn of the loop.
 
     `internal` tells whether a callback bound to this object is the runner's own.
     """
@@ -42,21 +42,21 @@ class Survey:
     def cancel(self, attempt: LoopAttempt) -> bool:
         """Cancel the tasks and callbacks of an attempt, and its calls that have not begun.
 
-        Return whether there was anything: then another look is needed, for what that has led to.
-        Callbacks wait for threads: one that still runs may need an answer by a callback.
+        Return whether there was anything: then another survey must look for its consequences.
+        Callbacks are kept while a thread runs: it may need an answer by a callback.
         """
         tasks, calls = self.tasks(attempt), attempt.open_calls
         for task in tasks:
             asyncio.Task.cancel(task)
         for call in calls:
             call.cancel()
-        callbacks = [] if attempt.goes_on else self._callbacks[attempt]
+        callbacks = [] if attempt.has_running_code else self._callbacks[attempt]
         for callback in callbacks:
             callback.cancel()
         return bool(tasks or calls or callbacks)
 
     def tasks(self, attempt: LoopAttempt) -> set[Any]:
-        """Return the tasks of an attempt that are not done, without the one that ends it."""
+        """Return the tasks of an attempt that are not done, without its own task."""
         found = {*attempt.tasks, *self._tasks[attempt]} - {attempt.task}
         return {task for task in found if not asyncio.Task.done(task)}
 
@@ -71,8 +71,8 @@ class Survey:
             *(f"task {asyncio.Task.get_name(task)} of unknown origin" for task in self._strays),
             *(f"{callback.name} of unknown origin" for callback in self._callbacks[None]),
             *(
-                f"thread {one} of unknown origin"
-                for one, at in self._threads.items()
+                f"thread {thread} of unknown origin"
+                for thread, at in self._threads.items()
                 if at >= began
             ),
             *("a call of unknown origin in a pool" for at in self._calls if at >= began),
@@ -81,8 +81,8 @@ class Survey:
                 for pid, at in self._processes.items()
                 if at >= began
             ),
-            *([] if self._adopts else ["what its processes left, which the runner did not adopt"]),
-        ][:_MOST_NAMED]
+            *([] if self._adopts else ["orphans of its processes, which the runner did not adopt"]),
+        ][:_MAX_NAMED]
 
     def _processes_of(self, attempt: LoopAttempt) -> list[int]:
         return self._ownership.processes.of(attempt) if attempt.pids else []

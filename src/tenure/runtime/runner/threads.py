@@ -2,7 +2,7 @@
 
 Every thread that Python starts passes through one of the functions that are wrapped here, also one
 that is started by another thread. Threads that C code starts are found in the kernel's list: those
-that wait to be woken, without a time limit, run no code unless somebody else calls them.
+that wait to be woken, without a time limit, run no code unless other code calls them.
 """
 
 import _thread
@@ -26,7 +26,7 @@ _STARTERS = (  # not every Python has all of them
 )
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(os.uname().machine)
 _TICKS = os.sysconf("SC_CLK_TCK")
-TICK = 1 / _TICKS  # seconds, by which the kernel rounds down when something started
+TICK = 1 / _TICKS  # seconds; the kernel rounds start times down to it
 
 
 class OwnedThread:
@@ -47,10 +47,12 @@ class Threads:
         self._known: dict[int, OwnedThread] = {}  # by native id
         self._before = _listed()
         self._idents = set(sys._current_frames())
-        self._waiting: dict[int, bytes] = {}  # to be woken, with their run time at the last look
+        self._waiting: dict[
+            int, bytes
+        ] = {}  # waiting to be woken, with their run time at the last check
 
     def watch(self) -> None:
-        """From now on, note the owner of every thread that Python starts."""
+        """Note the owner of every thread that Python starts from now on."""
         for module, name in _STARTERS:
             if hasattr(module, name):
                 setattr(module, name, self._noting(getattr(module, name)))
@@ -92,19 +94,19 @@ class Threads:
         """Return the threads without a known owner that may run code, each with its start time.
 
         Times are seconds of CLOCK_BOOTTIME, rounded down to the kernel's clock tick. A thread that
-        waits to be woken is recognised at the second look, if it did not run in between.
+        waits to be woken is recognised at the second check, if it did not run in between.
         """
         listed = _listed()
-        self._before &= listed  # the number of one that has ended may be another's by now
+        self._before &= listed  # the id of a thread that has ended may be reused
         strangers = [
             native_id
             for native_id in listed - self._before
             if (thread := self._known.get(native_id)) is None or thread.owner is None
         ]
-        waiting = {one: _run_time(one) for one in strangers if _waits_to_be_woken(one)}
+        waiting = {thread: _run_time(thread) for thread in strangers if _waits_to_be_woken(thread)}
         if waiting and self._has_unknown_python():
-            waiting = {}  # one of them may wait in Python code, to be woken from outside
-        idle = {one for one, run_time in waiting.items() if self._waiting.get(one) == run_time}
+            waiting = {}  # any of them may wait in Python code, to be woken from outside
+        idle = {thread for thread, time in waiting.items() if self._waiting.get(thread) == time}
         self._waiting = waiting
         return {
             native_id: started
@@ -149,7 +151,9 @@ def cpu_seconds(native_id: int) -> float:
 
 
 def names_of(attempt: Attempt) -> list[str]:
-    """Name the threads of an attempt and its calls in pools that are not over."""
+    """Name the threads of an attempt and its calls in pools that are not done."""
     named = {thread.ident: thread.name for thread in threading.enumerate()}
-    own = [f"thread {named.get(one.ident, one.native_id)}" for one in tuple(attempt.threads)]
-    return sorted(own) + ["a call in a pool"] * max(len(attempt.open_calls), len(attempt.lent))
+    own = [
+        f"thread {named.get(thread.ident, thread.native_id)}" for thread in tuple(attempt.threads)
+    ]
+    return sorted(own) + ["a call in a pool"] * max(len(attempt.open_calls), len(attempt.borrowed))

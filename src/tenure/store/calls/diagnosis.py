@@ -1,17 +1,16 @@
-"""Looking after a database and its jobs."""
+"""Verbs that examine a database and its jobs."""
 
-from tenure.store.call import Argument, Call
-from tenure.store.examined import Diagnosis, OpenStop, Server
-from tenure.store.reading import answer
-
-
-def server() -> Call[Server]:
-    return Call("server", {}, answer(Server), safe=True, control=True)
+from tenure.store.diagnosis_results import Diagnosis, OpenStop, ServerInfo
+from tenure.store.verb import Int4, verb
 
 
-def diagnose() -> Call[Diagnosis]:
-    return Call("diagnose", {}, answer(Diagnosis), safe=True)
+@verb(safe=True, control=True)
+def server() -> ServerInfo: ...
 
 
-def stops(n: int = 50) -> Call[tuple[OpenStop, ...]]:
-    return Call("stops", {"n": Argument(n, "int4")}, answer(tuple[OpenStop, ...]), safe=True)
+@verb(safe=True)
+def diagnose() -> Diagnosis: ...
+
+
+@verb(safe=True)
+def stops(n: Int4 = 50) -> tuple[OpenStop, ...]: ...

@@ -1,17 +1,25 @@
-"""Jobs on their way in, and on their way to being ready."""
+"""Verbs that insert jobs and make them ready."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Annotated, Unpack
 
 import msgspec
 
-from tenure.domain.job import DECLARABLE, JSON, Job, NewJob
-from tenure.errors import InputRefused
-from tenure.store.call import Argument, Call
-from tenure.store.calls.arguments import actor, of_job
-from tenure.store.new_jobs import as_json, checked, refuse_not_json
-from tenure.store.reading import answer
+from tenure.domain.job import JSON, Job, NewJob
+from tenure.domain.options import DECLARABLE
+from tenure.store.answers import answer_reader
+from tenure.store.call import Call
+from tenure.store.new_jobs import check_jobs, encode_json, refuse_not_json
 from tenure.store.results import Enqueued, Promoted
+from tenure.store.verb import Actor, Int4, Parameter, verb
+
+_ENQUEUE_TYPES = {
+    "jobs": "pg_catalog.jsonb",
+    "declared": "pg_catalog.bool",
+    "by": "pg_catalog.text",
+    "via": "pg_catalog.text",
+}
 
 
 def enqueue(
@@ -21,27 +29,24 @@ def enqueue(
     by: str | None = None,
     via: str = "python",
 ) -> Call[tuple[Enqueued, ...]]:
-    """Enqueue jobs that carry all that their tasks declare.
+    """Enqueue jobs that carry all options that their tasks declare.
 
-    With ``said`` they do not: of what a task can declare, only these fields of each are sent, and
-    the database fills in the rest from the catalogue.
+    With ``said`` they do not: of the options that a task can declare, only these fields of each job
+    are sent, and the database fills in the rest from the catalogue.
     """
     call = [jobs] if isinstance(jobs, NewJob) else list(jobs)
-    order = checked(call)
+    order = check_jobs(call)
     batch = [call[place] for place in order]
     sent = batch if said is None else [_partial(call[place], said[place]) for place in order]
 
     def read(text: bytes | str) -> tuple[Enqueued, ...]:
-        by_place = dict(zip(order, answer(tuple[Enqueued, ...])(text), strict=True))
+        by_place = dict(zip(order, answer_reader(tuple[Enqueued, ...])(text), strict=True))
         return tuple(by_place[place] for place in range(len(call)))
 
     return Call(
         "enqueue",
-        {
-            "jobs": Argument(as_json(sent), "jsonb"),
-            "declared": Argument(said is None, "bool"),
-            **actor(by, via),
-        },
+        {"jobs": encode_json(sent), "declared": said is None, "by": by, "via": via},
+        _ENQUEUE_TYPES,
         read,
         safe=bool(batch)
         and all(job.idempotency for job in batch if not isinstance(job.parent, str)),
@@ -58,63 +63,44 @@ def _partial(job: NewJob, said: Collection[str]) -> dict[str, JSON]:
     }
 
 
-def enqueue_reserved(
-    job: NewJob,
-    *,
-    idempotency: str | None = None,
-    unique: str | None = None,
-    by: str | None = None,
-    via: str = "python",
-) -> Call[tuple[Enqueued, ...]]:
-    """Enqueue a job for Tenure itself, with keys that no other call can name; for workers."""
-    checked([job])
-    return Call(
-        "enqueue_reserved",
-        {
-            "job": Argument(as_json(job), "jsonb"),
-            "idempotency": Argument(idempotency, "text"),
-            "unique": Argument(unique, "text"),
-            **actor(by, via),
-        },
-        answer(tuple[Enqueued, ...]),
-        safe=bool(idempotency or job.idempotency),
-    )
+def _encode_job(job: NewJob) -> str:
+    check_jobs([job])
+    return encode_json(job)
 
 
-def enqueue_many(
-    job: NewJob,
-    arguments: Sequence[Mapping[str, JSON]] | msgspec.Raw,
-    *,
-    by: str | None = None,
-    via: str = "python",
-) -> Call[tuple[int, ...]]:
-    checked([job])
+def _encode_arguments(arguments: Sequence[Mapping[str, JSON]] | msgspec.Raw) -> str:
     if not isinstance(arguments, msgspec.Raw):
         for value in arguments:
             refuse_not_json(value)
-    return Call(
-        "enqueue_many",
-        {
-            "arguments": Argument(as_json(arguments), "jsonb"),
-            "shared": Argument(as_json(job), "jsonb"),
-            "declared": Argument(True, "bool"),
-            **actor(by, via),
-        },
-        answer(tuple[int, ...]),
-    )
+    return encode_json(arguments)
 
 
-def queue(
-    job: int, *, run_at: datetime | None = None, by: str | None = None, via: str = "python"
-) -> Call[Job]:
-    if run_at is not None and run_at.tzinfo is None:
-        raise InputRefused("run_at has no time zone; give it one")
-    return Call(
-        "queue",
-        {**of_job(job), "run_at": Argument(run_at, "timestamptz"), **actor(by, via)},
-        answer(Job),
-    )
+@verb(safe=lambda given: bool(given["idempotency"] or given["job"].idempotency))
+def enqueue_reserved(
+    job: Annotated[NewJob, Parameter("jsonb", _encode_job)],
+    *,
+    idempotency: str | None = None,
+    unique: str | None = None,
+    **actor: Unpack[Actor],
+) -> tuple[Enqueued, ...]:
+    """Enqueue a job for Tenure itself, with keys that no other call can name; for workers."""
 
 
-def promote(n: int = 500) -> Call[Promoted]:
-    return Call("promote", {"n": Argument(n, "int4")}, answer(Promoted), safe=True)
+@verb()
+def enqueue_many(
+    shared: Annotated[NewJob, Parameter("jsonb", _encode_job)],
+    arguments: Annotated[
+        Sequence[Mapping[str, JSON]] | msgspec.Raw, Parameter("jsonb", _encode_arguments)
+    ],
+    *,
+    declared: bool = True,
+    **actor: Unpack[Actor],
+) -> tuple[int, ...]: ...
+
+
+@verb()
+def queue(job: int, *, run_at: datetime | None = None, **actor: Unpack[Actor]) -> Job: ...
+
+
+@verb(safe=True)
+def promote(n: Int4 = 500) -> Promoted: ...

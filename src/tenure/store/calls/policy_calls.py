@@ -1,98 +1,54 @@
-"""Change jobs by what they have in common: policies and bulk operations."""
+"""Verbs that change jobs by what they have in common: policies and bulk operations."""
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.domain.policy import read_filter, read_policy
-from tenure.store.call import Argument, Call
-from tenure.store.calls.arguments import Manner, actor, of_stop
-from tenure.store.new_jobs import as_json
-from tenure.store.reading import answer
-from tenure.store.ruled import Bulk, Policy
+from tenure.domain.stop_options import StopOptions
+from tenure.store.new_jobs import encode_json
+from tenure.store.policy_results import Bulk, Policy
+from tenure.store.verb import Actor, Parameter, verb
+
+Filter = Annotated[
+    Mapping[str, JSON],
+    Parameter("jsonb", lambda filters: encode_json(read_filter(filters))),
+]
+ALL_JOBS: Filter = {}
+PolicySpec = Annotated[
+    Mapping[str, Any], Parameter("jsonb", lambda spec: encode_json(read_policy(spec)))
+]
 
 
+class StopArguments(StopOptions, Actor, total=False):
+    """The options of a stop, and the user who requests it."""
+
+
+@verb(safe=True)
 def set_policy(
-    name: str,
-    spec: Mapping[str, Any],
-    *,
-    enabled: bool = True,
-    by: str | None = None,
-    via: str = "python",
-) -> Call[Policy]:
-    return Call(
-        "set_policy",
-        {
-            "name": Argument(name, "text"),
-            "spec": Argument(as_json(read_policy(spec)), "jsonb"),
-            "enabled": Argument(enabled, "bool"),
-            **actor(by, via),
-        },
-        answer(Policy),
-        safe=True,
-    )
+    name: str, spec: PolicySpec, *, enabled: bool = True, **actor: Unpack[Actor]
+) -> Policy: ...
 
 
-def drop_policy(name: str, *, by: str | None = None, via: str = "python") -> Call[dict[str, Any]]:
-    return Call(
-        "drop_policy", {"name": Argument(name, "text"), **actor(by, via)}, answer(dict[str, Any])
-    )
+@verb()
+def drop_policy(name: str, **actor: Unpack[Actor]) -> dict[str, Any]: ...
 
 
+@verb(without="rollback_tasks")
 def bulk_stop(
-    filters: Mapping[str, JSON],
+    filter: Filter,
     intent: Intent = Intent.CANCEL,
     reason: str | None = None,
-    *,
-    by: str | None = None,
-    via: str = "python",
-    **manner: Unpack[Manner],
-) -> Call[Bulk]:
-    return Call(
-        "bulk_stop",
-        {
-            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
-            **of_stop(intent, reason, **manner),
-            **actor(by, via),
-        },
-        answer(Bulk),
-    )
+    **options: Unpack[StopArguments],
+) -> Bulk: ...
 
 
+@verb()
 def bulk_resume(
-    filters: Mapping[str, JSON],
-    reason: str | None = None,
-    *,
-    fresh: bool = False,
-    by: str | None = None,
-    via: str = "python",
-) -> Call[Bulk]:
-    return Call(
-        "bulk_resume",
-        {
-            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
-            "fresh": Argument(fresh, "bool"),
-            "reason": Argument(reason, "text"),
-            **actor(by, via),
-        },
-        answer(Bulk),
-    )
+    filter: Filter, reason: str | None = None, *, fresh: bool = False, **actor: Unpack[Actor]
+) -> Bulk: ...
 
 
-def bulk_rerun(
-    filters: Mapping[str, JSON],
-    reason: str | None = None,
-    *,
-    by: str | None = None,
-    via: str = "python",
-) -> Call[Bulk]:
-    return Call(
-        "bulk_rerun",
-        {
-            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
-            "reason": Argument(reason, "text"),
-            **actor(by, via),
-        },
-        answer(Bulk),
-    )
+@verb()
+def bulk_rerun(filter: Filter, reason: str | None = None, **actor: Unpack[Actor]) -> Bulk: ...

@@ -1,19 +1,18 @@
-"""Looking at jobs and at what was done to them."""
+"""Verbs that read jobs, records and what else a tenant holds."""
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.inspection import Inspection
-from tenure.domain.job import JSON, Job
+from tenure.domain.job import Job
 from tenure.domain.lifecycle import BulkIntent, Intent
-from tenure.domain.policy import read_filter
 from tenure.domain.tenant import Tenant
-from tenure.store.call import Argument, Call
-from tenure.store.calls.arguments import actor, of_job
-from tenure.store.new_jobs import as_json
-from tenure.store.reading import answer
+from tenure.store.answers import answer_reader
+from tenure.store.call import Call
+from tenure.store.calls.policy_calls import ALL_JOBS, Filter
+from tenure.store.policy_results import Bulk, BulkPreview, Policy
 from tenure.store.results import (
     AuditRow,
     Explanation,
@@ -27,255 +26,167 @@ from tenure.store.results import (
     Target,
     TenantSeen,
     Token,
-    Worker,
+    WorkerInfo,
 )
 from tenure.store.rollups import History
-from tenure.store.ruled import Bulk, BulkPreview, Policy
 from tenure.store.totals import Totals
+from tenure.store.verb import Actor, Int4, verb
 
 
-def show(job: int) -> Call[Job]:
-    return Call("show", of_job(job), answer(Job), safe=True)
+@verb(safe=True)
+def show(job: int) -> Job: ...
 
 
+@verb(safe=True)
 def list_jobs(
-    filters: Mapping[str, JSON] | None = None, *, below: int | None = None, n: int = 50
-) -> Call[tuple[Job, ...]]:
+    filter: Filter = ALL_JOBS, *, below: int | None = None, n: Int4 = 50
+) -> tuple[Job, ...]: ...
+
+
+@verb(safe=True)
+def job_with_key(key: str, **actor: Unpack[Actor]) -> Found: ...
+
+
+@verb(safe=True)
+def explain(job: int) -> Explanation: ...
+
+
+@verb(safe=True)
+def statistics() -> Statistics: ...
+
+
+def queues() -> Call[Mapping[str, Queue]]:
+    """Return queues by name, from the statistics."""
     return Call(
-        "list_jobs",
-        {
-            "filter": Argument(as_json(read_filter(filters or {})), "jsonb"),
-            "below": Argument(below, "int8"),
-            "n": Argument(n, "int4"),
-        },
-        answer(tuple[Job, ...]),
-        safe=True,
+        "statistics", {}, {}, lambda text: answer_reader(Statistics)(text).queues, safe=True
     )
 
 
-def job_with_key(key: str, *, by: str | None = None, via: str = "python") -> Call[Found]:
-    return Call(
-        "job_with_key", {"key": Argument(key, "text"), **actor(by, via)}, answer(Found), safe=True
-    )
+@verb(safe=True)
+def totals(grace: timedelta = timedelta(seconds=30)) -> Totals:
+    """Return the counts for metrics; ``grace`` applies to stops that have none of their own."""
 
 
-def explain(job: int) -> Call[Explanation]:
-    return Call("explain", of_job(job), answer(Explanation), safe=True)
-
-
-def statistics() -> Call[Statistics]:
-    return Call("statistics", {}, answer(Statistics), safe=True)
-
-
-def totals(grace: timedelta = timedelta(seconds=30)) -> Call[Totals]:
-    """What metrics are made of; ``grace`` is that of stops which do not say."""
-    return Call("totals", {"grace": Argument(grace, "interval")}, answer(Totals), safe=True)
-
-
+@verb(safe=True)
 def history(
     span: timedelta = timedelta(hours=24),
     *,
     step: timedelta | None = None,
     queue: str | None = None,
-) -> Call[History]:
-    """What ended in the last ``span``; of one queue, or of all."""
-    return Call(
-        "history",
-        {
-            "span": Argument(span, "interval"),
-            "step": Argument(step, "interval"),
-            "queue": Argument(queue, "text"),
-        },
-        answer(History),
-        safe=True,
-    )
+) -> History:
+    """Return what ended in the last ``span``, in this queue or in all."""
 
 
-def cancellation(name: str | None = None, *, job: int | None = None) -> Call[CancellationRecord]:
-    return Call(
-        "cancellation",
-        {"name": Argument(name, "text"), **of_job(job)},
-        answer(CancellationRecord),
-        safe=True,
-    )
+@verb(safe=True)
+def cancellation(name: str | None = None, *, job: int | None = None) -> CancellationRecord: ...
 
 
-def cancellations(n: int = 10, skip: int = 0) -> Call[tuple[CancellationRecord, ...]]:
-    return Call(
-        "cancellations",
-        {"n": Argument(n, "int4"), "skip": Argument(skip, "int4")},
-        answer(tuple[CancellationRecord, ...]),
-        safe=True,
-    )
+@verb(safe=True)
+def cancellations(n: Int4 = 10, skip: Int4 = 0) -> tuple[CancellationRecord, ...]: ...
 
 
-def movements(above: int | None = None) -> Call[Movements]:
-    """Records that are open, and those that ended since ``last`` of the answer before."""
-    return Call("movements", {"above": Argument(above, "int8")}, answer(Movements), safe=True)
+@verb(safe=True)
+def movements(above: int | None = None) -> Movements:
+    """Return the open records, and those that ended since ``last`` of the previous answer."""
 
 
+@verb(safe=True)
 def audit_log(
-    subject: str | None = None, name: str | None = None, *, below: int | None = None, n: int = 50
-) -> Call[tuple[AuditRow, ...]]:
-    return Call(
-        "audit_log",
-        {
-            "subject": Argument(subject, "text"),
-            "name": Argument(name, "text"),
-            "below": Argument(below, "int8"),
-            "n": Argument(n, "int4"),
-        },
-        answer(tuple[AuditRow, ...]),
-        safe=True,
-    )
+    subject: str | None = None,
+    name: str | None = None,
+    *,
+    below: int | None = None,
+    n: Int4 = 50,
+) -> tuple[AuditRow, ...]: ...
 
 
+@verb(safe=True)
 def job_output(
     job: int,
     kind: Literal["partials", "logs", "events"],
     *,
     above: int = 0,
-    n: int = 1000,
+    n: Int4 = 1000,
     newest: bool = False,
-) -> Call[tuple[dict[str, Any], ...]]:
-    """Oldest first: the first so many of them, or the ``newest``."""
-    return Call(
-        "job_output",
-        {
-            **of_job(job),
-            "kind": Argument(kind, "text"),
-            "above": Argument(above, "int8"),
-            "n": Argument(n, "int4"),
-            "newest": Argument(newest, "bool"),
-        },
-        answer(tuple[dict[str, Any], ...]),
-        safe=True,
-    )
+) -> tuple[dict[str, Any], ...]:
+    """Return the first ``n`` above an id, or the newest ``n``; oldest first in both cases."""
 
 
-def runners(job: int) -> Call[tuple[JobRunner, ...]]:
-    """Runners in which a job or anything below it runs."""
-    return Call("runners", of_job(job), answer(tuple[JobRunner, ...]), safe=True)
+@verb(safe=True)
+def runners(job: int) -> tuple[JobRunner, ...]:
+    """Return the runners in which a job or one of its descendants runs."""
 
 
-def inspection(job: int, *, by: str | None = None, via: str = "python") -> Call[Inspection | None]:
-    """The latest look into a job that runs; ``by`` because only who may stop it sees that."""
-    return Call(
-        "inspection", {**of_job(job), **actor(by, via)}, answer(Inspection | None), safe=True
-    )
+@verb(safe=True)
+def inspection(job: int, **actor: Unpack[Actor]) -> Inspection | None:
+    """Return the latest inspection of a running job, to a user who may stop the job."""
 
 
+@verb(safe=True, control=True)
 def workers(
     *,
-    all: bool = False,  # noqa: A002
+    all: bool = False,
     of_tenant: str | None = None,
-) -> Call[tuple[Worker, ...]]:
-    """Look at the workers that may run jobs of this tenant, or at those of all tenants."""
-    return Call(
-        "workers",
-        {"all": Argument(all, "bool"), "of_tenant": Argument(of_tenant, "text")},
-        answer(tuple[Worker, ...]),
-        safe=True,
-        control=True,
-    )
+) -> tuple[WorkerInfo, ...]:
+    """Return the workers that may run jobs of this tenant, or those of all tenants."""
 
 
-def pools(pool: str | None = None) -> Call[tuple[Pool, ...]]:
-    return Call("pools", {"pool": Argument(pool, "text")}, answer(tuple[Pool, ...]), safe=True)
+@verb(safe=True)
+def pools(pool: str | None = None) -> tuple[Pool, ...]: ...
 
 
+@verb(safe=True)
 def targets(
-    target: str | None = None, n: int = 50, *, after: str | None = None
-) -> Call[tuple[Target, ...]]:
-    return Call(
-        "targets",
-        {
-            "target": Argument(target, "text"),
-            "n": Argument(n, "int4"),
-            "after": Argument(after, "text"),
-        },
-        answer(tuple[Target, ...]),
-        safe=True,
-    )
+    target: str | None = None, n: Int4 = 50, *, after: str | None = None
+) -> tuple[Target, ...]: ...
 
 
-def queues() -> Call[Mapping[str, Queue]]:
-    """Queues by name, from the statistics."""
-    return Call("statistics", {}, lambda text: answer(Statistics)(text).queues, safe=True)
+@verb(safe=True)
+def strategies() -> tuple[Strategy, ...]: ...
 
 
-def strategies() -> Call[tuple[Strategy, ...]]:
-    return Call("strategies", {}, answer(tuple[Strategy, ...]), safe=True)
+@verb(safe=True)
+def tokens(of_tenant: Tenant | None = None) -> tuple[Token, ...]:
+    """Return the tokens of the calling tenant; the default tenant may name another, or see all."""
 
 
-def tokens(tenant: Tenant | None = None) -> Call[tuple[Token, ...]]:
-    """Of the tenant that asks; the default tenant sees those of all, or of one."""
-    name = None if tenant is None else tenant.name
-    return Call(
-        "tokens", {"of_tenant": Argument(name, "text")}, answer(tuple[Token, ...]), safe=True
-    )
+@verb(safe=True, control=True)
+def principal(digest: bytes) -> dict[str, str] | None:
+    """Return name, role and tenant of the token with this digest; None if it is not valid."""
 
 
-def principal(digest: bytes) -> Call[dict[str, str] | None]:
-    """Whose token has this digest: name, role and tenant; none when it is of no use."""
-    return Call(
-        "principal",
-        {"digest": Argument(digest, "bytea")},
-        answer(dict[str, str] | None),
-        safe=True,
-        control=True,
-    )
+@verb(safe=True, control=True)
+def session_principal(session: bytes) -> dict[str, str] | None:
+    """Return the principal of the session with this digest; None if the session has ended."""
 
 
-def session_principal(session: bytes) -> Call[dict[str, str] | None]:
-    """Whose session of the page has this digest; none when it has ended."""
-    return Call(
-        "session_principal",
-        {"session": Argument(session, "bytea")},
-        answer(dict[str, str] | None),
-        safe=True,
-        control=True,
-    )
+@verb(safe=True)
+def whoami() -> dict[str, str]:
+    """Return name, role and tenant of the database user, for callers without a token."""
 
 
-def whoami() -> Call[dict[str, str]]:
-    """Who is connected, for whoever brings no token: name, role and tenant."""
-    return Call("whoami", {}, answer(dict[str, str]), safe=True)
+@verb(safe=True, control=True)
+def tenants() -> tuple[TenantSeen, ...]: ...
 
 
-def tenants() -> Call[tuple[TenantSeen, ...]]:
-    return Call("tenants", {}, answer(tuple[TenantSeen, ...]), safe=True, control=True)
+@verb(safe=True)
+def policies() -> tuple[Policy, ...]: ...
 
 
-def policies() -> Call[tuple[Policy, ...]]:
-    return Call("policies", {}, answer(tuple[Policy, ...]), safe=True)
-
-
+@verb(safe=True)
 def bulk_preview(
-    filters: Mapping[str, JSON],
+    filter: Filter,
     intent: BulkIntent | Intent = BulkIntent.CANCEL,
     *,
     force: bool = False,
-    by: str | None = None,
-    via: str = "python",
-) -> Call[BulkPreview]:
-    """Count what a bulk operation would reach; an operator reaches its own jobs."""
-    return Call(
-        "bulk_preview",
-        {
-            "filter": Argument(as_json(read_filter(filters)), "jsonb"),
-            "intent": Argument(str(intent), "text"),
-            "force": Argument(force, "bool"),
-            **actor(by, via),
-        },
-        answer(BulkPreview),
-        safe=True,
-    )
+    **actor: Unpack[Actor],
+) -> BulkPreview:
+    """Count the jobs that a bulk operation would reach; an operator reaches its own jobs."""
 
 
-def bulk(id: int) -> Call[Bulk]:  # noqa: A002
-    return Call("bulk", {"id": Argument(id, "int8")}, answer(Bulk), safe=True)
+@verb(safe=True)
+def bulk(id: int) -> Bulk: ...
 
 
-def bulks(n: int = 10) -> Call[tuple[Bulk, ...]]:
-    return Call("bulks", {"n": Argument(n, "int4")}, answer(tuple[Bulk, ...]), safe=True)
+@verb(safe=True)
+def bulks(n: Int4 = 10) -> tuple[Bulk, ...]: ...

@@ -1,25 +1,25 @@
-"""A PostgreSQL under a folder, shared by every process that opens it.
+"""A PostgreSQL server in a folder, shared by all processes that open the folder.
 
-The first to open the folder starts the server and the last to leave stops it. Nobody keeps
-a list of who is there: a list is wrong as soon as somebody is killed. There are five locks
-instead, files in `locks/` under flock, which the kernel lets go when their holder is gone.
+The first process to open the folder starts the server, and the last to close it stops the server.
+There is no list of users, which would be wrong as soon as a user is killed. Instead there are five
+locks, files in `locks/` under flock, which the kernel releases when their holder is gone.
 
-    turn      held by whoever starts or stops the server; all that follows happens in it
-    users     shared by all users; who can have it alone is the last
-    pulse     shared by all users; the watcher waits to have it alone
-    watcher   held by the watcher, inherited from the user who started it
-    server    held by the postmaster and its children, inherited likewise
+    turn      held while a process starts or stops the server; everything below happens under it
+    users     shared by all users; a process that gets it exclusively is the last user
+    pulse     shared by all users; the watcher waits to get it exclusively
+    watcher   held by the watcher, inherited from the user that started it
+    server    held by the postmaster and its children, inherited in the same way
 
-The watcher is for the case that the last user is killed and cannot stop the server. It
-waits on a lock of its own, because a user who leaves must not mistake it for another user.
-Having waited it takes its turn and looks again, so a user who came meanwhile is safe.
+The watcher stops the server if the last user is killed. It waits on a lock of its own, because a
+user that leaves must not mistake it for another user. Afterwards it takes the turn and checks
+again, so a user that arrived meanwhile is safe.
 
-`server` is free only when the last process of the server is gone, whatever pid files say,
-and is held from before the server has written one.
+`server` is free only when the last process of the server is gone, whatever pid files contain, and
+is held from before the server has written a pid file.
 
-The postmaster must outlive its starter: never open a folder under a process that sweeps its
-orphans. A forked child is no user, its copies of the locks are closed at the fork; it may
-use the URL as long as its parent is one, or open the folder itself.
+The postmaster must outlive the process that started it: never open a folder under a process that
+kills its orphans. A forked child is not a user: its copies of the locks are closed at the fork. It
+may use the URL as long as its parent is a user, or open the folder itself.
 """
 
 import fcntl
@@ -47,30 +47,30 @@ TURN_PATIENCE = server.START_PATIENCE + 60.0
 
 
 class Embedded:
-    """One user of the PostgreSQL under a folder."""
+    """A user of the PostgreSQL server in a folder."""
 
     url: str
 
     def __init__(self, folder: Path) -> None:
-        """Only `open` may call this: it needs the turn."""
+        """Register as a user. Only `open` may call this, under the turn."""
         self.folder = folder
         self._process = os.getpid()
         self._is_open = True
         self._users = Lock(folder, "users")
-        self._users.take(fcntl.LOCK_SH)
+        self._users.acquire(fcntl.LOCK_SH)
         self._pulse = Lock(folder, "pulse")
-        self._pulse.take(fcntl.LOCK_SH)
+        self._pulse.acquire(fcntl.LOCK_SH)
 
     @classmethod
     def open(cls, folder: Path, binaries: Binaries | None = None) -> Self:
-        """Come in; make the data and start the server if that has to be."""
+        """Open the folder; create the data and start the server if needed."""
         folder = folder.resolve()
         with _refusals(folder):
             _prepare(folder)
             with turn(folder, TURN_PATIENCE) as our_turn:
                 user = cls(folder)
                 try:
-                    _bring_up(folder, binaries, our_turn)
+                    _start(folder, binaries, our_turn)
                     user.url = server.url(folder)
                 except BaseException:
                     user._leave()
@@ -79,16 +79,16 @@ class Embedded:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the server is there; it may be starting, and not ready yet."""
+        """Return whether the server runs; it may not be ready yet."""
         return watcher.postmaster(self.folder) is not None
 
     def revive(self) -> None:
         """Start the server again if it has died, under the same URL."""
         with _refusals(self.folder), turn(self.folder, TURN_PATIENCE) as our_turn:
-            _bring_up(self.folder, None, our_turn)
+            _start(self.folder, None, our_turn)
 
     def close(self) -> None:
-        """Leave; the last one stops the server. Does nothing the second time."""
+        """Close the folder; the last user stops the server. Calling it again does nothing."""
         if self._is_open and self._process == os.getpid():
             with _refusals(self.folder), turn(self.folder, TURN_PATIENCE):
                 self._leave()
@@ -96,7 +96,7 @@ class Embedded:
     def _leave(self) -> None:
         self._is_open = False
         try:
-            if self._users.try_to_take(fcntl.LOCK_EX):
+            if self._users.try_acquire(fcntl.LOCK_EX):
                 watcher.stop(self.folder)
         finally:
             self._users.release()
@@ -115,12 +115,12 @@ class Embedded:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether a database runs in this folder; nothing is started for it."""
+    """Return whether a server runs in this folder, without starting one."""
     return watcher.postmaster(folder) is not None
 
 
 def require_database(folder: Path) -> None:
-    """Refuse a folder without a database, where somebody only wants to read one."""
+    """Refuse a folder without a database, for commands that only read."""
     if not Cluster.is_in(folder):
         raise StoreUnavailable(
             f"there is no database in {folder.absolute()}; start one with tenure up, go to the "
@@ -131,7 +131,7 @@ def require_database(folder: Path) -> None:
 
 def _prepare(folder: Path) -> None:
     if not folder.exists():
-        # Root runs PostgreSQL as somebody else, who must come through to the data.
+        # Root runs PostgreSQL as another user, who must be able to reach the data.
         mode = 0o711 if os.geteuid() == ROOT else 0o700
         folder.parent.mkdir(parents=True, exist_ok=True)
         make_private_folder(folder, mode)
@@ -144,21 +144,21 @@ def _prepare(folder: Path) -> None:
     (folder / "locks").mkdir(mode=0o700, exist_ok=True)
 
 
-def _bring_up(folder: Path, binaries: Binaries | None, our_turn: Lock) -> None:
+def _start(folder: Path, binaries: Binaries | None, our_turn: Lock) -> None:
     if is_held(folder, "server") and server.settled(folder):
-        _be_watched(folder)
+        _start_watcher(folder)
         return
     cluster = Cluster.at(folder, binaries)
     if not cluster.data.exists():
         cluster.make(our_turn)
-    _be_watched(folder)
+    _start_watcher(folder)
     server.start(cluster)
 
 
-def _be_watched(folder: Path) -> None:
+def _start_watcher(folder: Path) -> None:
     existence = Lock(folder, "watcher")
     try:
-        if existence.try_to_take(fcntl.LOCK_EX):
+        if existence.try_acquire(fcntl.LOCK_EX):
             watch = [sys.executable, "-I", "-S", watcher.__file__, str(folder), str(existence.fd)]
             subprocess.run(  # noqa: S603
                 ["/bin/sh", "-c", '"$@" &', "sh", *watch],

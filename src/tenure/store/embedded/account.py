@@ -1,4 +1,4 @@
-"""Whom PostgreSQL runs as: it refuses to be root."""
+"""The user that PostgreSQL runs as; it refuses to run as root."""
 
 import os
 import pwd
@@ -12,7 +12,7 @@ from tenure.errors import EmbeddedUnavailable
 from tenure.store.embedded.binaries import Binaries
 
 ROOT = 0
-STAND_INS = ("postgres", "nobody")
+_SUBSTITUTES = ("postgres", "nobody")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Account:
         given: str = "",
         keep: Sequence[int] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """Run it in a session and with an environment of its own; `keep` names open files."""
+        """Run a command in its own session and environment; `keep` lists inherited files."""
         other = self.uid != os.geteuid()
         return subprocess.run(  # noqa: S603
             [*self.prefix, *command],
@@ -54,14 +54,14 @@ class Account:
 
 
 def account_for(folder: Path, binaries: Binaries) -> Account:
-    """Ourselves; or, if we are root, whoever owns the data or may reach this folder."""
+    """Return the current user; for root, the owner of the data or a user that can reach it."""
     if os.geteuid() != ROOT:
         return Account(os.geteuid(), os.getegid())
     data = folder / "data"
     if data.exists() and (owner := data.stat()).st_uid != ROOT:
         return Account(owner.st_uid, owner.st_gid)
     if not data.exists():
-        for name in STAND_INS:
+        for name in _SUBSTITUTES:
             account = _named(name)
             if account and account.may_use(folder, binaries.folder / "postgres"):
                 return account
@@ -70,7 +70,7 @@ def account_for(folder: Path, binaries: Binaries) -> Account:
         return masked
     raise EmbeddedUnavailable(
         f"PostgreSQL refuses to run as root, and no other user can reach both {folder} "
-        f"and {binaries.folder}: keep them outside of private folders, or do not be root"
+        f"and {binaries.folder}: move them out of private folders, or run as another user"
     )
 
 
@@ -83,10 +83,10 @@ def _named(name: str) -> Account | None:
 
 
 def _masked_root() -> Account | None:
-    """Root without its powers: in a user namespace of its own it sees itself as user 1.
+    """Return root without its powers: in its own user namespace it sees itself as user 1.
 
-    Its files stay root's, so that it works where nobody else may enter, such as /root.
-    Containers often forbid it.
+    Its files belong to root, so it works where no other user may enter, such as in /root.
+    Containers often forbid this.
     """
     unshare = shutil.which("unshare")
     if unshare is None:
@@ -97,7 +97,7 @@ def _masked_root() -> Account | None:
 
 
 def _environment() -> dict[str, str]:
-    # TZ spares initdb a search through all time zones; PG* would redirect the programs.
+    # TZ saves initdb a search through all time zones; PG* would redirect the programs.
     kept = {
         name: value
         for name, value in os.environ.items()

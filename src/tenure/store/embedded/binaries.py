@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs are."""
+"""Find the programs of PostgreSQL."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ class Binaries:
 
 
 def find_binaries() -> Binaries:
-    """The wheel's, else those of an `initdb` on PATH, else those of a system's package."""
+    """Return the programs in the wheel, next to `initdb` on PATH, or of a system package."""
     for binaries in all_binaries():
         return binaries
     raise EmbeddedUnavailable(
@@ -37,7 +37,7 @@ def all_binaries() -> Iterator[Binaries]:
 
 
 def _in_wheel() -> list[Path]:
-    # Located, not imported: it reads the environment and may raise.
+    # Located, not imported: importing it reads the environment and may raise.
     spec = find_spec(WHEEL)
     places = spec.submodule_search_locations if spec else None
     return _newest_first(
@@ -63,10 +63,10 @@ def _newest_first(folders: Iterator[Path]) -> list[Path]:
 
 def _major(folder: Path) -> int | None:
     try:
-        said = subprocess.run(  # noqa: S603
+        output = subprocess.run(  # noqa: S603
             [folder / "postgres", "--version"], capture_output=True, text=True, check=True
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None
-    found = re.search(r"\(PostgreSQL\) (\d+)", said)
+    found = re.search(r"\(PostgreSQL\) (\d+)", output)
     return int(found[1]) if found and (folder / "initdb").exists() else None

@@ -1,4 +1,4 @@
-"""The data of an embedded PostgreSQL: made whole or not at all, and read by its own version."""
+"""The data folder of an embedded PostgreSQL, created atomically and opened by its own version."""
 
 import os
 import re
@@ -15,10 +15,10 @@ from tenure.store.embedded.binaries import Binaries, all_binaries, find_binaries
 from tenure.store.embedded.watcher import Lock
 from tenure.store.private_files import open_private
 
-ALMOST_FULL = 1_000_000  # bytes
-SAYS_FULL = re.compile(r"No space left on device|Check free disk space|Disk quota exceeded")
+_MIN_FREE = 1_000_000  # bytes
+_DISK_FULL = re.compile(r"No space left on device|Check free disk space|Disk quota exceeded")
 SETTINGS = """
-# Written by Tenure. Yours to change, but for port and sockets: those come with the start.
+# Written by Tenure. You may change it, except port and sockets, which are set at the start.
 shared_buffers = 128MB
 max_connections = 200
 fsync = on
@@ -43,7 +43,7 @@ class Cluster:
 
     @staticmethod
     def is_in(folder: Path) -> bool:
-        """Tell whether the data of a server is in this folder."""
+        """Return whether this folder contains the data of a server."""
         return (folder / "data").exists()
 
     @property
@@ -55,7 +55,7 @@ class Cluster:
         return self.folder / "server.log"
 
     def make(self, turn: Lock) -> None:
-        """Make the data beside its place, and move it there when it is whole."""
+        """Create the data in a temporary folder, and rename that when it is complete."""
         new = self.folder / "data.new"
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700)
@@ -74,14 +74,14 @@ class Cluster:
         self._do(turn, ["initdb", "-D", new, *options.split()])
         with (new / "postgresql.conf").open("a") as settings:
             settings.write(SETTINGS)
-        # A standalone backend: the data is not in its place before the database is in it.
+        # A standalone backend: the database must exist before the data is moved to its place.
         options = "--single -F -c exit_on_error=on"
         creation = "CREATE DATABASE tenure;\n"
         self._do(turn, ["postgres", *options.split(), "-D", new, "postgres"], given=creation)
         self._do(turn, ["initdb", "-D", new, "--sync-only"])
 
     def _do(self, turn: Lock, command: Sequence[str | Path], given: str = "") -> None:
-        # It inherits the turn: should we be killed, the turn ends only when it does.
+        # The command inherits the turn, which lasts until it ends, even if this process is killed.
         program = self.binaries.folder / command[0]
         done = self.account.run([program, *command[1:]], given=given, keep=[turn.fd])
         if done.returncode != 0:
@@ -90,11 +90,11 @@ class Cluster:
             raise self.refusal("set up", done.stdout)
 
     def refusal(self, verb: str, output: str) -> EmbeddedUnavailable:
-        says_full = SAYS_FULL.search(output) and "shared memory segment" not in output
-        if says_full or shutil.disk_usage(self.folder).free < ALMOST_FULL:
+        reports_full = _DISK_FULL.search(output) and "shared memory segment" not in output
+        if reports_full or shutil.disk_usage(self.folder).free < _MIN_FREE:
             reason = "the disk is full"
         else:
-            reason = f"{_last_words(output)}; see {self.log}"
+            reason = f"{_error_line(output)}; see {self.log}"
         return EmbeddedUnavailable(f"PostgreSQL cannot be {verb} in {self.folder}: {reason}")
 
 
@@ -114,13 +114,13 @@ def _fitting(folder: Path, binaries: Binaries | None) -> Binaries:
     )
 
 
-def _last_words(output: str) -> str:
+def _error_line(output: str) -> str:
     lines = output.strip().splitlines()
     for line in lines:
         for mark in ("FATAL:", "PANIC:", "ERROR:", "error:"):
             if mark in line:
                 return line.partition(mark)[2].strip()
-    return lines[-1] if lines else "it ended without a word"
+    return lines[-1] if lines else "it ended without any output"
 
 
 def _sync(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The server over a cluster's data: started, waited for, found again. All under the turn."""
+"""Start the server of a cluster, wait for it and find it again; all of it under the turn."""
 
 import fcntl
 import hashlib
@@ -15,33 +15,33 @@ from tenure.store.embedded.account import Account
 from tenure.store.embedded.cluster import Cluster
 from tenure.store.embedded.watcher import POLL, Lock, command_of, is_held, pid_file, postmaster
 
-START_PATIENCE = 300.0  # recovery from a crash may be long
+START_PATIENCE = 300.0  # seconds; recovery from a crash may take long
 PORT = 5432
-# The 104 bytes that macOS has for a socket, less the name of the socket in its folder.
-LONGEST_FOLDER = 104 - len("/.s.PGSQL.5432") - 1
+# macOS allows 104 bytes for the path of a socket.
+_MAX_SOCKET_FOLDER = 104 - len("/.s.PGSQL.5432") - 1
 
 
 def start(cluster: Cluster) -> None:
     folder = cluster.folder
     sockets = _socket_folder(folder, cluster.account)
-    _remove_what_names_a_stranger(folder, sockets)
+    _remove_stale_pid_file(folder, sockets)
     stale = _last_written(folder)
     log = os.open(cluster.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     server = Lock(folder, "server")
     try:
         begin = os.fstat(log).st_size
-        server.take(fcntl.LOCK_EX)
+        server.acquire(fcntl.LOCK_EX)
         _launch(cluster, sockets, log, server)
     finally:
         os.close(log)
         server.hand_over()
     if not settled(folder, stale):
-        said = cluster.log.read_bytes()[begin:].decode(errors="replace")
-        raise cluster.refusal("started", said)
+        output = cluster.log.read_bytes()[begin:].decode(errors="replace")
+        raise cluster.refusal("started", output)
 
 
 def settled(folder: Path, stale: int | None = None) -> bool:
-    """Wait until the server is ready, or gone, and say whether it is ready."""
+    """Wait until the server is ready or gone; return whether it is ready."""
     deadline = time.monotonic() + START_PATIENCE
     while is_held(folder, "server"):
         if _is_ready(folder) and _last_written(folder) != stale:
@@ -53,7 +53,7 @@ def settled(folder: Path, stale: int | None = None) -> bool:
 
 
 def url(folder: Path) -> str:
-    """As the server itself tells it: another user's idea of a temporary folder may differ."""
+    """Return the URL from the pid file: the temporary folder of another user may differ."""
     sockets = quote(pid_file(folder)[4])
     return f"postgresql://postgres@/tenure?host={sockets}&port={PORT}"
 
@@ -67,7 +67,7 @@ def _launch(cluster: Cluster, sockets: Path, log: int, server: Lock) -> None:
     }
     options = [f"--{name}={value}" for name, value in settings.items()]
     postgres = cluster.binaries.folder / "postgres"
-    # The shell ends at once, which makes the postmaster nobody's child.
+    # The shell ends at once, so the postmaster is not a child of this process.
     command: list[str | Path] = ["/bin/sh", "-c", '"$@" &', "sh"]
     command += [postgres, "-D", cluster.data, *options]
     cluster.account.run(command, output=log, keep=[server.fd])
@@ -85,8 +85,8 @@ def _last_written(folder: Path) -> int | None:
         return None
 
 
-def _remove_what_names_a_stranger(folder: Path, sockets: Path) -> None:
-    """PostgreSQL does not start while the pid of a crashed one is somebody else's by now."""
+def _remove_stale_pid_file(folder: Path, sockets: Path) -> None:
+    """Remove a pid file whose pid another program has by now: PostgreSQL would not start."""
     for leftover in sockets.glob(".s.PGSQL.*"):
         leftover.unlink()
     lines = pid_file(folder)
@@ -94,22 +94,22 @@ def _remove_what_names_a_stranger(folder: Path, sockets: Path) -> None:
     if command is None:
         return
     program = Path(command[0]).name if command else ""
-    # Somebody may have started one by hand: that is for PostgreSQL to refuse.
+    # A server that was started by hand: let PostgreSQL refuse.
     if not program.startswith(("postgres", "postmaster")):
         (folder / "data" / "postmaster.pid").unlink()
 
 
 def _socket_folder(folder: Path, account: Account) -> Path:
-    """Whoever can enter it may be any user of the database, so it must be private."""
+    """Return a private folder: anyone who can enter it may connect as any database user."""
     sockets = folder / "socket"
-    if len(os.fsencode(sockets)) > LONGEST_FOLDER or "," in str(sockets):
+    if len(os.fsencode(sockets)) > _MAX_SOCKET_FOLDER or "," in str(sockets):
         name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
         sockets = Path(tempfile.gettempdir()).resolve() / f"tenure-{name}"
     with suppress(FileExistsError):
         sockets.mkdir(mode=0o700)
     found = sockets.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid in (os.geteuid(), account.uid)
-    if not is_ours or found.st_mode & 0o077:
+    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid in (os.geteuid(), account.uid)
+    if not is_own or found.st_mode & 0o077:
         raise EmbeddedUnavailable(
             f"{sockets} is not a private folder of the user PostgreSQL runs as: remove it"
         )

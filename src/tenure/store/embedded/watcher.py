@@ -19,27 +19,27 @@ STOP_PATIENCE = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0))  # fast, then im
 _open_here: set[int] = set()
 
 
-def _forget_in_child() -> None:
+def _close_in_child() -> None:
     while _open_here:
         os.close(_open_here.pop())
 
 
-# Closing an inherited descriptor leaves the parent's lock alone; keeping it would keep
-# the lock alive after the parent.
-os.register_at_fork(after_in_child=_forget_in_child)
+# Closing an inherited descriptor does not affect the lock of the parent; keeping it open would keep
+# the lock after the death of the parent.
+os.register_at_fork(after_in_child=_close_in_child)
 
 
 class Lock:
-    """One flock on one file of `locks/`; each opening counts for itself."""
+    """An flock on a file in `locks/`; each instance locks independently."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.fd = os.open(folder / "locks" / name, os.O_RDWR | os.O_CREAT, 0o600)
         _open_here.add(self.fd)
 
-    def take(self, how: int) -> None:
+    def acquire(self, how: int) -> None:
         fcntl.flock(self.fd, how)
 
-    def try_to_take(self, how: int) -> bool:
+    def try_acquire(self, how: int) -> bool:
         try:
             fcntl.flock(self.fd, how | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,26 +47,26 @@ class Lock:
         return True
 
     def release(self) -> None:
-        # Not by closing alone: a child that forked behind Python's back may hold a copy.
+        # Closing is not enough: a child that was forked outside of Python may hold a copy.
         fcntl.flock(self.fd, fcntl.LOCK_UN)
         self.hand_over()
 
     def hand_over(self) -> None:
-        """Close our copy; the process that inherited the other keeps the lock."""
+        """Close this copy; the process that inherited the other keeps the lock."""
         _open_here.discard(self.fd)
         os.close(self.fd)
 
 
 @contextmanager
 def turn(folder: Path, patience: float | None = None) -> Iterator[Lock]:
-    """Nobody else starts or stops the server meanwhile."""
+    """Hold the lock without which no process starts or stops the server."""
     lock = Lock(folder, "turn")
     try:
         if patience is None:
-            lock.take(fcntl.LOCK_EX)
+            lock.acquire(fcntl.LOCK_EX)
         else:
             deadline = time.monotonic() + patience
-            while not lock.try_to_take(fcntl.LOCK_EX):
+            while not lock.try_acquire(fcntl.LOCK_EX):
                 if time.monotonic() > deadline:
                     raise TimeoutError(
                         f"another process has been starting or stopping it for {patience:.0f} s"
@@ -80,13 +80,13 @@ def turn(folder: Path, patience: float | None = None) -> Iterator[Lock]:
 def is_held(folder: Path, name: str) -> bool:
     lock = Lock(folder, name)
     try:
-        return not lock.try_to_take(fcntl.LOCK_EX)
+        return not lock.try_acquire(fcntl.LOCK_EX)
     finally:
         lock.release()
 
 
 def pid_file(folder: Path) -> list[str]:
-    """What the postmaster tells of itself: its pid first, sockets fifth, status eighth."""
+    """Return the lines of postmaster.pid: the pid first, sockets fifth, status eighth."""
     try:
         return (folder / "data" / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def pid_file(folder: Path) -> list[str]:
 
 
 def command_of(pid: int) -> list[str] | None:
-    """A process's command line; empty for a zombie, None if it cannot be known."""
+    """Return the command line of a process; empty for a zombie, None if unknown."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text(errors="surrogateescape").split("\0")[:-1]
     except OSError:
@@ -102,7 +102,7 @@ def command_of(pid: int) -> list[str] | None:
 
 
 def postmaster(folder: Path) -> int | None:
-    """The pid of the running postmaster; a stale file may name a stranger."""
+    """Return the pid of the running postmaster; a stale file may name another process."""
     lines = pid_file(folder)
     if not lines:
         return None
@@ -121,12 +121,12 @@ def stop(folder: Path) -> None:
     sockets = pid_file(folder)[4:5]
     for how, patience in STOP_PATIENCE:
         deadline = time.monotonic() + patience
-        asked = None
+        signalled = None
         while is_held(folder, "server") and time.monotonic() < deadline:
-            # A server that was only just started has not written its pid yet.
+            # A server that was just started has not written its pid yet.
             pid = postmaster(folder)
-            if pid is not None and pid != asked:
-                asked = pid
+            if pid is not None and pid != signalled:
+                signalled = pid
                 with suppress(ProcessLookupError):
                     os.kill(pid, how)
             time.sleep(POLL)
@@ -139,11 +139,11 @@ def stop(folder: Path) -> None:
 
 
 def watch(folder: Path, existence: int) -> None:
-    """Wait for the end of all users, and stop the server if none of them could."""
+    """Wait for the end of all users, and stop the server if none of them did."""
     while True:
-        # The pulse is let go before the turn is asked for: who has the turn may want it.
+        # The pulse is released before the turn is acquired: the holder of the turn may need it.
         pulse = Lock(folder, "pulse")
-        pulse.take(fcntl.LOCK_EX)
+        pulse.acquire(fcntl.LOCK_EX)
         pulse.release()
         with turn(folder):
             if not is_held(folder, "users"):

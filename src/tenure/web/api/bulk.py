@@ -1,23 +1,24 @@
 """Bulk operations: preview, start and follow a stop, resume or rerun of many jobs."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path
 from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.domain.lifecycle import BulkIntent, Intent, Rung
+from tenure.control.bulk import bulk_stop
+from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk, BulkPreview
+from tenure.store.policy_results import Bulk, BulkPreview
 from tenure.web.context import Limit
 from tenure.web.limits import MAX_ID
 from tenure.web.models import BulkBody, BulkPreviewBody
 from tenure.web.responses import JsonResponse, location
 from tenure.web.routes import Routes
-from tenure.web.stops import read_duration, read_wait
+from tenure.web.stops import read_wait
 
 routes = Routes("bulk operations", "/api/bulk")
 
@@ -60,16 +61,7 @@ async def show_bulk(
 
 
 def _begin(body: BulkBody) -> Call[Bulk]:
-    options: dict[str, Any] = {
-        "strategy": body.strategy,
-        "force": body.force,
-        "cascade": body.cascade,
-        "grace": read_duration("grace", body.grace),
-        "ask_for": read_duration("ask_for", body.ask_for),
-        "last_rung": None if body.last_rung is None else Rung(body.last_rung),
-        "rollback": body.rollback,
-        "preserve": body.preserve,
-    }
+    options = body.options()
     given = [name for name, value in options.items() if value]
     if body.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and given:
         raise InputRefused(f"{', '.join(given)}: only for a stop; a {body.intent} does not take it")
@@ -81,7 +73,7 @@ def _begin(body: BulkBody) -> Call[Bulk]:
         case BulkIntent.RERUN:
             return policy_calls.bulk_rerun(body.filter, body.reason)
         case _:
-            return policy_calls.bulk_stop(body.filter, Intent(body.intent), body.reason, **options)
+            return bulk_stop(body.filter, Intent(body.intent), body.reason, **options)
 
 
 async def _advance(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:

@@ -4,7 +4,7 @@ from typing import Any
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import policy_calls, queries
-from tenure.store.ruled import Policy
+from tenure.store.policy_results import Policy
 from tenure.web.models import Dropped, PolicyBody
 from tenure.web.routes import Routes
 

@@ -10,11 +10,10 @@ from tenure.control.operation import Operation
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Intent
-from tenure.errors import NotFound
+from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import control_calls, enqueue_calls, queries
 from tenure.web.context import JobId, find_job
 from tenure.web.models import (
-    CancelBody,
     CancellationProgress,
     Cleared,
     QueueBody,
@@ -28,6 +27,7 @@ from tenure.web.stops import Stopped, stop_and_wait
 
 routes = Routes("stopping")
 
+_ONLY_CANCEL = ("cascade", "rollback", "rollback_tasks", "preserve")
 _STOPS: dict[str, Any] = {
     "returns": CancellationResult,
     "also": {202: CancellationRecord},
@@ -37,7 +37,7 @@ _STOPS: dict[str, Any] = {
 
 @routes.post("/api/jobs/{job_id}/cancel", **_STOPS)
 async def cancel_job(
-    request: Request, caller: AuthorizedClient, job_id: JobNumber, body: CancelBody
+    request: Request, caller: AuthorizedClient, job_id: JobNumber, body: StopBody
 ) -> Stopped:
     """Cancel a job and its children.
 
@@ -50,7 +50,7 @@ async def cancel_job(
 
 @routes.post("/api/tasks/{task_id}/cancel", **_STOPS)
 async def cancel_task(
-    request: Request, caller: AuthorizedClient, task_id: JobNumber, body: CancelBody
+    request: Request, caller: AuthorizedClient, task_id: JobNumber, body: StopBody
 ) -> Stopped:
     """Cancel one child of a job, and with `cascade` the jobs that depend on it."""
     return await stop_and_wait(request, caller, task_id, Intent.CANCEL, body)
@@ -61,6 +61,8 @@ async def pause_job(
     request: Request, caller: AuthorizedClient, job_id: JobNumber, body: StopBody
 ) -> Stopped:
     """Stop a job so that it can be resumed later from its checkpoint."""
+    if names := [name for name in _ONLY_CANCEL if name in body.options()]:
+        raise InputRefused(f"{names[0]}: only for a cancel; a pause does not take it")
     return await stop_and_wait(request, caller, job_id, Intent.PAUSE, body)
 
 

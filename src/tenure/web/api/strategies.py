@@ -1,13 +1,14 @@
 """Strategies: named sets of stop options."""
 
+from datetime import timedelta
 from typing import Any
 
 from tenure.control.authorized_client import AuthorizedClient
+from tenure.domain.stop_options import read_stop_options
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Strategy
-from tenure.web.models import Dropped, StrategyBody
+from tenure.web.models import Dropped, StopFields
 from tenure.web.routes import Routes
-from tenure.web.stops import read_duration
 
 routes = Routes("strategies", "/api/strategies")
 
@@ -19,15 +20,13 @@ async def list_strategies(caller: AuthorizedClient) -> tuple[Strategy, ...]:
 
 
 @routes.put("/{name:path}")
-async def set_strategy(caller: AuthorizedClient, name: str, body: StrategyBody) -> Strategy:
+async def set_strategy(caller: AuthorizedClient, name: str, body: StopFields) -> Strategy:
     """Create or replace a strategy."""
-    options = {}
-    for option in body.__struct_fields__:
-        value = getattr(body, option)
-        if option in ("grace", "ask_for") and (read := read_duration(option, value)) is not None:
-            value = read.total_seconds()
-        if value is not None:
-            options[option] = value
+    read = read_stop_options({option: getattr(body, option) for option in body.__struct_fields__})
+    options = {
+        option: value.total_seconds() if isinstance(value, timedelta) else value
+        for option, value in read.items()
+    }
     return await caller.asend(control_calls.set_strategy(name, options))
 
 

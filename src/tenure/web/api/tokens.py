@@ -6,13 +6,13 @@ from fastapi import Path
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.tokens import amake_token
+from tenure.domain.options import read_duration
 from tenure.domain.tenant import Tenant
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Token
 from tenure.web.limits import MAX_ID
 from tenure.web.models import NewToken, ReasonBody, TokenBody
 from tenure.web.routes import Routes
-from tenure.web.stops import read_duration
 
 routes = Routes("tokens", "/api/tokens")
 

@@ -8,16 +8,15 @@ from msgspec import structs
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.job_operations import end_runner
 from tenure.store.calls import queries, worker_calls
-from tenure.store.results import RunnerEnding, Worker
+from tenure.store.results import RunnerEnding, WorkerInfo
 from tenure.web.models import Draining, EndRunnerBody, ReasonBody
 from tenure.web.routes import Routes
-from tenure.web.stops import read_duration
 
 routes = Routes("workers", "/api/workers")
 
 
 @routes.get("")
-async def list_workers(caller: AuthorizedClient, all: bool = False) -> list[Worker]:  # noqa: A002
+async def list_workers(caller: AuthorizedClient, all: bool = False) -> list[WorkerInfo]:  # noqa: A002
     """List live workers with the jobs of this tenant that each holds; with `all` also dead ones."""
     return await workers_of_tenant(caller, all=all)
 
@@ -39,11 +38,12 @@ async def end_a_runner(
     All jobs in it are stopped and return to their queues without spending an attempt. An operator
     may end a runner that runs only its own jobs.
     """
-    grace = read_duration("grace", body.grace)
-    return await caller.aperform(end_runner(runner_id, body.reason, force=body.force, grace=grace))
+    return await caller.aperform(
+        end_runner(runner_id, body.reason, force=body.force, grace=body.grace)
+    )
 
 
-async def workers_of_tenant(caller: AuthorizedClient, *, all: bool) -> list[Worker]:  # noqa: A002
+async def workers_of_tenant(caller: AuthorizedClient, *, all: bool) -> list[WorkerInfo]:  # noqa: A002
     """Return workers, with only those of their jobs that belong to the tenant of the caller."""
     tenant = caller.principal.tenant.name
     return [

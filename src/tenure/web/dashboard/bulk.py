@@ -10,7 +10,7 @@ from tenure.control.bulk import WORDS, consequence
 from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import policy_calls, queries, upkeep
-from tenure.store.ruled import Bulk
+from tenure.store.policy_results import Bulk
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.form import Form
 from tenure.web.dashboard.jobs import PAGE_SIZE, filters_of, read_filters

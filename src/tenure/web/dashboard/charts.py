@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import log10
 
-from tenure.store.rollups import EndsAt, History
+from tenure.store.rollups import EndCountsAt, History
 from tenure.web.dashboard.formatting import elapsed
 
 STEP = 10  # the width of a bucket
@@ -22,7 +22,7 @@ _TIMES = {
 }  # fmt: skip
 _MAX_TICKS = 6
 
-Times = Callable[[EndsAt], float | None]
+Times = Callable[[EndCountsAt], float | None]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def hours(history: History) -> tuple[str, ...]:
     return tuple(_clock(history.since + n * step) for n in range(5))
 
 
-def span_of(history: History, bucket: EndsAt) -> str:
+def span_of(history: History, bucket: EndCountsAt) -> str:
     end = bucket.at + timedelta(seconds=history.step_seconds)
     so_far = ", so far" if end > history.until else ""
     return f"{_clock(bucket.at)} to {_clock(end)}{so_far}"
@@ -103,7 +103,7 @@ def _clock(at: datetime) -> str:
 
 
 def _counts(
-    history: History, kind: str, name: str, tone: str, count: Callable[[EndsAt], int]
+    history: History, kind: str, name: str, tone: str, count: Callable[[EndCountsAt], int]
 ) -> Chart:
     counts = [count(bucket) for bucket in history.buckets]
     most, whole = max(counts), sum(counts)
@@ -165,7 +165,7 @@ def _times(
     )
 
 
-def _buckets(history: History, text: Callable[[EndsAt], str]) -> tuple[Bucket, ...]:
+def _buckets(history: History, text: Callable[[EndCountsAt], str]) -> tuple[Bucket, ...]:
     return tuple(
         Bucket(STEP * index, f"{span_of(history, bucket)}: {text(bucket)}")
         for index, bucket in enumerate(history.buckets)

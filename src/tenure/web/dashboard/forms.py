@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.job import JSON
+from tenure.domain.options import read_duration
 from tenure.domain.policy import GROUPS
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotFound
@@ -22,7 +23,6 @@ from tenure.web.dashboard.form import Form, form_of
 from tenure.web.dashboard.jobs import read_timestamp
 from tenure.web.dashboard.rendering import provide, redirect
 from tenure.web.limits import MAX_ID
-from tenure.web.stops import read_duration
 
 Run = Callable[[AuthorizedClient, Form], Awaitable[Any]]
 Pausable = Literal["queue", "target", "pool"]

@@ -18,7 +18,7 @@ from tenure.domain.duration import duration
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
-from tenure.store.rollups import Ends, History
+from tenure.store.rollups import EndCounts, History
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.charts import charts, hours, span_of
 from tenure.web.dashboard.rendering import render_part
@@ -118,5 +118,5 @@ async def history(request: Request) -> Markup:
     )
 
 
-def _ended(ends: Ends) -> int:
+def _ended(ends: EndCounts) -> int:
     return ends.completed + ends.failed + ends.cancelled

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.inspection import inspect
 from tenure.control.job_operations import stop
-from tenure.domain.amount import amount
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, Intent, Reason, State, Status, Verb, verbs_of
 from tenure.domain.principal import Principal, Role
+from tenure.domain.values import amount
 from tenure.errors import NotAnswered
 from tenure.store.calls import control_calls, enqueue_calls, queries
 from tenure.web.context import caller_and_job

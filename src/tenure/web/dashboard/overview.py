@@ -12,7 +12,7 @@ from tenure.config import Settings
 from tenure.control.checks import longest_stop
 from tenure.domain.lifecycle import Status
 from tenure.store.calls import diagnosis, queries
-from tenure.store.examined import OpenStop
+from tenure.store.diagnosis_results import OpenStop
 from tenure.store.totals import Tally, Totals
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.history import history

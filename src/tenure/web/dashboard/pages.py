@@ -13,18 +13,18 @@ from tenure.control.schedule import Schedule
 from tenure.control.tokens import amake_token
 from tenure.domain.duration import in_words
 from tenure.domain.lifecycle import Rung
+from tenure.domain.options import read_duration
 from tenure.domain.policy import GROUPS
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
-from tenure.store.results import Token, Worker
+from tenure.store.results import Token, WorkerInfo
 from tenure.web.api.workers import workers_of_tenant
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard import forms
 from tenure.web.dashboard.form import form_of
 from tenure.web.dashboard.jobs import PAGE_SIZE, read_below
 from tenure.web.dashboard.rendering import render
-from tenure.web.stops import read_duration
 
 _NEXT_RUNS = 5
 
@@ -62,7 +62,7 @@ async def list_workers(request: Request) -> Response:
     )
 
 
-def _lease_left(worker: Worker) -> tuple[float, float]:
+def _lease_left(worker: WorkerInfo) -> tuple[float, float]:
     """Return the seconds until the lease of a worker ends, and the duration of a lease."""
     whole = (worker.expires_at - worker.beat_at).total_seconds()
     left = (worker.expires_at - datetime.now(UTC)).total_seconds()

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.domain.amount import amount
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
+from tenure.domain.values import amount
 from tenure.web.authentication import CALLER, path_of
 from tenure.web.context import state_of
 from tenure.web.dashboard import formatting

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from tenure.config import Settings
-from tenure.domain.amount import amount
 from tenure.domain.cancellation import CancellationMember, CancellationRecord, CancellationStep
 from tenure.domain.duration import duration
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Rung, State
+from tenure.domain.values import amount
 from tenure.store.results import AuditRow
 from tenure.web.dashboard.formatting import timestamp
 

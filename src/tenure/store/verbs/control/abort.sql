@@ -1,6 +1,0 @@
--- Refuse a value with this sentence, in the middle of an expression.
-CREATE OR REPLACE FUNCTION tenure.abort(sentence text) RETURNS text
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = sentence;
-END $$;

@@ -1,0 +1,40 @@
+-- Return why this is not a valid "retry" option, as the end of a sentence; null if it is.
+CREATE OR REPLACE FUNCTION tenure.retry_error(retry jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    longest CONSTANT numeric := extract(epoch FROM {retry_base.most});
+    wrong   text;
+BEGIN
+    IF jsonb_typeof(retry) <> 'object' THEN
+        RETURN 'has an option "retry" that is not a JSON object such as {"max": 3, "base": "1s"}';
+    END IF;
+    SELECT format('has a retry with %s of %s; ', to_json(r.key), left(r.value::text, 100)) || CASE r.key
+        WHEN 'max' THEN 'it takes a whole number from {retry_max.least} to {retry_max.most}'
+        WHEN 'factor' THEN 'it takes a number from {retry_factor.least} to {retry_factor.most}'
+        WHEN 'jitter' THEN 'it takes a number from {retry_jitter.least} to {retry_jitter.most}'
+        WHEN 'gives_up_on' THEN 'it takes a list of at most {retry_gives_up_on.most} names of error types'
+        ELSE 'it takes a length of time such as "30s", up to 36500 days' END
+    INTO wrong FROM jsonb_each(retry) AS r
+    WHERE CASE r.key
+        WHEN 'max' THEN r.value::text !~ '^[0-9]{1,5}$' OR r.value::numeric > {retry_max.most}
+        WHEN 'factor' THEN jsonb_typeof(r.value) <> 'number'
+            OR r.value::numeric NOT BETWEEN {retry_factor.least} AND {retry_factor.most}
+        WHEN 'jitter' THEN jsonb_typeof(r.value) <> 'number'
+            OR r.value::numeric NOT BETWEEN {retry_jitter.least} AND {retry_jitter.most}
+        WHEN 'gives_up_on'
+            THEN NOT tenure.are_names(r.value, {retry_gives_up_on.most}, {retry_gives_up_on.each})
+        WHEN 'base' THEN coalesce(tenure.as_seconds(r.value) NOT BETWEEN 0 AND longest, true)
+        WHEN 'cap' THEN coalesce(tenure.as_seconds(r.value) NOT BETWEEN 0 AND longest, true)
+        ELSE false END
+    ORDER BY r.key LIMIT 1;
+    IF wrong IS NOT NULL THEN
+        RETURN wrong;
+    ELSIF retry - ARRAY['max', 'base', 'factor', 'cap', 'jitter', 'gives_up_on'] <> '{}' THEN
+        RETURN 'has an option "retry" with an unknown name; '
+            'it knows max, base, factor, cap, jitter and gives_up_on';
+    ELSIF coalesce(tenure.as_seconds(retry -> 'base'), 1)
+            > coalesce(tenure.as_seconds(retry -> 'cap'), 600) THEN
+        RETURN 'has a retry whose base is above its cap';
+    END IF;
+    RETURN NULL;
+END $$;

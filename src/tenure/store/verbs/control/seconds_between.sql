@@ -1,9 +1,0 @@
--- How many seconds lie between two moments; a hundred years at most, whatever a row says.
-CREATE OR REPLACE FUNCTION tenure.seconds_between(since timestamptz, until timestamptz) RETURNS float8
-LANGUAGE sql IMMUTABLE
-RETURN CASE
-    WHEN since IS NULL OR until IS NULL THEN NULL
-    WHEN isfinite(since) AND isfinite(until) AND since > until - {delay.most} AND since < until + {delay.most}
-        THEN extract(epoch FROM until - since)
-    WHEN since < until THEN extract(epoch FROM {delay.most})
-    ELSE -extract(epoch FROM {delay.most}) END;

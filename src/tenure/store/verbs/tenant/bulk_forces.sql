@@ -1,6 +1,0 @@
--- Whether the stops of a bulk operation are forced, by its own word or by its strategy's.
-CREATE OR REPLACE FUNCTION tenant.bulk_forces(options jsonb) RETURNS boolean
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN coalesce((options -> 'force')::boolean, (tenant.strategy_options(options ->> 'strategy') -> 'force')::boolean, false);
-END $$;

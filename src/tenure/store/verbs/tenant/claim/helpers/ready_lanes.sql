@@ -1,0 +1,69 @@
+-- Return where there are jobs to claim: a row per priority with all its lanes, and a row per lane that
+-- draws from pools and has a slot left. Highest priority first, then longest waiting; "until" is the
+-- position at which the next row of the same priority comes first.
+--
+-- Where a floor is known the search starts there; between known priorities it searches for new ones.
+CREATE OR REPLACE FUNCTION tenant.ready_lanes(
+    queues text[], tasks text[], floors jsonb, spent integer[]
+) RETURNS SETOF tenure.lane_group
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+{index_scans} AS $$
+#variable_conflict use_column
+DECLARE
+    open       tenant.lane;
+    upper      integer;
+    known      integer;
+    found_at   smallint;
+    since      bigint;
+    first_turn bigint;
+    places     tenure.ready_lane[] := '{}';
+    sole       tenure.ready_lane;
+BEGIN
+    FOR open IN
+        SELECT l.* FROM tenant.lane AS l
+        WHERE l.task IS NOT NULL
+          AND (ready_lanes.queues IS NULL OR l.queue = ANY (ready_lanes.queues))
+          AND (ready_lanes.tasks IS NULL OR l.task = ANY (ready_lanes.tasks))
+          AND l.id <> ALL (spent)
+          AND NOT EXISTS (SELECT FROM unnest(l.pools) AS p(pool) WHERE NOT EXISTS (
+                SELECT FROM tenant.slot AS s WHERE s.pool = p.pool AND s.job_id IS NULL))
+          AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'queue' AND p.name = l.queue)
+          AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'pool' AND p.name = ANY (l.pools))
+    LOOP
+        upper := 32768;
+        LOOP
+            known := NULL;
+            IF floors ? open.id::text THEN
+                known := (SELECT max(k.key::integer) FROM jsonb_object_keys(floors -> open.id::text) AS k(key)
+                          WHERE k.key::integer < upper);
+            END IF;
+            found_at := (SELECT j.priority FROM tenant.job AS j
+                WHERE j.ready AND j.lane = open.id AND j.priority < upper
+                  AND j.priority > coalesce(known, -32769)
+                ORDER BY j.priority DESC, j.position DESC LIMIT 1);
+            EXIT WHEN found_at IS NULL AND known IS NULL;
+            since := CASE WHEN found_at IS NULL THEN (floors #>> ARRAY[open.id::text, known::text])::bigint
+                ELSE 0 END;
+            upper := coalesce(found_at, known);
+            first_turn := (SELECT j.position FROM tenant.job AS j
+                WHERE j.ready AND j.lane = open.id AND j.priority = upper AND j.position >= since
+                ORDER BY j.position LIMIT 1);
+            IF first_turn IS NOT NULL THEN
+                places := places || (upper, open.id, open.pools, since, first_turn)::tenure.ready_lane;
+            END IF;
+        END LOOP;
+    END LOOP;
+    IF cardinality(places) < 2 THEN
+        FOREACH sole IN ARRAY places LOOP
+            RETURN NEXT (sole.priority, sole.pools, ARRAY[sole.lane], ARRAY[sole.since], sole.head,
+                NULL::bigint)::tenure.lane_group;
+        END LOOP;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT p.priority, p.pools, array_agg(p.lane), array_agg(p.since), min(p.head),
+        lead(min(p.head)) OVER (PARTITION BY p.priority ORDER BY min(p.head))
+    FROM unnest(places) AS p
+    GROUP BY p.priority, p.pools, CASE WHEN p.pools <> '{}' THEN p.lane END
+    ORDER BY p.priority DESC, min(p.head);
+END $$;

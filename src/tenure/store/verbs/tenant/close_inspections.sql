@@ -1,9 +1,0 @@
--- Nobody can look into these jobs any more: they have left their worker.
-CREATE OR REPLACE FUNCTION tenant.close_inspections(jobs bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF EXISTS (SELECT FROM tenant.look) THEN
-        WITH closed AS (DELETE FROM tenant.look AS l WHERE l.job_id = ANY (jobs) RETURNING l.job_id)
-        DELETE FROM tenure.signal AS s USING closed WHERE s.tenant = '{tenant}' AND s.job_id = closed.job_id;
-    END IF;
-END $$;

@@ -1,4 +1,0 @@
--- Whether a job that is brought under a stop ends there and then: nothing of it runs, nor below it.
-CREATE OR REPLACE FUNCTION tenant.ends_at_once(state tenure.state, ends tenure.state, runs_below boolean) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN NOT runs_below AND (state = 'pending' OR (state = 'paused' AND ends = 'cancelled'));

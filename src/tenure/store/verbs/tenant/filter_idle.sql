@@ -1,5 +1,0 @@
--- The condition for jobs that are alive but neither ready nor running. Each part of it has its index.
-CREATE OR REPLACE FUNCTION tenant.filter_idle() RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN 'j.waiting = ''time'' OR j.waiting = ''target'' OR j.state = ''paused'' OR '
-    'j.waiting IN (''unqueued'', ''promotion'', ''dependencies'', ''tasks'', ''children'') OR ' || tenant.filter_by_task();

@@ -1,5 +1,0 @@
--- Policies by name: what each stops and when, when it was last looked at, and what came of that.
-CREATE OR REPLACE FUNCTION tenant.policies() RETURNS json
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(json_agg(p ORDER BY p.name), '[]') FROM tenant.policy AS p;
-$$;

@@ -1,0 +1,9 @@
+-- Return what any worker can do for this tenant now besides running jobs.
+CREATE OR REPLACE FUNCTION tenant.open_chores() RETURNS text[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN array_remove(ARRAY[
+        CASE WHEN EXISTS (SELECT FROM tenant.bulk AS b WHERE b.ended_at IS NULL) THEN 'bulks' END,
+        CASE WHEN EXISTS (SELECT FROM tenant.discard AS d) THEN 'discards' END,
+        CASE WHEN EXISTS (SELECT FROM tenant.policy AS p WHERE p.enabled) THEN 'policies' END], NULL);
+END $$;

@@ -1,6 +1,0 @@
--- Give jobs back unfinished: nothing is spent, and they keep their turn.
-CREATE OR REPLACE FUNCTION tenant.release(worker uuid, jobs jsonb) RETURNS json
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT tenant.conclude((
-        SELECT coalesce(jsonb_agg(j || '{"outcome": "released"}'), '[]') FROM jsonb_array_elements(jobs) AS j), worker);
-$$;

@@ -1,4 +1,0 @@
--- The first half of the locks on this tenant's targets; the hash of the target is the second.
-CREATE OR REPLACE FUNCTION tenant.target_class() RETURNS integer
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN ('tenant.job'::regclass)::oid::bigint::bit(32)::integer;
