@@ -57,7 +57,7 @@ def test_watch_a_job_cancel_it_and_see_the_proof(stage: Stage) -> None:
     expect(proof).to_contain_text("Proven: cancelled means gone")
     for name in ("Requested", "Delivered", "Interrupted", "Gone", "Record closed"):
         expect(page.locator(".strip li.done .name", has_text=name)).to_be_visible()
-    expect(page.locator(".strip")).to_contain_text("ann asked to cancel it: customer <b>left</b>")
+    expect(page.locator(".strip")).to_contain_text("cancel requested by ann: customer <b>left</b>")
     expect(page.locator(".strip")).to_contain_text("bank session was closed")
     expect(page.locator(".head .status")).to_have_text("⊘ cancelled")
     assert store.show(job).state is State.CANCELLED
@@ -70,7 +70,9 @@ def test_force_what_clings(stage: Stage) -> None:
     Watcher(stage.store).becomes(clings, State.RUNNING)
     page = stage.opens("root", Role.ADMIN, path=f"/jobs/{clings}")
     stop(page, "Cancel", "too loud")
-    expect(page.locator(".strip .next")).to_contain_text("SIGTERM to what it has started, in")
+    expect(page.locator(".strip .next")).to_contain_text(
+        "SIGTERM to the processes it has started, in"
+    )
     stop(page, "Force the stop now", "at once")
     expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
     expect(page.locator(".strip li.done .name", has_text="SIGKILL")).to_be_visible()
@@ -130,7 +132,11 @@ def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(stage: Stage, 
     stop(page, "Cancel", "stuck")
     expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
     # An event loop goes on for others; a process whose function was interrupted does not.
-    tree = f"its process tree is gone: pid {pid}" if name == "blocks" else "runs any more"
+    tree = (
+        f"its process tree is gone: pid {pid}"
+        if name == "blocks"
+        else "none of its code is running"
+    )
     expect(page.locator(".strip")).to_contain_text(tree)
     expect(page.locator(".inside")).to_have_count(0)
     [row] = [row for row in stage.store.audit_log("job", str(job)) if row.verb == "inspect"]
@@ -191,7 +197,7 @@ def test_two_people_see_what_is_theirs_and_nothing_else(stage: Stage) -> None:
 
 def test_the_secret_of_a_token_stays_until_one_leaves(stage: Stage) -> None:
     page = stage.opens("root", Role.ADMIN, path="/tokens")
-    page.get_by_label("Whose").fill("deploy")
+    page.get_by_label("Name").fill("deploy")
     page.get_by_label("Role").select_option("operator")
     page.get_by_role("button", name="Create").click()
     secret = page.locator("pre.secret").inner_text()

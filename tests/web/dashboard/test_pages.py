@@ -140,7 +140,7 @@ def test_the_strip_of_a_silent_worker_says_when_its_lease_ends(root: Visitor, st
     store.stop(job, reason="now", by="ann", grace=timedelta(hours=1))
     text = said(root.sees(f"/jobs/{job}"))
     assert "cancel requested by ann: now" in text
-    assert "Delivered under way" in text
+    assert "Delivered in progress" in text
     assert "its lease ends at" in text
     assert "If it stays silent, its lease ends and another worker ends the job, in" in text
     end_as_stopped(worker, claimed, Rung.TERMINATED)
