@@ -74,7 +74,7 @@ LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_output.py tes
 	tests/store/test_store.py tests/store/test_serial_connection.py tests/store/test_cancelled_calls.py \
 	tests/store/test_lifecycle_matrix.py tests/store/test_notices.py \
 	tests/observe/test_metrics.py tests/runtime/test_artifacts.py tests/runtime/test_conformance.py \
-	tests/web/test_jobs.py tests/web/test_stopping.py tests/web/test_events.py tests/web/page/test_pages.py
+	tests/web/test_jobs.py tests/web/test_stops.py tests/web/test_events.py tests/web/dashboard/test_pages.py
 
 $(LOWEST)/.ready: pyproject.toml
 	@echo "Setting up $(LOWEST) ..."

@@ -16,7 +16,7 @@ from bench.page_filling import fill
 from bench.sessions import viewer_session
 from bench.working import Bench
 from tenure.control.client import Client
-from tenure.web.page.jobs import ON_A_PAGE
+from tenure.web.dashboard.jobs import PAGE_SIZE
 
 ASKED = 20  # times in one round, of each
 AT_MOST = 3.0  # times as long as the query
@@ -53,7 +53,7 @@ def list_jobs(bench: Bench) -> Iterator[Figure]:
                         times["query"].append(_median(partial(_query, connection, asked)))
                         page = _Page(place, secret)
                         times["page"].append(_median(partial(page.get, asked)))
-                    about = f"{ON_A_PAGE} of {jobs:,} jobs, {name}"
+                    about = f"{PAGE_SIZE} of {jobs:,} jobs, {name}"
                     bare = figure(f"{about}: the query", times["query"], "ms")
                     yield bare
                     yield figure(
@@ -77,7 +77,7 @@ class _Page:
 
 def _query(connection: psycopg.Connection, asked: Mapping[str, str]) -> None:
     filters = {name: value for name, value in asked.items() if name != "below"}
-    values = (json.dumps(filters), asked.get("below"), ON_A_PAGE + 1)
+    values = (json.dumps(filters), asked.get("below"), PAGE_SIZE + 1)
     connection.execute(_QUERY, values, prepare=True).fetchone()
 
 

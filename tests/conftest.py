@@ -25,7 +25,7 @@ _numbers = count(1)
 Connect = Callable[[], psycopg.Connection]
 
 
-_SLOW = ("tests/examples/", "tests/hostile/", "tests/system/", "tests/web/page/")
+_SLOW = ("tests/examples/", "tests/hostile/", "tests/system/", "tests/web/dashboard/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

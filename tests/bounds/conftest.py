@@ -13,7 +13,7 @@ from tenure.web import create_app
 from tests.bounds.doors import Doors
 from tests.cli.running import Cli
 from tests.factories import announcement
-from tests.web.asking import Http, asking
+from tests.web.http_client import Http, asking
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tenure.domain.tenant import DEFAULT
 from tenure.errors import TenureError
 from tenure.store.store import Store
 from tests.cli.running import Cli
-from tests.web.asking import Http
+from tests.web.http_client import Http
 
 Door = Callable[["Doors", str, Any], None]
 
@@ -43,7 +43,7 @@ def by_job(doors: Doors, field: str, value: Any) -> None:
     if field in OPTIONS:
         raise NotImplementedError
     if field == "run_at":
-        value = _moment(value)
+        value = _timestamp(value)
     elif field == "delay":
         value = _length(value)
     _python(lambda: doors.store.enqueue(NewJob(**{"task": "work", field: value})))
@@ -169,10 +169,10 @@ def _said(field: str, value: Any) -> tuple[Any, Any, dict[str, Any]]:
         return "work", value, {}
     if field == "secret":
         return "work", dict.fromkeys(_names(value), 1), {field: value}
-    return "work", {}, {field: _moment(value) if field == "run_at" else value}
+    return "work", {}, {field: _timestamp(value) if field == "run_at" else value}
 
 
-def _moment(value: Any) -> Any:
+def _timestamp(value: Any) -> Any:
     try:
         return datetime.fromisoformat(value)
     except (TypeError, ValueError):

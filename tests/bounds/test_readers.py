@@ -14,8 +14,8 @@ from tenure.store.store import Store
 from tenure.web import create_app
 from tests.bounds.rows import ODD, UNREADABLE, write
 from tests.cli.running import Cli
-from tests.web.asking import Http, asking
-from tests.web.page.visiting import Visitor
+from tests.web.dashboard.visitor import Visitor
+from tests.web.http_client import Http, asking
 
 API = (
     *("jobs", "statistics", "history", "queues", "targets", "pools", "workers", "policies"),

@@ -19,7 +19,7 @@ from tenure.store.store import Store
 from tenure.web import create_app
 from tests.cli.running import Cli, process
 from tests.factories import make_job
-from tests.web.asking import asking
+from tests.web.http_client import asking
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def test_a_queue_or_target_is_paused_and_goes_on(cli: Cli, store: Store, subject
     assert cli(subject, "resume", "a").out == f"{named} a is resumed.\n"
     assert cli(subject, "resume", "a").out == f"{named} a was not paused.\n"
     assert cli.json(subject, "pause", "a") == {"paused": True}
-    assert cli.json(subject, "resume", "a") == {"unpaused": True}
+    assert cli.json(subject, "resume", "a") == {"resumed": True}
     assert "with its name" in cli(subject, "pause", "").sentence(2)
 
 

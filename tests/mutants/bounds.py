@@ -293,8 +293,8 @@ BOUNDS: tuple[Mutant, ...] = (
     python_mutant(
         "the length of a body has any number of digits",
         "web/limits.py",
-        "(len(length) > 19 or int(length) > most)",
-        "int(length) > most",
+        "(len(length) > 19 or int(length) > limit)",
+        "int(length) > limit",
         f"{_VALUES}::test_a_length_of_a_body_that_cannot_be_is_no_error_of_the_server",
     ),
 )

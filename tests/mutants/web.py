@@ -2,18 +2,18 @@
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
-_SITES = "tests/web/test_sites.py::"
+_SITES = "tests/web/test_origins.py::"
 _SLOW = "tests/cli/test_serve_slow_clients.py::"
 _TIMEOUTS = "tests/web/test_timeouts.py::"
-_LOGIN = "tests/web/page/test_login.py::"
+_LOGIN = "tests/web/dashboard/test_login.py::"
 
 WEB: tuple[Mutant, ...] = (
     python_mutant(
         "a page lists all queues there are",
-        "web/page/overview.py",
-        "shown = ranked[:_MOST_QUEUES]",
+        "web/dashboard/overview.py",
+        "shown = ranked[:_MAX_QUEUES]",
         "shown = ranked",
-        "tests/web/page/test_pages.py::test_a_page_shows_so_many_queues_and_says_how_many_are_left_out",
+        "tests/web/dashboard/test_pages.py::test_a_page_shows_so_many_queues_and_says_how_many_are_left_out",
     ),
     python_mutant(
         "an empty token has the rights of the database user",
@@ -25,8 +25,8 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "one who waits many times keeps the others out",
-        "web/entrance.py",
-        "with self._under_way.place(caller.principal): await self._app(scope, receive, sent)",
+        "web/authentication.py",
+        "with self._requests.hold(caller.principal): await self._app(scope, receive, sent)",
         "await self._app(scope, receive, sent)",
         "tests/web/test_events.py::test_one_who_waits_many_times_keeps_nobody_out",
     ),
@@ -39,37 +39,38 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "the origin is not checked",
-        "web/sites.py",
-        "is_ours = _place(place, scheme) in [_place(host, scheme) for host in hosts if host]",
-        "is_ours = True",
+        "web/origins.py",
+        "is_allowed = _name_and_port(sender, scheme) in [ "
+        "_name_and_port(host, scheme) for host in hosts if host ]",
+        "is_allowed = True",
         f"{_SITES}test_another_site_changes_nothing",
     ),
     python_mutant(
         "every fetch is a visit",
-        "web/sites.py",
+        "web/origins.py",
         'request.method in SAFE and headers.get("sec-fetch-mode") == "navigate"',
         "request.method in SAFE",
         f"{_SITES}test_a_link_on_another_site_leads_to_the_page",
     ),
     python_mutant(
         "a form of another site is a visit",
-        "web/sites.py",
+        "web/origins.py",
         'request.method in SAFE and headers.get("sec-fetch-mode") == "navigate"',
         'headers.get("sec-fetch-mode") == "navigate"',
         f"{_SITES}test_another_site_changes_nothing",
     ),
     python_mutant(
         "a change without a body needs no type",
-        "web/entrance.py",
-        "if request.method not in SAFE and self._recognizer.is_sent_by_browser(request):",
+        "web/authentication.py",
+        "if request.method not in SAFE and self._authenticator.is_sent_by_browser(request):",
         "if False:",
         f"{_SITES}test_a_change_without_a_body_needs_the_type_of_json",
     ),
     python_mutant(
         "an open server answers for any host",
         "web/principals.py",
-        "self.hosts.require(request) return self._anybody",
-        "return self._anybody",
+        "self.hosts.require(request) return self._anonymous",
+        "return self._anonymous",
         f"{_SITES}test_a_name_that_leads_here_is_not_enough",
     ),
     python_mutant(
@@ -131,21 +132,21 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a URL of any length",
-        "web/front.py",
-        'elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MOST_URL:',
+        "web/request_guard.py",
+        'elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_URL:',
         "elif False:",
         f"{_SLOW}test_long_urls_and_headers_are_refused",
     ),
     python_mutant(
         "a read goes on without its client",
-        "web/front.py",
+        "web/request_guard.py",
         "working.cancel()",
         "pass",
         f"{_TIMEOUTS}test_searches_that_were_given_up_hold_no_connection",
     ),
     python_mutant(
         "a change is given up with its client",
-        "web/front.py",
+        "web/request_guard.py",
         'elif scope["method"] in ("GET", "HEAD"):',
         "elif True:",
         f"{_TIMEOUTS}test_a_change_is_carried_out_though_its_client_is_gone",
@@ -208,7 +209,7 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "logging out leaves the session as it is",
-        "web/page/sessions.py",
+        "web/dashboard/sessions.py",
         "await alog_out(self._client, session) self._forget(session)",
         "pass",
         f"{_LOGIN}test_whoever_logs_out_is_out_and_nobody_else",
@@ -236,7 +237,7 @@ WEB: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "a cookie behind TLS goes in the clear",
-        "web/sites.py",
+        "web/origins.py",
         'request.url.scheme == "https" or origin.lower().startswith("https://")',
         'request.url.scheme == "https"',
         f"{_LOGIN}test_the_cookie_is_for_https_alone_where_a_proxy_speaks_it",

@@ -202,7 +202,7 @@ def test_what_changes_nothing_leaves_no_row(store: Store) -> None:
     paused_queue(store)
     before = store.audit_log()
     assert store.pause("queue", "slow") == {"paused": False}
-    assert store.unpause("queue", "other") == {"unpaused": False}
+    assert store.unpause("queue", "other") == {"resumed": False}
     assert store.audit_log() == before
 
 

@@ -20,7 +20,7 @@ def test_nothing_of_a_paused_queue_is_started(store: Store) -> None:
     assert [job.id for job in worker.claim(10)] == [fast]
     assert make_job(store, queue="slow") > slow, "what is paused can still be enqueued to"
     assert worker.claim(10, queues=["slow"]) == ()
-    assert store.unpause("queue", "slow") == {"unpaused": True}
+    assert store.unpause("queue", "slow") == {"resumed": True}
     assert worker.claim(10)[0].id == slow
 
 
@@ -114,8 +114,8 @@ def test_asking_twice_changes_nothing(store: Store) -> None:
         reason.sentence for reason in store.explain(1).reasons if reason.reason == "queue paused"
     )
     assert sentence.endswith(": first")
-    assert store.unpause("queue", "default")["unpaused"] is True
-    assert store.unpause("queue", "default")["unpaused"] is False
+    assert store.unpause("queue", "default")["resumed"] is True
+    assert store.unpause("queue", "default")["resumed"] is False
     assert len(make_worker(store).claim(10)) == 1
 
 

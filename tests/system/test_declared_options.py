@@ -29,7 +29,7 @@ from tenure.web import create_app
 from tests.apps import declared
 from tests.cli.running import Cli
 from tests.conftest import wipe
-from tests.web.asking import Http, asking
+from tests.web.http_client import Http, asking
 from tests.workers import RunningWorker, eventually, running_worker
 
 OPTIONS = tuple(declared.TASKS)

@@ -143,8 +143,8 @@ CASES: Mapping[str, Case] = {
     "GET /api/jobs": _reads("/api/jobs"),
     "GET /api/jobs/{job_id}": Case(lambda s: (f"/api/jobs/{s.job()}", None)),
     "GET /api/jobs/{job_id}/explain": Case(lambda s: (f"/api/jobs/{s.job()}/explain", None)),
-    "POST /api/jobs/{job_id}/look": Case(
-        lambda s: (f"/api/jobs/{s.held()[0]}/look", {"wait": 0}),
+    "POST /api/jobs/{job_id}/inspect": Case(
+        lambda s: (f"/api/jobs/{s.held()[0]}/inspect", {"wait": 0}),
         Role.OPERATOR,
         mine=True,
         granted=(504,),  # nobody is there to answer

@@ -9,7 +9,7 @@ from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
 from tenure.web import create_app
 from tests.factories import announce
-from tests.web.asking import Http, asking
+from tests.web.http_client import Http, asking
 
 Bearer = Callable[..., dict[str, str]]
 

@@ -14,8 +14,8 @@ from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.factories import make_job, make_worker
-from tests.web.asking import Http, asking, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, asking, problem
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_what_a_job_did_not_keep_is_not_there(vic: Http, store: Store, tmp_path:
     code, _, message = problem(vic.get(f"/api/jobs/{job}/artifacts/two"))
     assert (code, message) == (404, f"job {job} has no artifact 'two'")
     assert problem(vic.get("/api/jobs/99/artifacts/one"))[0] == 404
-    assert "is not where this server looks" in problem(vic.get(f"/api/jobs/{job}/artifacts/one"))[2]
+    assert "is not in the artifact storage" in problem(vic.get(f"/api/jobs/{job}/artifacts/one"))[2]
 
 
 def test_any_store_that_fsspec_knows_will_do(database: str, store: Store, bearer: Bearer) -> None:

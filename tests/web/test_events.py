@@ -12,7 +12,7 @@ from tenure.control.client import Client
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
 from tenure.store.store import Store
-from tenure.web import Limits, create_app, streams
+from tenure.web import RequestLimits, create_app, streams
 from tests.factories import end_as_stopped, make_job, make_worker
 from tests.web.conftest import Bearer
 from tests.web.served import Told, events, served
@@ -21,7 +21,7 @@ from tests.workers import Watcher, eventually, running_worker
 
 @pytest.fixture
 def app(client: Client) -> FastAPI:
-    return create_app(client, limits=Limits(streams=2))
+    return create_app(client, limits=RequestLimits(streams=2))
 
 
 @pytest.fixture
@@ -144,11 +144,11 @@ def test_only_so_many_streams_are_open_for_one_principal(
         assert (one.status_code, two.status_code) == (200, 200)
         third = api.get(path)
         assert third.status_code == 429
-        assert "2 streams" in third.json()["error"]["message"]
+        assert "2 event streams" in third.json()["error"]["message"]
         with api.stream("GET", path, headers=bearer("ann", Role.VIEWER)) as other:
             assert other.status_code == 200
-    taken = app.state.tenure.places._taken
-    eventually(lambda: not taken, "the places are free again")
+    taken = app.state.tenure.streams._taken
+    eventually(lambda: not taken, "the quota is free again")
     assert api.get(f"/api/jobs/{job}").status_code == 200
 
 
@@ -159,7 +159,7 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
     with api.stream("GET", f"/api/jobs/{job}/events") as answer:
         told = events(answer)
         next(told)
-        [watching] = app.state.tenure._of_loops.values()
+        [watching] = app.state.tenure._subscriptions.values()
         hub = watching._opened
         assert hub._subscribers
     eventually(lambda: not hub._subscribers and not hub._polls, "nobody looks any more")
@@ -193,7 +193,7 @@ def test_one_who_waits_many_times_keeps_nobody_out(
     worker = make_worker(store)
     claimed = worker.claim_one()
     ann = bearer("ann", Role.OPERATOR)
-    app = create_app(client, limits=Limits(requests=2))
+    app = create_app(client, limits=RequestLimits(requests=2))
     with (
         served(app) as url,
         httpx.Client(base_url=url, timeout=20) as api,
@@ -201,10 +201,10 @@ def test_one_who_waits_many_times_keeps_nobody_out(
     ):
         path, body = f"/api/jobs/{job}/cancel", {"wait": "60s"}
         waits = [waiting.submit(api.post, path, headers=ann, json=body) for _ in range(2)]
-        eventually(lambda: app.state.tenure.under_way.taken == 2, "both wait")
+        eventually(lambda: app.state.tenure.requests.taken == 2, "both wait")
         answer = api.get(f"/api/jobs/{job}", headers=ann)
         assert answer.status_code == 429
-        assert "ann has 2 requests under way" in answer.json()["error"]["message"]
+        assert "ann already has 2 requests in progress" in answer.json()["error"]["message"]
         for path in (f"/api/jobs/{job}", "/api/statistics"):
             assert api.get(path, headers=bearer("vic", Role.VIEWER)).status_code == 200
         assert api.get("/healthz").status_code == 200

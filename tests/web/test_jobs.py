@@ -12,8 +12,8 @@ from tenure.store.outcomes import LogLine, Report
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.factories import make_job, make_job_in, make_worker
-from tests.web.asking import Http, asking, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, asking, problem
 
 
 def test_a_job_is_enqueued_and_belongs_to_whoever_asks(ada: Http, store: Store) -> None:
@@ -99,8 +99,8 @@ def test_a_whole_job_is_enqueued_with_its_tasks(ada: Http, store: Store) -> None
         ([{"task": "a"}] * 1001, 422, "1 to 1000 jobs"),
         ([{"task": "a"}, {"task": 1}], 422, "$[1].task"),
         ("crawl", 422, ""),
-        ({}, 422, "this has nothing"),
-        ([{"task": "a"}, {}], 422, "this has nothing"),
+        ({}, 422, "a job needs a task"),
+        ([{"task": "a"}, {}], 422, "a job needs a task"),
     ],
 )
 def test_what_cannot_be_enqueued_is_refused_with_a_sentence(

@@ -13,17 +13,17 @@ from tenure.control.client import Client
 from tenure.domain.bounds import MAX_ARGS_BYTES
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store.store import Store
-from tenure.web import Limits, create_app, readiness
+from tenure.web import RequestLimits, create_app, readiness
 from tenure.web.limits import _depth_exceeds
 from tests.factories import make_job
-from tests.web.asking import Http, asking, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, asking, problem
 
 JSON = {"content-type": "application/json"}
 
 
 def test_a_body_that_is_too_large_is_not_read(ada: Http) -> None:
-    largest = Limits().body
+    largest = RequestLimits().body
     text = b'{"task": "a", "args": {"x": "%b"}}' % (b"x" * largest)
     assert problem(ada.send("POST", "/api/jobs", content=text, headers=JSON))[:2] == (
         413,
@@ -56,7 +56,7 @@ def nested(depth: int) -> bytes:
 @pytest.mark.parametrize("depth", [65, 500, 2000, 100_000])
 def test_a_body_that_is_nested_too_deeply_is_refused(ada: Http, depth: int) -> None:
     code, _, message = problem(ada.send("POST", "/api/jobs", content=nested(depth), headers=JSON))
-    assert (code, message) == (422, "the body is nested more than 66 levels deep")
+    assert (code, message) == (422, "the body has more than 66 levels of nesting")
 
 
 def test_a_body_that_is_nested_as_deeply_as_it_may_be_is_taken(ada: Http) -> None:
@@ -142,7 +142,7 @@ def test_a_fault_of_our_own_is_told_without_its_details(
         assert problem(http.get("/api/jobs/1", headers=headers)) == (
             500,
             "InternalError",
-            "something went wrong here; the log of the server says what",
+            "internal error; see the log of the server",
         )
     assert "ZeroDivisionError: a secret" in caplog.text
 
@@ -160,7 +160,7 @@ def test_without_a_database_the_server_lives_and_is_not_ready() -> None:
 def test_a_database_without_the_schema_is_not_ready(
     empty_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "KEPT_FOR", 0.0)
+    monkeypatch.setattr(readiness, "CACHED_FOR", 0.0)
     with Client(empty_database) as client, asking(create_app(client)) as http:
         assert problem(http.get("/readyz"))[0] == 503
         client.migrate()

@@ -17,8 +17,8 @@ from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.web import create_app
 from tests.conftest import _database
-from tests.web.asking import Http, asking
 from tests.web.cases import CASES, MARK, OPEN, OWNER, Case, Scene
+from tests.web.http_client import Http, asking
 
 NOBODY = ("no token", "a bad token", "an expired token", "a revoked token")
 PEOPLE = {

@@ -10,8 +10,8 @@ from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.store import Store
 from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
-from tests.web.asking import Http, problem
 from tests.web.conftest import Bearer
+from tests.web.http_client import Http, problem
 
 
 def test_queues_are_paused_and_go_on(admin: Http, store: Store) -> None:
@@ -21,7 +21,7 @@ def test_queues_are_paused_and_go_on(admin: Http, store: Store) -> None:
     [queue] = admin.get("/api/queues").json()
     assert (queue["name"], queue["paused"], queue["by_status"]) == ("a/b", True, {"queued": 1})
     assert make_worker(store).claim() == ()
-    assert admin.post("/api/queues/a/b/resume").json() == {"unpaused": True}
+    assert admin.post("/api/queues/a/b/resume").json() == {"resumed": True}
     assert len(make_worker(store).claim()) == 1
 
 
@@ -113,7 +113,7 @@ def test_tenants_are_made_paused_and_dropped(
     assert admin.post("/api/tenants/acme/pause").json() == {"paused": True}
     paused = {one["name"]: one["paused"] for one in admin.get("/api/tenants").json()}
     assert paused == {"acme": True, "default": False}
-    assert boss.post("/api/tenants/acme/resume").json() == {"unpaused": True}
+    assert boss.post("/api/tenants/acme/resume").json() == {"resumed": True}
     for refused, what in (
         (boss.post("/api/tenants/default/pause"), "pause tenant default"),
         (boss.post("/api/tenants", {"name": "other"}), "create tenant"),

@@ -23,6 +23,7 @@ from tenure.control.client import Client
 from tenure.domain.job import NewJob
 from tenure.domain.principal import Principal, Role
 from tenure.web import create_app
+from tenure.web.examples import FIELDS
 from tests.conftest import _database
 from tests.web.served import served
 from tests.workers import ROOT
@@ -116,6 +117,14 @@ def test_every_answer_has_an_example_that_is_one(told: dict[str, Any]) -> None:
                 jsonschema_rs.validate(schema, content["example"])
             else:
                 assert operation["operationId"] in ("enqueue", "create_tenant"), where
+
+
+def test_no_example_is_listed_for_a_field_that_is_not_there(told: dict[str, Any]) -> None:
+    known = set()
+    for model, schema in told["components"]["schemas"].items():
+        for field in schema.get("properties", {}):
+            known |= {field, f"{model.rpartition('.')[2]}.{field}"}
+    assert FIELDS.keys() <= known
 
 
 def test_references_lead_somewhere(told: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from tenure.store.calls import queries
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.factories import make_job
-from tests.web.asking import problem
+from tests.web.http_client import problem
 from tests.web.served import served
 from tests.workers import eventually
 

@@ -36,9 +36,9 @@ def resume_subject(
 ) -> None:
     at = "" if subject == "tenant" else name
     answer = caller.send(control_calls.unpause(subject, at, reason=reason))
-    if not answer["unpaused"]:
+    if not answer["resumed"]:
         refuse_unknown(to, subject, name)
-    state = "is resumed" if answer["unpaused"] else "was not paused"
+    state = "is resumed" if answer["resumed"] else "was not paused"
     to.out.answer(answer, f"{subject.capitalize()} {name} {state}.")
 
 

@@ -20,7 +20,7 @@ from tenure.config import Settings
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime.leave_signals import leave_signals
-from tenure.web.front import LEAVING
+from tenure.web.request_guard import LEAVING
 
 log = logging.getLogger("tenure.serve")
 

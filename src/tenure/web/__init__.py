@@ -1,6 +1,6 @@
-"""REST and the page: needs the extra ``web``."""
+"""The REST API and the dashboard. Needs the extra ``web``."""
 
 from tenure.web.app import create_app
-from tenure.web.limits import Limits
+from tenure.web.limits import RequestLimits
 
-__all__ = ["Limits", "create_app"]
+__all__ = ["RequestLimits", "create_app"]

@@ -1,4 +1,4 @@
-"""The web app: the REST API and the page, to be served or mounted in an app of your own."""
+"""The web app: the REST API and the dashboard, to be served or mounted in another app."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -8,15 +8,15 @@ from fastapi import FastAPI
 from tenure.control.client import Client
 from tenure.domain.principal import Role
 from tenure.web import api
-from tenure.web.asking import Shared
-from tenure.web.entrance import Entrance
+from tenure.web.authentication import AuthenticationMiddleware
+from tenure.web.context import AppState
+from tenure.web.dashboard import Dashboard, Sessions
 from tenure.web.errors import handle
-from tenure.web.front import Front
-from tenure.web.limits import Limits
+from tenure.web.limits import RequestLimits
 from tenure.web.openapi import describe
-from tenure.web.page import Page, Sessions
-from tenure.web.principals import Authenticate, Recognizer
-from tenure.web.sites import Hosts
+from tenure.web.origins import Hosts
+from tenure.web.principals import Authenticate, Authenticator
+from tenure.web.request_guard import RequestGuard
 
 
 def create_app(
@@ -24,32 +24,31 @@ def create_app(
     *,
     authenticate: Authenticate | None = None,
     open_to: Role | None = None,
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     hosts: Iterable[str] = (),
 ) -> FastAPI:
-    """The REST API and the page, for the jobs of this client.
+    """Return an app with the REST API and the dashboard, for the jobs of a client.
 
-    Whoever asks needs a token, unless ``authenticate`` knows who it is: an async function that is
-    given the request and gives a Principal or None. With ``open_to`` requests without a token are
-    carried out as "anonymous", in this role of the default tenant.
+    A request needs a token, unless ``authenticate`` identifies the caller: an async function that
+    takes the request and returns a Principal or None. With ``open_to``, requests without a token
+    run as "anonymous" with this role in the default tenant.
 
-    Whoever is recognized without a token must have asked for a host that is known: localhost, an
-    address, one of the setting ``hosts``, or one of ``hosts`` here.
+    A caller without a token must use a known host name: localhost, an IP address, a name in the
+    setting ``hosts``, or a name in ``hosts``.
 
-    Mounted in another app it opens what it needs at the first use; who wants it closed there closes
-    the client.
+    A mounted app opens its connections at the first use; close the client to close them.
     """
     named = [name for name in (client.settings.hosts or "").split(",") if name]
     known = Hosts([*named, *hosts], is_strict=bool(named))
-    recognizer = Recognizer(client, authenticate, open_to, known)
-    shared = Shared(client, recognizer, limits or Limits())
+    authenticator = Authenticator(client, authenticate, open_to, known)
+    state = AppState(client, authenticator, limits or RequestLimits())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await shared.close()
+            await state.close()
             await client.aclose()
 
     app = FastAPI(
@@ -58,13 +57,15 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.tenure = shared
-    for routes in api.ROUTES:
-        app.router.routes.extend(routes.routes)
+    app.state.tenure = state
+    for router in api.ROUTERS:
+        app.router.routes.extend(router.routes)
     handle(app)
     describe(app)
-    app.add_middleware(Entrance, recognizer=recognizer, under_way=shared.under_way)
+    app.add_middleware(
+        AuthenticationMiddleware, authenticator=authenticator, requests=state.requests
+    )
     sessions = Sessions(client, authenticate, open_to, known)
-    app.add_middleware(Page, sessions=sessions, under_way=shared.under_way)
-    app.add_middleware(Front)
+    app.add_middleware(Dashboard, sessions=sessions, requests=state.requests)
+    app.add_middleware(RequestGuard)
     return app

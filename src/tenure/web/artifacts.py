@@ -1,4 +1,4 @@
-"""Artifacts, read from where workers keep them and passed on piece by piece."""
+"""Artifacts, streamed from where workers store them."""
 
 import asyncio
 import os
@@ -19,12 +19,12 @@ CHUNK = 1 << 20
 
 
 class Download(StreamingResponse):
-    """A file to be saved; no browser shows it, whatever is in it."""
+    """A file to save; a browser does not display it, whatever it contains."""
 
     def __init__(self, name: str, file: IO[bytes]) -> None:
         saved_as = quote(name.rpartition("/")[2], safe="")
         super().__init__(
-            _pieces(file),
+            _chunks(file),
             media_type="application/octet-stream",
             headers={
                 "content-disposition": f"attachment; filename*=UTF-8''{saved_as}",
@@ -34,13 +34,15 @@ class Download(StreamingResponse):
         )
 
 
-async def opened(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
+async def open_artifact(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
     return await asyncio.to_thread(_open, settings, tenant, job, name)
 
 
 def _open(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
-    """Where it must be, and not where the job said that it is: job code could say anything."""
-    missing = NotFound(f"artifact {name!r} of job {job} is not where this server looks for it")
+    """Open the file at its expected path; the path that a job reported is not trusted."""
+    missing = NotFound(
+        f"artifact {name!r} of job {job} is not in the artifact storage of this server"
+    )
     parts = [tenant.name, str(job), *name.split("/")]
     if {"", ".", ".."} & {*parts} or "::" in name or "\\" in name:
         raise missing
@@ -56,7 +58,7 @@ def _open(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
 
 
 def _open_below(base: str, parts: Sequence[str]) -> IO[bytes]:
-    """A plain file that is reached without a link: job code may have put one there."""
+    """Open a regular file without following links: job code may have created some."""
     folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in parts[:-1]:
@@ -73,9 +75,9 @@ def _open_below(base: str, parts: Sequence[str]) -> IO[bytes]:
     return file
 
 
-async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
+async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:
     try:
-        while piece := await asyncio.to_thread(file.read, CHUNK):
-            yield piece
+        while chunk := await asyncio.to_thread(file.read, CHUNK):
+            yield chunk
     finally:
         await asyncio.to_thread(file.close)

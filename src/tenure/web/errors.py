@@ -1,4 +1,4 @@
-"""What goes wrong, in one shape: {"error": {"type": ..., "message": a whole sentence}}."""
+"""Errors as JSON, all of one form: {"error": {"type": ..., "message": a sentence}}."""
 
 import logging
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from tenure.errors import InputRefused, NotRecognized, TenureError
-from tenure.web.answers import Answer
+from tenure.web.responses import JsonResponse
 
 log = logging.getLogger("tenure.web")
 
@@ -31,63 +31,63 @@ _TYPES = {
 
 class Problem(msgspec.Struct, frozen=True):
     type: str  # the name of the error's class
-    message: str  # a whole sentence
+    message: str  # a sentence
 
 
 class Error(msgspec.Struct, frozen=True):
-    """What every request that fails is answered with."""
+    """The response to a request that failed."""
 
     error: Problem
 
 
 class Refused(HTTPException):
-    """A request that is refused for itself, before anybody looks at what it is about."""
+    """A request that is refused before its handler is called."""
 
 
-def refusal(error: TenureError) -> Answer:
-    """What is the caller's affair is said as it is; what went wrong inside is for the log."""
+def refusal(error: TenureError) -> JsonResponse[Error]:
+    """Return an error as a response. The cause of a server error goes to the log only."""
     status = error.http_status
     message = str(error)
     if status in (_INTERNAL, _UNAVAILABLE):
         log.warning("%s: %s", type(error).__name__, error)
         message = _sentence(type(error).__doc__ or "")
-    return _answer(status, type(error).__name__, message, _headers(error))
+    return _error(status, type(error).__name__, message, _headers(error))
 
 
-def unexpected(error: Exception) -> Answer:
-    log.error("a request ended in an error that nobody expected", exc_info=error)
-    why = "something went wrong here; the log of the server says what"
-    return _answer(_INTERNAL, "InternalError", why, {})
+def unexpected(error: Exception) -> JsonResponse[Error]:
+    log.error("unexpected error while handling a request", exc_info=error)
+    why = "internal error; see the log of the server"
+    return _error(_INTERNAL, "InternalError", why, {})
 
 
-def refused(error: HTTPException) -> Answer:
+def refused(error: HTTPException) -> JsonResponse[Error]:
     status = error.status_code
     kind = _TYPES.get(status, HTTPStatus(status).phrase.title().replace(" ", ""))
-    return _answer(status, kind, _words(error), error.headers or {})
+    return _error(status, kind, _message(error), error.headers or {})
 
 
 def handle(app: FastAPI) -> None:
-    """Give all errors of this app the one shape."""
+    """Install handlers that give all errors of this app the same form."""
 
-    async def told(_: Request, error: Exception) -> Answer:
+    async def on_tenure_error(_: Request, error: Exception) -> JsonResponse[Error]:
         assert isinstance(error, TenureError)
         return refusal(error)
 
-    async def not_taken(_: Request, error: Exception) -> Answer:
+    async def on_http_error(_: Request, error: Exception) -> JsonResponse[Error]:
         assert isinstance(error, HTTPException)
         return refused(error)
 
-    async def not_valid(_: Request, error: Exception) -> Answer:
+    async def on_invalid(_: Request, error: Exception) -> JsonResponse[Error]:
         assert isinstance(error, RequestValidationError)
-        return refusal(InputRefused("; ".join(_complaint(each) for each in error.errors())))
+        return refusal(InputRefused("; ".join(_invalid(each) for each in error.errors())))
 
-    app.add_exception_handler(TenureError, told)
-    app.add_exception_handler(HTTPException, not_taken)
-    app.add_exception_handler(RequestValidationError, not_valid)
+    app.add_exception_handler(TenureError, on_tenure_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_invalid)
 
 
-def _answer(status: int, kind: str, message: str, headers: Mapping[str, str]) -> Answer:
-    return Answer(Error(Problem(kind, message)), status, headers)
+def _error(status: int, kind: str, message: str, headers: Mapping[str, str]) -> JsonResponse[Error]:
+    return JsonResponse(Error(Problem(kind, message)), status, headers)
 
 
 def _headers(error: TenureError) -> Mapping[str, str]:
@@ -96,7 +96,7 @@ def _headers(error: TenureError) -> Mapping[str, str]:
     return {"retry-after": "1"} if error.http_status == _UNAVAILABLE else {}
 
 
-def _words(error: HTTPException) -> str:
+def _message(error: HTTPException) -> str:
     if isinstance(error, Refused):
         return error.detail
     match error.status_code:
@@ -108,8 +108,8 @@ def _words(error: HTTPException) -> str:
             return _sentence(error.detail)
 
 
-def _complaint(error: Mapping[str, Any]) -> str:
-    """What pydantic has against a parameter; what was given is not repeated."""
+def _invalid(error: Mapping[str, Any]) -> str:
+    """Return why a parameter is not valid, without repeating its value."""
     name = ".".join(str(part) for part in error["loc"][1:])
     return f"{name}: {_sentence(error['msg'])}"
 

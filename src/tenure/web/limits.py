@@ -1,4 +1,4 @@
-"""How much one may send, ask for and keep open."""
+"""Limits on the size of requests, and on how many a principal has in progress."""
 
 import re
 from collections import Counter
@@ -17,48 +17,50 @@ from tenure.web.errors import Refused
 
 T = TypeVar("T")
 
-MOST_ON_A_PAGE = 1000
-MOST_ID = LARGEST_ID
-_TEXTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+MAX_ROWS = 1000
+MAX_ID = LARGEST_ID
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACES = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 @dataclass(frozen=True)
-class Limits:
-    body: int = MAX_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and room for the rest
-    depth: int = MAX_LEVELS + 2  # a body, a job of it, and its arguments within one another
-    streams: int = 20  # of events that one principal may have open
-    requests: int = 100  # of one principal that are under way at once, streams and waits included
+class RequestLimits:
+    """Limits of one app."""
+
+    body: int = MAX_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and 64 kB for the rest
+    depth: int = MAX_LEVELS + 2  # levels of nesting: the body, the job, its arguments
+    streams: int = 20  # event streams that one principal may have open
+    requests: int = 100  # in progress for one principal, streams and waits included
 
 
-async def read(request: Request, kind: type[T], limits: Limits) -> T:
-    """The body of a request; one that is left out is an empty object."""
+async def read_body(request: Request, kind: type[T], limits: RequestLimits) -> T:
+    """Decode the body of a request; no body is an empty object."""
     text = await _body(request, limits.body)
     if not text:
         text = b"{}"
     else:
         require_json(request)
     try:
-        taken = msgspec.json.decode(text, type=kind)
+        decoded = msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputRefused(f"the body cannot be taken: {error}") from None
+        raise InputRefused(f"the body is not valid: {error}") from None
     except RecursionError:
         raise _too_deep(limits) from None
     if _depth_exceeds(text, limits.depth):
         raise _too_deep(limits)
-    return taken
+    return decoded
 
 
-async def _body(request: Request, most: int) -> bytes:
-    too_large = Refused(413, f"the body is larger than the {most} bytes that are taken")
+async def _body(request: Request, limit: int) -> bytes:
+    too_large = Refused(413, f"the body is larger than the maximum of {limit} bytes")
     length = request.headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and (len(length) > 19 or int(length) > most):
+    if length.isascii() and length.isdigit() and (len(length) > 19 or int(length) > limit):
         raise too_large
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
+        if size > limit:
             raise too_large
         parts.append(part)
     return b"".join(parts)
@@ -66,7 +68,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 def require_json(request: Request) -> None:
     if not _is_json(request):
-        raise Refused(415, "the body is not application/json, and nothing else is read")
+        raise Refused(415, "the body must be application/json")
 
 
 def _is_json(request: Request) -> bool:
@@ -74,25 +76,25 @@ def _is_json(request: Request) -> bool:
     return kind == "application/json" or (kind.startswith("application/") and kind[-5:] == "+json")
 
 
-def _too_deep(limits: Limits) -> InputRefused:
-    return InputRefused(f"the body is nested more than {limits.depth} levels deep")
+def _too_deep(limits: RequestLimits) -> InputRefused:
+    return InputRefused(f"the body has more than {limits.depth} levels of nesting")
 
 
-def _depth_exceeds(text: bytes, most: int) -> bool:
-    """Whether valid JSON is nested deeper: each round takes the innermost brackets away."""
-    if text.count(b"[") + text.count(b"{") <= most:
+def _depth_exceeds(text: bytes, limit: int) -> bool:
+    """Return whether valid JSON is nested deeper; each round removes the innermost brackets."""
+    if text.count(b"[") + text.count(b"{") <= limit:
         return False
-    left = _TEXTS.sub(b"", text).translate(_BRACES, _ALL_BUT_BRACKETS)
-    for _ in range(most):
+    left = _STRINGS.sub(b"", text).translate(_BRACES, _ALL_BUT_BRACKETS)
+    for _ in range(limit):
         left = left.replace(b"[]", b"")
     return bool(left)
 
 
-class Places:
-    """How many of something each principal has open: streams, or requests."""
+class Quota:
+    """A limit on how many streams or requests each principal has open."""
 
-    def __init__(self, most: int, what: str) -> None:
-        self._most = most
+    def __init__(self, limit: int, what: str) -> None:
+        self._limit = limit
         self._what = what
         self._taken: Counter[Principal] = Counter()
 
@@ -101,9 +103,11 @@ class Places:
         return self._taken.total()
 
     @contextmanager
-    def place(self, principal: Principal) -> Iterator[None]:
-        if self._taken[principal] >= self._most:
-            raise Refused(429, f"{principal.name} has {self._most} {self._what}; close one first")
+    def hold(self, principal: Principal) -> Iterator[None]:
+        if self._taken[principal] >= self._limit:
+            raise Refused(
+                429, f"{principal.name} already has {self._limit} {self._what}; close one first"
+            )
         self._taken[principal] += 1
         try:
             yield

@@ -1,4 +1,4 @@
-"""What requests carry, and what answers have beside the values of the domain."""
+"""Bodies of requests, and responses that are not values of the domain."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -28,10 +28,10 @@ UNSET = msgspec.UNSET
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a request carries; a field that is not known is refused."""
+    """The body of a request; unknown fields are refused."""
 
 
-class Why(Body, frozen=True):
+class ReasonBody(Body, frozen=True):
     reason: str | None = None
 
 
@@ -89,11 +89,14 @@ class NewJobBody(JobFields, frozen=True, kw_only=True):
         return {name: value for name, value in given.items() if value is not UNSET}
 
 
+NewJobs = NewJobBody | list[NewJobBody]
+
+
 class StopBody(StopFields, frozen=True, kw_only=True):
-    """How a job is stopped; what is left out is as the strategy says, else as the task says."""
+    """Options of a stop; missing ones come from the strategy, then from the task."""
 
     reason: str | None = None
-    wait: Duration | None = None  # for its end, before this request is answered
+    wait: Duration | None = None  # for the end of the stop, before the response
 
     def options(self) -> dict[str, Any]:
         """Return the options that were given."""
@@ -101,14 +104,14 @@ class StopBody(StopFields, frozen=True, kw_only=True):
         return {name: value for name, value in given.items() if value is not None}
 
 
-class LookBody(Body, frozen=True):
-    wait: Duration = PATIENCE  # for what its worker sees
+class InspectBody(Body, frozen=True):
+    wait: Duration = PATIENCE  # for the answer of its worker
 
 
 class ResumeBody(Body, frozen=True):
     reason: str | None = None
-    fresh: bool = False  # without its checkpoint
-    budget: dict[str, float] | None = None  # limits that replace those it had
+    fresh: bool = False  # ignore the checkpoint
+    budget: dict[str, float] | None = None  # limits that replace the old ones
 
 
 class QueueBody(Body, frozen=True):
@@ -119,8 +122,8 @@ class Cleared(msgspec.Struct, frozen=True):
     cleared: tuple[int, ...]
 
 
-class StatusOfCancellation(msgspec.Struct, frozen=True):
-    """How far the latest stop of a job has come."""
+class CancellationProgress(msgspec.Struct, frozen=True):
+    """The progress of the latest stop of a job."""
 
     status: CancellationStatus
     cancellation_id: str
@@ -130,15 +133,15 @@ class StatusOfCancellation(msgspec.Struct, frozen=True):
 
 
 class Partial(msgspec.Struct, frozen=True):
-    """What a job emitted before its end."""
+    """A partial result of a job."""
 
     id: int
     at: datetime
     value: JSON
 
 
-class LogLine(msgspec.Struct, frozen=True):
-    """A line that the code of a job printed or logged."""
+class LogEntry(msgspec.Struct, frozen=True):
+    """A line that a job printed or logged."""
 
     id: int
     at: datetime
@@ -146,8 +149,8 @@ class LogLine(msgspec.Struct, frozen=True):
     line: str
 
 
-class ArtifactSeen(msgspec.Struct, frozen=True):
-    """A file that a job kept."""
+class ArtifactInfo(msgspec.Struct, frozen=True):
+    """A file that a job stored."""
 
     name: str
     url: str
@@ -156,25 +159,25 @@ class ArtifactSeen(msgspec.Struct, frozen=True):
 
 
 class RollbackBody(Body, frozen=True):
-    tasks: tuple[int, ...] | None = None  # none: all that had completed
+    tasks: tuple[int, ...] | None = None  # none: all completed children
     reason: str | None = None
 
 
 class RollbackJob(msgspec.Struct, frozen=True):
-    """The job that undoes it."""
+    """The job that runs the rollback."""
 
     job: int
 
 
 class Paused(msgspec.Struct, frozen=True):
-    """Whether this request changed something."""
+    """Whether the pause or resume changed anything."""
 
     paused: bool | None = None
-    unpaused: bool | None = None
+    resumed: bool | None = None
 
 
-class QueueSeen(msgspec.Struct, frozen=True):
-    """A queue, and the jobs in it."""
+class QueueInfo(msgspec.Struct, frozen=True):
+    """A queue, and the number of its jobs by status."""
 
     name: str
     by_status: Mapping[str, int]
@@ -193,7 +196,7 @@ class SlotsBody(Body, frozen=True):
 
 
 class Draining(msgspec.Struct, frozen=True):
-    """A worker that was asked to leave."""
+    """A worker that was asked to drain."""
 
     worker_id: UUID
     draining_at: datetime
@@ -210,37 +213,37 @@ class TenantBody(Body, frozen=True):
 
 
 class TokenBody(Body, frozen=True):
-    name: str  # whose it is
+    name: str  # of its owner
     role: Role = Role.VIEWER
-    lifetime: Duration | None = in_words(TOKEN_LIFETIME)  # none: until it is revoked
-    tenant: str | None = None  # one's own; an admin of the default tenant may name another
+    lifetime: Duration | None = in_words(TOKEN_LIFETIME)  # none: valid until revoked
+    tenant: str | None = None  # the caller's own; an admin of the default tenant may name another
 
 
 class NewToken(msgspec.Struct, frozen=True):
-    """A token, and the secret that nobody sees again."""
+    """A token and its secret, which is never shown again."""
 
     secret: str
     token: Token
 
 
 class BulkPreviewBody(Body, frozen=True, kw_only=True):
-    """Which jobs would be reached."""
+    """The jobs that a bulk operation would change."""
 
-    filter: dict[str, JSON]  # as in the list of jobs; {}: all
+    filter: dict[str, JSON]  # the filters of the list of jobs; {}: all jobs
     intent: BulkIntent = BulkIntent.CANCEL
     force: bool = False
 
 
 class BulkBody(StopBody, frozen=True, kw_only=True):
-    """Which jobs are stopped, resumed or run again, and how."""
+    """The jobs to stop, resume or rerun, and the options."""
 
-    filter: dict[str, JSON]  # as in the list of jobs; {}: all
+    filter: dict[str, JSON]  # the filters of the list of jobs; {}: all jobs
     intent: BulkIntent = BulkIntent.CANCEL
-    fresh: bool = False  # of a resume: without their checkpoints
+    fresh: bool = False  # for a resume: ignore checkpoints
 
 
 class PolicyBody(Body, frozen=True, kw_only=True):
-    """Which jobs are stopped, when, and how."""
+    """The jobs that a policy stops, when, and how."""
 
     when: dict[str, JSON]
     filter: dict[str, JSON] = {}
@@ -254,7 +257,7 @@ class PolicyBody(Body, frozen=True, kw_only=True):
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """What is gone now."""
+    """The name of what was deleted."""
 
     dropped: str
 

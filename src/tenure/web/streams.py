@@ -1,4 +1,4 @@
-"""Server-sent events: what there is now, then each change, until there is no more to come."""
+"""Server-sent events: the current state, then each change, until nothing more can come."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -12,9 +12,9 @@ from starlette.types import Receive, Scope, Send
 from tenure.control.polling import Event
 from tenure.errors import NotRecognized
 
-BEAT = 15.0  # seconds between two signs of life
-FIRST_LOOK = 1.0  # seconds; who has seen all there is so far is not kept waiting for longer
-RECONNECT = b"retry: 2000\n\n"  # milliseconds, for a client that was cut off
+BEAT = 15.0  # seconds between two heartbeats
+FIRST_WAIT = 1.0  # seconds until a client that is up to date gets its response
+RECONNECT = b"retry: 2000\n\n"  # milliseconds, for a client that lost its connection
 
 _HEADERS = {
     "cache-control": "no-store",
@@ -26,10 +26,11 @@ Events = AsyncGenerator[Event[Any]]
 
 
 class Stream(Response):
-    """Each event has the id of the state it tells: who comes back with it is told only what is new.
+    """A response that sends events, each with the id of the state that it reports.
 
-    A client that has seen the last event is answered with 204, and does not come back. ``allowed``
-    is asked at each beat whether the stream may go on.
+    A client that reconnects with that id receives only what is new. If it has seen the last event,
+    it gets 204 and does not reconnect. ``allowed`` is called at each heartbeat, and raises when the
+    stream must end.
     """
 
     media_type = "text/event-stream"
@@ -37,50 +38,52 @@ class Stream(Response):
     def __init__(
         self,
         events: Events,
-        place: AbstractContextManager[None],
+        quota: AbstractContextManager[None],
         allowed: Callable[[], Awaitable[object]],
     ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
         self._events = events
-        self._place = place
+        self._quota = quota
         self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         gone = asyncio.ensure_future(disconnected(receive))
-        coming = _Coming(self._events)
+        upcoming = _NextEvent(self._events)
         try:
-            with self._place:
-                await coming.wait(gone, FIRST_LOOK)
-                if coming.is_over:
+            with self._quota:
+                await upcoming.wait(gone, FIRST_WAIT)
+                if upcoming.has_ended:
                     await Response(status_code=204, headers=_HEADERS)(scope, receive, send)
                 else:
-                    await self._pass_on(coming, gone, send)
+                    await self._send_events(upcoming, gone, send)
         finally:
-            await ended(gone)
-            await coming.close()
+            await cancel(gone)
+            await upcoming.close()
 
-    async def _pass_on(self, coming: "_Coming", gone: asyncio.Future[None], send: Send) -> None:
-        event = coming.take()  # what is wrong with the request is answered before anything is sent
+    async def _send_events(
+        self, upcoming: "_NextEvent", gone: asyncio.Future[None], send: Send
+    ) -> None:
+        event = upcoming.take()  # an error is answered before anything is sent
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await _send(send, RECONNECT)
         beat = _now() + BEAT
         while not gone.done():
             if event is not None:
-                await _send(send, _written(event))
-            if coming.is_over:
+                await _send(send, _encode(event))
+            if upcoming.has_ended:
                 await _send(send, b"", more=False)
                 return
             if _now() >= beat:
-                if not await self._may_go_on():
+                if not await self._is_allowed():
                     await _send(send, b"", more=False)
                     return
                 await _send(send, b": beat\n\n")
                 beat = _now() + BEAT
-            await coming.wait(gone, beat - _now())
-            event = coming.take()
+            await upcoming.wait(gone, beat - _now())
+            event = upcoming.take()
 
-    async def _may_go_on(self) -> bool:
+    async def _is_allowed(self) -> bool:
         try:
             await self._allowed()
         except NotRecognized:
@@ -88,59 +91,59 @@ class Stream(Response):
         return True
 
 
-class _Coming:
-    """The event that comes next."""
+class _NextEvent:
+    """The next event of a generator."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
-        self._next = self._asked()
+        self._next = self._request()
 
-    def _asked(self) -> asyncio.Future[Event[Any]]:
+    def _request(self) -> asyncio.Future[Event[Any]]:
         return asyncio.ensure_future(anext(self._events))
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         return self._next.done() and isinstance(self._next.exception(), StopAsyncIteration)
 
     async def wait(self, gone: asyncio.Future[None], seconds: float) -> None:
-        """Until it is there, at most for so long, and not if nobody wants it any more."""
+        """Wait until the event is there, the time is over, or the client is gone."""
         either: set[asyncio.Future[Any]] = {self._next, gone}
         await asyncio.wait(either, timeout=max(0, seconds), return_when="FIRST_COMPLETED")
 
     def take(self) -> Event[Any] | None:
-        """The event if it is there; from now on the one after it is waited for."""
-        if self.is_over or not self._next.done():
+        """Return the event if it is there, and request the one after it."""
+        if self.has_ended or not self._next.done():
             return None
         event = self._next.result()
-        self._next = self._asked()
+        self._next = self._request()
         return event
 
     async def close(self) -> None:
         async with aclosing(self._events):
-            await ended(self._next)
+            await cancel(self._next)
 
 
 async def disconnected(receive: Receive) -> None:
-    """Returns when nobody waits for the answer any more."""
+    """Return when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def ended(task: asyncio.Future[Any]) -> None:
-    """Give up on it, whatever it comes to."""
+async def cancel(task: asyncio.Future[Any]) -> None:
+    """Cancel a task, wait for its end, and ignore its result."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
         task.exception()
 
 
-def _written(event: Event[Any]) -> bytes:
+def _encode(event: Event[Any]) -> bytes:
     data = msgspec.json.encode(event.value)
     return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.kind.encode(), data)
 
 
-async def _send(send: Send, piece: bytes, *, more: bool = True) -> None:
-    await send({"type": "http.response.body", "body": piece, "more_body": more})
+async def _send(send: Send, data: bytes, *, more: bool = True) -> None:
+    await send({"type": "http.response.body", "body": data, "more_body": more})
 
 
 def _now() -> float:

@@ -1,44 +1,27 @@
-"""The REST API, one file for each noun."""
+"""The REST API, one module for each noun."""
 
 from tenure.web.api import (
     bulk,
     cancellations,
     catalogue,
     events,
-    health,
     jobs,
-    kept,
-    metrics,
+    monitoring,
+    output,
     overview,
     policies,
     pools,
     queues,
-    stopping,
+    stops,
     strategies,
     tenants,
     tokens,
     workers,
 )
 
-ROUTES = tuple(
-    module.routes
-    for module in (
-        jobs,
-        stopping,
-        kept,
-        events,
-        cancellations,
-        catalogue,
-        queues,
-        pools,
-        workers,
-        strategies,
-        policies,
-        bulk,
-        tenants,
-        tokens,
-        overview,
-        metrics,
-        health,
-    )
+# In the order of the API description.
+_MODULES = (
+    *(jobs, stops, output, events, cancellations, catalogue, queues, pools, workers, strategies),
+    *(policies, bulk, tenants, tokens, overview, monitoring),
 )
+ROUTERS = tuple(module.routes.router for module in _MODULES)

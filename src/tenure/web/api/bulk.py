@@ -1,4 +1,4 @@
-"""Stop, resume or rerun many jobs in one operation: counted, then asked for, then followed."""
+"""Bulk operations: preview, start and follow a stop, resume or rerun of many jobs."""
 
 import asyncio
 from typing import Annotated
@@ -13,93 +13,70 @@ from tenure.errors import InputRefused
 from tenure.store.call import Call
 from tenure.store.calls import policy_calls, queries, upkeep
 from tenure.store.policy_results import Bulk, BulkPreview
-from tenure.web import examples
-from tenure.web.answers import Answer, place
-from tenure.web.asking import Limit, body
-from tenure.web.entrance import caller_of
-from tenure.web.limits import MOST_ID
+from tenure.web.context import Limit
+from tenure.web.limits import MAX_ID
 from tenure.web.models import BulkBody, BulkPreviewBody
-from tenure.web.openapi import router, says
-from tenure.web.stops import bound
+from tenure.web.responses import JsonResponse, location
+from tenure.web.routes import Routes
+from tenure.web.stops import read_wait
 
-routes = router("bulk operations", "/api/bulk")
+routes = Routes("bulk operations", "/api/bulk")
 
-PAUSE = 0.1  # seconds between two looks while somebody else carries it on
-
-
-@routes.post(
-    "/preview",
-    **says(
-        BulkPreview,
-        takes=BulkPreviewBody,
-        sent={"filter": {"queue": "crawl"}},
-        example=examples.PREVIEW,
-    ),
-)
-async def preview_bulk(request: Request) -> Answer:
-    """How many jobs a bulk operation would reach, by status; nothing is done."""
-    asked = await body(request, BulkPreviewBody)
-    return Answer(
-        await caller_of(request).asend(
-            queries.bulk_preview(asked.filter, asked.intent, force=asked.force)
-        )
-    )
+PAUSE = 0.1  # seconds between two polls while a worker advances it
 
 
-@routes.post(
-    "",
-    **says(
-        Bulk,
-        also={202: Bulk},
-        takes=BulkBody,
-        sent={"filter": {"queue": "crawl"}, "reason": "wrong site"},
-        example=examples.BULK,
-    ),
-)
-async def start_bulk(request: Request) -> Answer:
+@routes.post("/preview")
+async def preview_bulk(caller: AuthorizedClient, body: BulkPreviewBody) -> BulkPreview:
+    """Count the jobs that a bulk operation would change, by status. Changes nothing."""
+    return await caller.asend(queries.bulk_preview(body.filter, body.intent, force=body.force))
+
+
+@routes.post("", also={202: Bulk})
+async def start_bulk(
+    request: Request, caller: AuthorizedClient, body: BulkBody
+) -> JsonResponse[Bulk]:
     """Cancel, pause, resume or rerun all jobs that match a filter.
 
-    What is not done within `wait` the workers carry on. A resume takes `reason` and `fresh`, a
-    rerun `reason`; the other options are those of a stop.
+    Workers finish what is not done within `wait`. A resume takes `reason` and `fresh`, a rerun
+    takes `reason`; the other options apply to stops only.
     """
-    asked = await body(request, BulkBody)
-    wait = bound(asked.wait)
-    caller = caller_of(request)
-    started = await caller.asend(_begin(asked))
-    bulk = await _carried_on(caller, started, wait.total_seconds())
-    where = {"location": place(request, f"/api/bulk/{bulk.id}")}
-    return Answer(bulk, 202 if bulk.ended_at is None else 200, where)
+    wait = read_wait(body.wait)
+    bulk = await _advance(caller, await caller.asend(_begin(body)), wait.total_seconds())
+    where = location(request, f"/api/bulk/{bulk.id}")
+    return JsonResponse(bulk, 202 if bulk.ended_at is None else 200, where)
 
 
-@routes.get("", **says(tuple[Bulk, ...], example=[examples.BULK]))
-async def list_bulks(request: Request, limit: Limit = 10) -> Answer:
-    """Bulk operations, newest first."""
-    return Answer(await caller_of(request).asend(queries.bulks(limit)))
+@routes.get("")
+async def list_bulks(caller: AuthorizedClient, limit: Limit = 10) -> tuple[Bulk, ...]:
+    """List bulk operations, newest first."""
+    return await caller.asend(queries.bulks(limit))
 
 
-@routes.get("/{bulk_id}", **says(Bulk, example=examples.BULK))
-async def show_bulk(request: Request, bulk_id: Annotated[int, Path(ge=0, le=MOST_ID)]) -> Answer:
-    """How far a bulk operation has come."""
-    return Answer(await caller_of(request).asend(queries.bulk(bulk_id)))
+@routes.get("/{bulk_id}")
+async def show_bulk(
+    caller: AuthorizedClient, bulk_id: Annotated[int, Path(ge=0, le=MAX_ID)]
+) -> Bulk:
+    """Show the progress of a bulk operation."""
+    return await caller.asend(queries.bulk(bulk_id))
 
 
-def _begin(asked: BulkBody) -> Call[Bulk]:
-    options = asked.options()
+def _begin(body: BulkBody) -> Call[Bulk]:
+    options = body.options()
     given = [name for name, value in options.items() if value]
-    if asked.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and given:
-        raise InputRefused(f"{', '.join(given)}: for a stop; a {asked.intent} does not take it")
-    if asked.fresh and asked.intent is not BulkIntent.RESUME:
-        raise InputRefused("fresh: for a resume; no other intent takes it")
-    match asked.intent:
+    if body.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and given:
+        raise InputRefused(f"{', '.join(given)}: only for a stop; a {body.intent} does not take it")
+    if body.fresh and body.intent is not BulkIntent.RESUME:
+        raise InputRefused("fresh: only for a resume")
+    match body.intent:
         case BulkIntent.RESUME:
-            return policy_calls.bulk_resume(asked.filter, asked.reason, fresh=asked.fresh)
+            return policy_calls.bulk_resume(body.filter, body.reason, fresh=body.fresh)
         case BulkIntent.RERUN:
-            return policy_calls.bulk_rerun(asked.filter, asked.reason)
+            return policy_calls.bulk_rerun(body.filter, body.reason)
         case _:
-            return bulk_stop(asked.filter, Intent(asked.intent), asked.reason, **options)
+            return bulk_stop(body.filter, Intent(body.intent), body.reason, **options)
 
 
-async def _carried_on(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:
+async def _advance(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
     while bulk.ended_at is None and loop.time() < until:

@@ -1,51 +1,44 @@
-"""The records of stops."""
+"""Stop records."""
 
 from typing import Annotated
 
 from fastapi import Query
 from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.cancellation import CancellationRecord
 from tenure.store.calls import control_calls, queries
-from tenure.web import examples
-from tenure.web.answers import Answer, place
-from tenure.web.asking import Limit, body
-from tenure.web.entrance import caller_of
+from tenure.web.context import Limit
 from tenure.web.models import RollbackBody, RollbackJob
-from tenure.web.openapi import router, says
+from tenure.web.responses import JsonResponse, location
+from tenure.web.routes import Routes
 
-routes = router("cancellations", "/api/cancellations")
+routes = Routes("cancellations", "/api/cancellations")
 
-Offset = Annotated[int, Query(ge=0, le=(1 << 31) - 1, description="How many to pass over.")]
-
-
-@routes.get("", **says(tuple[CancellationRecord, ...], example=[examples.RECORD]))
-async def list_cancellations(request: Request, limit: Limit = 10, offset: Offset = 0) -> Answer:
-    """Cancellation records, newest first."""
-    return Answer(await caller_of(request).asend(queries.cancellations(limit, offset)))
+Offset = Annotated[int, Query(ge=0, le=(1 << 31) - 1, description="Number of records to skip.")]
 
 
-@routes.get("/{cancellation_id}", **says(CancellationRecord, example=examples.RECORD))
-async def show_cancellation(request: Request, cancellation_id: str) -> Answer:
-    """All that is known of one stop: its steps, its members, what it came to."""
-    return Answer(await caller_of(request).asend(queries.cancellation(cancellation_id)))
+@routes.get("")
+async def list_cancellations(
+    caller: AuthorizedClient, limit: Limit = 10, offset: Offset = 0
+) -> tuple[CancellationRecord, ...]:
+    """List stop records, newest first."""
+    return await caller.asend(queries.cancellations(limit, offset))
 
 
-@routes.post(
-    "/{cancellation_id}/rollback",
-    **says(
-        RollbackJob,
-        status=202,
-        takes=RollbackBody,
-        sent={"tasks": [43, 44]},
-        wrong=(409,),
-        example={"job": 50},
-    ),
-)
-async def roll_back(request: Request, cancellation_id: str) -> Answer:
-    """Undo what tasks of a cancelled job had completed: all of them, or those that are named."""
-    asked = await body(request, RollbackBody)
-    made = await caller_of(request).asend(
-        control_calls.rollback(cancellation_id, asked.tasks, reason=asked.reason)
+@routes.get("/{cancellation_id}")
+async def show_cancellation(caller: AuthorizedClient, cancellation_id: str) -> CancellationRecord:
+    """Show a stop record: its steps, its jobs and its result."""
+    return await caller.asend(queries.cancellation(cancellation_id))
+
+
+@routes.post("/{cancellation_id}/rollback", status=202, errors=(409,))
+async def roll_back(
+    request: Request, caller: AuthorizedClient, cancellation_id: str, body: RollbackBody
+) -> JsonResponse[RollbackJob]:
+    """Undo what children of a cancelled job had completed: all of them, or those in `tasks`."""
+    made = await caller.asend(
+        control_calls.rollback(cancellation_id, body.tasks, reason=body.reason)
     )
-    return Answer(made, 202, {"location": place(request, f"/api/jobs/{made['job']}")})
+    rollback = RollbackJob(made["job"])
+    return JsonResponse(rollback, 202, location(request, f"/api/jobs/{rollback.job}"))

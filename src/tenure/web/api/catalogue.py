@@ -1,32 +1,28 @@
-"""The catalogue: what the tasks that were announced declare."""
+"""The catalogue of tasks that workers have announced."""
 
-from starlette.requests import Request
-
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.catalogue import nearest
 from tenure.domain.values import shown
 from tenure.errors import NotFound
 from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
-from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.entrance import caller_of
-from tenure.web.openapi import router, says
+from tenure.web.routes import Routes
 
-routes = router("catalogue", "/api/catalogue")
+routes = Routes("catalogue", "/api/catalogue")
 
 
-@routes.get("", **says(tuple[KnownTask, ...], example=[examples.KNOWN_TASK]))
-async def list_catalogue(request: Request) -> Answer:
-    """Tasks by name, as the newest announcement of each says; their jobs are `/api/jobs?task=`."""
-    return Answer(await caller_of(request).asend(task_calls.tasks()))
+@routes.get("")
+async def list_catalogue(caller: AuthorizedClient) -> tuple[KnownTask, ...]:
+    """List the announced tasks by name. Their jobs are at `/api/jobs?task=`."""
+    return await caller.asend(task_calls.tasks())
 
 
-@routes.get("/{name:path}", **says(KnownTask, example=examples.KNOWN_TASK))
-async def show_known_task(request: Request, name: str) -> Answer:
-    """One task with its options, the JSON Schema of its arguments, and what its workers have."""
-    found = await caller_of(request).asend(task_calls.tasks(name))
+@routes.get("/{name:path}")
+async def show_known_task(caller: AuthorizedClient, name: str) -> KnownTask:
+    """Show a task: its options, the JSON Schema of its arguments, and the workers that serve it."""
+    found = await caller.asend(task_calls.tasks(name))
     if not found:
-        names = [task.name for task in await caller_of(request).asend(task_calls.tasks())]
+        names = [task.name for task in await caller.asend(task_calls.tasks())]
         hint = f"; {nearest(name, names)}" if names else ""
         raise NotFound(f"there is no task {shown(name)}{hint}")
-    return Answer(found[0])
+    return found[0]

@@ -1,4 +1,4 @@
-"""Events: one job, one cancellation, or the whole, as they change."""
+"""Event streams: of a job, of a stop record, or of everything."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -6,56 +6,65 @@ from typing import Annotated, Any
 
 from fastapi import Header
 from starlette.requests import Request
-from starlette.responses import Response
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.polling import job_event, record_event
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
-from tenure.web.asking import JobId, shared, who_and_which
-from tenure.web.entrance import caller_of
-from tenure.web.openapi import router, says
+from tenure.web.authentication import caller_of
+from tenure.web.context import state_of
+from tenure.web.routes import JobNumber, Routes
 from tenure.web.streams import Events, Stream
 
-routes = router("events", "/api")
+routes = Routes("events", "/api")
 
 LastEventId = Annotated[
-    str | None, Header(description="The id of the last event that was seen.", max_length=100)
+    str | None, Header(description="The id of the last event received.", max_length=100)
 ]
-_SAYS: dict[str, Any] = says(also={204: None}, wrong=(429,), media="text/event-stream")
+_STREAM: dict[str, Any] = {"also": {204: None}, "errors": (429,), "media": "text/event-stream"}
 
 
-@routes.get("/jobs/{job_id}/events", response_class=Response, **_SAYS)
-async def job_events(request: Request, job_id: JobId, last_event_id: LastEventId = None) -> Stream:
-    """A job as it is, and at each change, until it is completed, failed or cancelled."""
-    caller, job = await who_and_which(request, job_id)
-    watching = await shared(request).watching()
-    return _stream(request, _jobs(watching.job(caller, job, after=last_event_id)))
-
-
-@routes.get("/cancellations/{cancellation_id}/events", response_class=Response, **_SAYS)
-async def cancellation_events(
-    request: Request, cancellation_id: str, last_event_id: LastEventId = None
+@routes.get("/jobs/{job_id}/events", **_STREAM)
+async def job_events(
+    request: Request,
+    caller: AuthorizedClient,
+    job_id: JobNumber,
+    last_event_id: LastEventId = None,
 ) -> Stream:
-    """A record as it is, and at each change, until it is closed."""
-    watching = await shared(request).watching()
-    seen = watching.cancellation(caller_of(request), cancellation_id, after=last_event_id)
-    return _stream(request, _records(seen))
+    """Stream a job: its current state, then each change until it has ended."""
+    subscription = await state_of(request).subscription()
+    return _stream(request, _jobs(subscription.job(caller, job_id, after=last_event_id)))
 
 
-@routes.get("/events", response_class=Response, **_SAYS)
-async def events(request: Request, last_event_id: LastEventId = None) -> Stream:
-    """The statistics when they change, and every cancellation that begins, moves or ends."""
-    watching = await shared(request).watching()
-    return _stream(request, watching.everything(caller_of(request), after=last_event_id))
+@routes.get("/cancellations/{cancellation_id}/events", **_STREAM)
+async def cancellation_events(
+    request: Request,
+    caller: AuthorizedClient,
+    cancellation_id: str,
+    last_event_id: LastEventId = None,
+) -> Stream:
+    """Stream a stop record: its current state, then each change until it is closed."""
+    subscription = await state_of(request).subscription()
+    records = subscription.cancellation(caller, cancellation_id, after=last_event_id)
+    return _stream(request, _records(records))
 
 
-def _stream(request: Request, told: Events) -> Stream:
-    common = shared(request)
+@routes.get("/events", **_STREAM)
+async def events(
+    request: Request, caller: AuthorizedClient, last_event_id: LastEventId = None
+) -> Stream:
+    """Stream the statistics as they change, and every stop that begins, advances or ends."""
+    subscription = await state_of(request).subscription()
+    return _stream(request, subscription.everything(caller, after=last_event_id))
+
+
+def _stream(request: Request, events: Events) -> Stream:
+    state = state_of(request)
     return Stream(
-        told,
-        common.places.place(caller_of(request).principal),
-        lambda: common.recognizer.recognized(request),
+        events,
+        state.streams.hold(caller_of(request).principal),
+        lambda: state.authenticator.authenticate(request),
     )
 
 

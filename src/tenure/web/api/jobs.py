@@ -1,4 +1,4 @@
-"""Jobs: in, listed, and seen from all sides."""
+"""Jobs: enqueue, list, show, explain and inspect them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Header, Query
 from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.by_name import JobRequest, enqueued_by_name
 from tenure.control.inspection import inspect
 from tenure.domain.inspection import Inspection
@@ -15,70 +16,54 @@ from tenure.domain.lifecycle import State, Status
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.store.results import Enqueued, Explanation, JobRunner
-from tenure.web import examples
-from tenure.web.answers import Answer, page, place
-from tenure.web.asking import Below, JobId, Limit, body, shared, who_and_which
-from tenure.web.entrance import caller_of
-from tenure.web.limits import MOST_ON_A_PAGE
-from tenure.web.models import LookBody, NewJobBody
-from tenure.web.openapi import router, says
-from tenure.web.stops import bound
+from tenure.web.context import Below, Limit
+from tenure.web.limits import MAX_ID, MAX_ROWS
+from tenure.web.models import InspectBody, NewJobBody, NewJobs
+from tenure.web.responses import JsonResponse, location, paged
+from tenure.web.routes import JobNumber, Routes
+from tenure.web.stops import read_wait
 
-routes = router("jobs", "/api/jobs")
+routes = Routes("jobs", "/api/jobs")
 
-Asked = NewJobBody | list[NewJobBody]
-Made = Enqueued | tuple[Enqueued, ...]
+EnqueuedJobs = Enqueued | tuple[Enqueued, ...]
+OptionalId = Annotated[int | None, Query(ge=0, le=MAX_ID)]
 
 
-@routes.post(
-    "",
-    **says(
-        Made,
-        status=201,
-        also={200: Made},
-        takes=Asked,
-        sent=examples.NEW_JOB,
-        example=examples.ENQUEUED,
-        wrong=(409,),
-    ),
-)
+@routes.post("", status=201, returns=EnqueuedJobs, also={200: EnqueuedJobs}, errors=(409,))
 async def enqueue(
-    request: Request, idempotency_key: Annotated[str | None, Header(max_length=500)] = None
-) -> Answer:
-    """Enqueue a job, or several together, with their dependencies.
+    request: Request,
+    caller: AuthorizedClient,
+    body: NewJobs,
+    idempotency_key: Annotated[str | None, Header(max_length=500)] = None,
+) -> JsonResponse[EnqueuedJobs]:
+    """Enqueue a job, or a list of jobs with their dependencies.
 
-    The same Idempotency-Key again answers 200 with the same job. Jobs of one list may name one
-    another by their keys, in `parent` and in `after`.
+    Repeating an Idempotency-Key answers 200 with the same job. Jobs of one list may refer to each
+    other by key, in `parent` and in `after`.
     """
-    caller = caller_of(request)
-    asked: Asked = await body(request, Asked)  # type: ignore[arg-type]
-    several = [asked] if isinstance(asked, NewJobBody) else asked
-    if NewJobBody() in several:
-        raise InputRefused(
-            "a job has a task, or a key by which its tasks name it; this has nothing"
-        )
-    if not 1 <= len(several) <= MOST_ON_A_PAGE:
-        raise InputRefused(f"one request enqueues 1 to {MOST_ON_A_PAGE} jobs")
-    if idempotency_key is not None and len(several) != 1:
-        raise InputRefused("an Idempotency-Key stands for one job; give each its `idempotency`")
+    jobs = [body] if isinstance(body, NewJobBody) else body
+    if NewJobBody() in jobs:
+        raise InputRefused("a job needs a task, or a key to which its children refer")
+    if not 1 <= len(jobs) <= MAX_ROWS:
+        raise InputRefused(f"one request enqueues 1 to {MAX_ROWS} jobs")
+    if idempotency_key is not None and len(jobs) != 1:
+        raise InputRefused("Idempotency-Key is for a single job; set `idempotency` on each job")
     again = {"idempotency": idempotency_key} if idempotency_key else {}
     await caller.arequire("enqueue")  # before anything is looked up
-    client = shared(request).client
-    wanted = [
-        JobRequest(job.task, job.args, {**job.options(), **again}, job.unannounced)
-        for job in several
+    requests = [
+        JobRequest(job.task, job.args, {**job.options(), **again}, job.unannounced) for job in jobs
     ]
-    made = await caller.aperform(enqueued_by_name(client, wanted))
-    if isinstance(asked, NewJobBody):
-        [job] = made
-        where = {"location": place(request, f"/api/jobs/{job.id}")}
-        return Answer(job, 201 if job.created else 200, where)
-    return Answer(made, 201 if any(job.created for job in made) else 200)
+    made = await caller.aperform(enqueued_by_name(caller.client, requests))
+    status = 201 if any(job.created for job in made) else 200
+    if isinstance(body, NewJobBody):
+        return JsonResponse(made[0], status, location(request, f"/api/jobs/{made[0].id}"))
+    return JsonResponse(made, status)
 
 
-@routes.get("", **says(tuple[Job, ...], example=[examples.JOB]))
+@routes.get("", returns=tuple[Job, ...])
 async def list_jobs(
     request: Request,
+    caller: AuthorizedClient,
     status: Annotated[
         list[Status] | None, Query(description="Any of these; may be repeated.")
     ] = None,
@@ -89,19 +74,19 @@ async def list_jobs(
     owner: str | None = None,
     tag: Annotated[list[str] | None, Query(description="All of these; may be repeated.")] = None,
     key: str | None = None,
-    parent: Annotated[int | None, Query(ge=0, le=(1 << 63) - 1)] = None,
-    root: Annotated[int | None, Query(ge=0, le=(1 << 63) - 1)] = None,
+    parent: OptionalId = None,
+    root: OptionalId = None,
     worker: UUID | None = None,
     text: Annotated[
         list[str] | None,
-        Query(description="Something in the arguments; all of these; may be repeated."),
+        Query(description="Text in the arguments; all of these; may be repeated."),
     ] = None,
     since: Annotated[datetime | None, Query(description="Created at or after this.")] = None,
     until: Annotated[datetime | None, Query(description="Created before this.")] = None,
     below: Below = None,
     limit: Limit = 50,
-) -> Answer:
-    """Jobs, newest first, that match every filter that is given."""
+) -> JsonResponse[tuple[Job, ...]]:
+    """List the jobs that match all given filters, newest first."""
     filters = {
         "status": status,
         "state": state,
@@ -115,65 +100,58 @@ async def list_jobs(
         "root": root,
         "worker": worker,
         "text": text,
-        "since": _moment("since", since),
-        "until": _moment("until", until),
+        "since": _timestamp("since", since),
+        "until": _timestamp("until", until),
     }
     given = {name: value for name, value in filters.items() if value is not None}
-    jobs = await caller_of(request).asend(queries.list_jobs(given, below=below, n=limit))
-    return page(request, jobs, limit, jobs[-1].id if jobs else None)
+    jobs = await caller.asend(queries.list_jobs(given, below=below, n=limit))
+    return paged(request, jobs, limit)
 
 
-@routes.get("/{job_id}", **says(Job, example=examples.JOB))
-async def show_job(request: Request, job_id: JobId) -> Answer:
-    """One job with all that is known of it."""
-    caller, job = await who_and_which(request, job_id)
-    return Answer(await caller.asend(queries.show(job)))
+@routes.get("/{job_id}")
+async def show_job(caller: AuthorizedClient, job_id: JobNumber) -> Job:
+    """Show a job with all its fields."""
+    return await caller.asend(queries.show(job_id))
 
 
-@routes.get("/{job_id}/explain", **says(Explanation, example=examples.EXPLANATION))
-async def explain_job(request: Request, job_id: JobId) -> Answer:
-    """Why it is not running, or not stopping."""
-    caller, job = await who_and_which(request, job_id)
-    return Answer(await caller.asend(queries.explain(job)))
+@routes.get("/{job_id}/explain")
+async def explain_job(caller: AuthorizedClient, job_id: JobNumber) -> Explanation:
+    """Explain why a job is not running, or not stopping."""
+    return await caller.asend(queries.explain(job_id))
 
 
-@routes.post(
-    "/{job_id}/look",
-    **says(
-        Inspection, takes=LookBody, sent={"wait": "5s"}, wrong=(409, 504), example=examples.LOOK
-    ),
-)
-async def look_into_job(request: Request, job_id: JobId) -> Answer:
-    """Where the code of a running job is right now, and what its processes take.
+@routes.post("/{job_id}/inspect", errors=(409, 504))
+async def inspect_job(caller: AuthorizedClient, job_id: JobNumber, body: InspectBody) -> Inspection:
+    """Show the stacks of a running job, and the CPU and memory of its processes.
 
-    For whoever may stop it. Answered with 504 if its worker is silent for longer than `wait` (5 s,
-    60 s at most).
+    The caller must be allowed to stop the job. Answers 504 if the worker does not respond within
+    `wait` (default 5 s, maximum 60 s).
     """
-    caller, job = await who_and_which(request, job_id)
-    asked = await body(request, LookBody)
-    return Answer(await caller.aperform(inspect(job, bound(asked.wait))))
+    return await caller.aperform(inspect(job_id, read_wait(body.wait)))
 
 
-@routes.get("/{job_id}/runners", **says(tuple[JobRunner, ...], example=[examples.RUNNER]))
-async def list_runners(request: Request, job_id: JobId) -> Answer:
-    """The runners in which it or anything below it runs, as of the last beat of their worker."""
-    caller, job = await who_and_which(request, job_id)
-    return Answer(await caller.asend(queries.runners(job)))
+@routes.get("/{job_id}/runners")
+async def list_runners(caller: AuthorizedClient, job_id: JobNumber) -> tuple[JobRunner, ...]:
+    """List the runners of a job and of all jobs below it, as of the last heartbeat."""
+    return await caller.asend(queries.runners(job_id))
 
 
-@routes.get("/{job_id}/tasks", **says(tuple[Job, ...], example=[examples.JOB]))
+@routes.get("/{job_id}/tasks", returns=tuple[Job, ...])
 async def list_tasks(
-    request: Request, job_id: JobId, below: Below = None, limit: Limit = 50
-) -> Answer:
-    """The jobs whose parent it is, newest first."""
-    caller, job = await who_and_which(request, job_id)
-    tasks = await caller.asend(queries.list_jobs({"parent": job}, below=below, n=limit))
-    if not tasks:
-        await caller.asend(queries.show(job))
-    return page(request, tasks, limit, tasks[-1].id if tasks else None)
+    request: Request,
+    caller: AuthorizedClient,
+    job_id: JobNumber,
+    below: Below = None,
+    limit: Limit = 50,
+) -> JsonResponse[tuple[Job, ...]]:
+    """List the children of a job, newest first."""
+    jobs = await caller.asend(queries.list_jobs({"parent": job_id}, below=below, n=limit))
+    if not jobs:
+        await caller.asend(queries.show(job_id))
+    return paged(request, jobs, limit)
 
 
-def _moment(name: str, moment: datetime | None) -> str | None:
-    if moment is not None and moment.tzinfo is None:
-        raise InputRefused(f"{name}: {moment.isoformat()} has no time zone; give it one")
-    return None if moment is None else moment.isoformat()
+def _timestamp(name: str, value: datetime | None) -> str | None:
+    if value is not None and value.tzinfo is None:
+        raise InputRefused(f"{name}: {value.isoformat()} has no time zone; add one")
+    return None if value is None else value.isoformat()

@@ -1,53 +1,52 @@
-"""The whole at a glance: statistics, what ended in the last hours, and the audit trail."""
+"""Statistics, the history of ended jobs, and the audit log."""
 
 from typing import Annotated
 
 from fastapi import Query
 from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.duration import duration
 from tenure.store.calls import queries
 from tenure.store.results import AuditRow, Statistics
 from tenure.store.rollups import History
-from tenure.web import examples
-from tenure.web.answers import Answer, page
-from tenure.web.asking import Below, Limit
-from tenure.web.entrance import caller_of
-from tenure.web.openapi import router, says
+from tenure.web.context import Below, Limit
+from tenure.web.responses import JsonResponse, paged
+from tenure.web.routes import Routes
 
-routes = router("overview", "/api")
+routes = Routes("overview", "/api")
 
 
-@routes.get("/statistics", **says(Statistics, example=examples.STATISTICS))
-async def statistics(request: Request) -> Answer:
-    """Counts by status and by queue, refused writes and recoveries."""
-    return Answer(await caller_of(request).asend(queries.statistics()))
+@routes.get("/statistics")
+async def statistics(caller: AuthorizedClient) -> Statistics:
+    """Count jobs by status and by queue, refused writes and recoveries."""
+    return await caller.asend(queries.statistics())
 
 
-@routes.get("/history", **says(History, example=examples.HISTORY))
+@routes.get("/history")
 async def history(
-    request: Request,
+    caller: AuthorizedClient,
     span: Annotated[str, Query(description="How far back: 15m to 24h.")] = "24h",
     step: Annotated[
         str | None,
-        Query(description="The length of a bucket: 5m, 15m, 30m or 1h; of one queue at least 15m."),
+        Query(description="Bucket size: 5m, 15m, 30m or 1h; at least 15m for a single queue."),
     ] = None,
     queue: Annotated[str | None, Query(description="Only jobs of this queue.")] = None,
-) -> Answer:
-    """What ended lately: how many jobs and how, and p50 and p95 of how long they waited and ran."""
-    length = None if step is None else duration(step)
-    call = queries.history(duration(span), step=length, queue=queue)
-    return Answer(await caller_of(request).asend(call))
+) -> History:
+    """Count jobs that ended recently, with p50 and p95 of their wait and run times."""
+    size = None if step is None else duration(step)
+    return await caller.asend(queries.history(duration(span), step=size, queue=queue))
 
 
-@routes.get("/audit", **says(tuple[AuditRow, ...], example=[examples.AUDIT]))
+@routes.get("/audit", returns=tuple[AuditRow, ...])
 async def audit(
     request: Request,
+    caller: AuthorizedClient,
     subject: str | None = None,
     name: str | None = None,
     below: Below = None,
     limit: Limit = 50,
-) -> Answer:
-    """What was done, by whom, why and through what; newest first."""
-    rows = await caller_of(request).asend(queries.audit_log(subject, name, below=below, n=limit))
-    return page(request, rows, limit, rows[-1].id if rows else None)
+) -> JsonResponse[tuple[AuditRow, ...]]:
+    """List audited actions, newest first: who did what, why, and through which interface."""
+    rows = await caller.asend(queries.audit_log(subject, name, below=below, n=limit))
+    return paged(request, rows, limit)

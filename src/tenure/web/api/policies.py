@@ -1,45 +1,29 @@
-"""Policies: rules by which jobs are stopped."""
+"""Policies: rules that stop jobs."""
 
-from starlette.requests import Request
+from typing import Any
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import policy_calls, queries
 from tenure.store.policy_results import Policy
-from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
 from tenure.web.models import Dropped, PolicyBody
-from tenure.web.openapi import router, says
+from tenure.web.routes import Routes
 
-routes = router("policies", "/api/policies")
-
-
-@routes.get("", **says(tuple[Policy, ...], example=[examples.POLICY]))
-async def list_policies(request: Request) -> Answer:
-    """Policies by name, and how many jobs each has stopped."""
-    return Answer(await caller_of(request).asend(queries.policies()))
+routes = Routes("policies", "/api/policies")
 
 
-@routes.put(
-    "/{name:path}",
-    **says(
-        Policy,
-        takes=PolicyBody,
-        sent=examples.POLICY["spec"],
-        example=examples.POLICY,
-    ),
-)
-async def set_policy(request: Request, name: str) -> Answer:
-    """Make or change a policy; an operator may make one for a job of its own."""
-    asked = await body(request, PolicyBody)
-    return Answer(
-        await caller_of(request).asend(
-            policy_calls.set_policy(name, asked.spec(), enabled=asked.enabled)
-        )
-    )
+@routes.get("")
+async def list_policies(caller: AuthorizedClient) -> tuple[Policy, ...]:
+    """List policies by name, with the number of jobs that each has stopped."""
+    return await caller.asend(queries.policies())
 
 
-@routes.delete("/{name:path}", **says(Dropped, wrong=(415,), example={"dropped": "stale"}))
-async def drop_policy(request: Request, name: str) -> Answer:
-    """Delete a policy; what it has stopped stays stopped."""
-    return Answer(await caller_of(request).asend(policy_calls.drop_policy(name)))
+@routes.put("/{name:path}")
+async def set_policy(caller: AuthorizedClient, name: str, body: PolicyBody) -> Policy:
+    """Create or replace a policy. An operator may create one for its own job."""
+    return await caller.asend(policy_calls.set_policy(name, body.spec(), enabled=body.enabled))
+
+
+@routes.delete("/{name:path}", returns=Dropped)
+async def drop_policy(caller: AuthorizedClient, name: str) -> dict[str, Any]:
+    """Delete a policy. Jobs that it has stopped stay stopped."""
+    return await caller.asend(policy_calls.drop_policy(name))

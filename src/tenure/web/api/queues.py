@@ -1,87 +1,63 @@
 """Queues and targets."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Query
 from msgspec import structs
-from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
-from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import Limit, body
-from tenure.web.entrance import caller_of
-from tenure.web.models import Cleared, Paused, QueueSeen, Why
-from tenure.web.openapi import router, says
+from tenure.web.context import Limit
+from tenure.web.models import Cleared, Paused, QueueInfo, ReasonBody
+from tenure.web.routes import Routes
 
-routes = router("queues and targets", "/api")
-
-PAUSES: dict[str, Any] = says(
-    Paused, takes=Why, sent={"reason": "deployment"}, example={"paused": True, "unpaused": None}
-)
+routes = Routes("queues and targets", "/api")
 
 
-@routes.get("/queues", **says(tuple[QueueSeen, ...], example=[examples.QUEUE]))
-async def list_queues(request: Request) -> Answer:
-    """Queues by name, and the jobs in them."""
-    queues = await caller_of(request).asend(queries.queues())
-    return Answer([QueueSeen(name=name, **structs.asdict(queues[name])) for name in sorted(queues)])
+@routes.get("/queues")
+async def list_queues(caller: AuthorizedClient) -> list[QueueInfo]:
+    """List queues by name, with the number of their jobs by status."""
+    queues = await caller.asend(queries.queues())
+    return [QueueInfo(name=name, **structs.asdict(queues[name])) for name in sorted(queues)]
 
 
-@routes.post("/queues/{name:path}/pause", **PAUSES)
-async def pause_queue(request: Request, name: str) -> Answer:
-    """Start nothing of this queue until it is resumed; what runs goes on."""
-    return await pausing(request, "pause", "queue", name)
+@routes.post("/queues/{name:path}/pause", returns=Paused)
+async def pause_queue(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Start no job of this queue until it is resumed. Running jobs continue."""
+    return await caller.asend(control_calls.pause("queue", name, reason=body.reason))
 
 
-@routes.post("/queues/{name:path}/resume", **PAUSES)
-async def resume_queue(request: Request, name: str) -> Answer:
-    """Let a paused queue go on."""
-    return await pausing(request, "unpause", "queue", name)
+@routes.post("/queues/{name:path}/resume", returns=Paused)
+async def resume_queue(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Resume a paused queue."""
+    return await caller.asend(control_calls.unpause("queue", name, reason=body.reason))
 
 
-@routes.get("/targets", **says(tuple[Target, ...], example=[examples.TARGET]))
+@routes.get("/targets")
 async def list_targets(
-    request: Request,
+    caller: AuthorizedClient,
     target: str | None = None,
     after: Annotated[str | None, Query(description="Only names after this: the next page.")] = None,
     limit: Limit = 50,
-) -> Answer:
-    """Targets that are in use or paused, by name: who holds, blocks and waits for each."""
-    return Answer(await caller_of(request).asend(queries.targets(target, limit, after=after)))
+) -> tuple[Target, ...]:
+    """List targets in use or paused, by name, with the jobs that hold, block and await each."""
+    return await caller.asend(queries.targets(target, limit, after=after))
 
 
-@routes.post("/targets/{name:path}/pause", **PAUSES)
-async def pause_target(request: Request, name: str) -> Answer:
-    """Start nothing of this target until it is resumed; what runs goes on."""
-    return await pausing(request, "pause", "target", name)
+@routes.post("/targets/{name:path}/pause", returns=Paused)
+async def pause_target(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Start no job of this target until it is resumed. Running jobs continue."""
+    return await caller.asend(control_calls.pause("target", name, reason=body.reason))
 
 
-@routes.post("/targets/{name:path}/resume", **PAUSES)
-async def resume_target(request: Request, name: str) -> Answer:
-    """Let a paused target go on."""
-    return await pausing(request, "unpause", "target", name)
+@routes.post("/targets/{name:path}/resume", returns=Paused)
+async def resume_target(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Resume a paused target."""
+    return await caller.asend(control_calls.unpause("target", name, reason=body.reason))
 
 
-@routes.post(
-    "/targets/{name:path}/clear",
-    **says(Cleared, takes=Why, wrong=(409,), example={"cleared": [42]}),
-)
-async def clear_target(request: Request, name: str) -> Answer:
-    """Give up on every failed job of this target, so that it blocks nothing."""
-    asked = await body(request, Why)
-    return Answer(
-        await caller_of(request).asend(control_calls.clear(target=name, reason=asked.reason))
-    )
-
-
-async def pausing(
-    request: Request,
-    verb: Literal["pause", "unpause"],
-    subject: Literal["queue", "target", "pool"],
-    name: str,
-) -> Answer:
-    asked = await body(request, Why)
-    make = control_calls.pause if verb == "pause" else control_calls.unpause
-    return Answer(await caller_of(request).asend(make(subject, name, reason=asked.reason)))
+@routes.post("/targets/{name:path}/clear", returns=Cleared, errors=(409,))
+async def clear_target(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Cancel every failed job of this target, so that they no longer block it."""
+    return await caller.asend(control_calls.clear(target=name, reason=body.reason))

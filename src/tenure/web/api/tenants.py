@@ -1,8 +1,8 @@
-"""Tenants: in the hands of the default tenant's admins."""
+"""Tenants, managed by admins of the default tenant."""
 
 import asyncio
 import dataclasses
-from typing import Literal
+from typing import Any
 
 from starlette.requests import Request
 
@@ -11,73 +11,55 @@ from tenure.domain.tenant import Tenant
 from tenure.errors import NotAllowed, NotFound
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import TenantSeen
-from tenure.web import examples
-from tenure.web.answers import Answer, place
-from tenure.web.api.queues import PAUSES
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
-from tenure.web.models import Dropped, TenantBody, Why
-from tenure.web.openapi import router, says
+from tenure.web.models import Dropped, Paused, ReasonBody, TenantBody
+from tenure.web.responses import JsonResponse, location
+from tenure.web.routes import Routes
 
-routes = router("tenants", "/api/tenants")
+routes = Routes("tenants", "/api/tenants")
 
 
-@routes.get("", **says(tuple[TenantSeen, ...], example=[examples.TENANT]))
-async def list_tenants(request: Request) -> Answer:
-    """Every tenant there is."""
-    return Answer(await caller_of(request).asend(queries.tenants()))
+@routes.get("")
+async def list_tenants(caller: AuthorizedClient) -> tuple[TenantSeen, ...]:
+    """List all tenants."""
+    return await caller.asend(queries.tenants())
 
 
-@routes.post(
-    "",
-    **says(
-        TenantSeen,
-        status=201,
-        also={200: TenantSeen},
-        takes=TenantBody,
-        sent={"name": "acme"},
-        example=examples.TENANT,
-    ),
-)
-async def create_tenant(request: Request) -> Answer:
-    """Make a tenant: a schema of its own, where nobody else sees its jobs."""
-    caller = caller_of(request)
-    tenant = Tenant((await body(request, TenantBody)).name)
+@routes.post("", status=201, also={200: TenantSeen})
+async def create_tenant(
+    request: Request, caller: AuthorizedClient, body: TenantBody
+) -> JsonResponse[TenantSeen]:
+    """Create a tenant with a schema of its own. Other tenants cannot see its jobs."""
+    tenant = Tenant(body.name)
     created = await asyncio.to_thread(caller.create_tenant, tenant)
-    [seen] = [one for one in await caller.asend(queries.tenants()) if one.name == tenant.name]
-    where = {"location": place(request, "/api/tenants")}
-    return Answer(seen, 201 if created else 200, where)
+    tenants = {each.name: each for each in await caller.asend(queries.tenants())}
+    where = location(request, "/api/tenants")
+    return JsonResponse(tenants[tenant.name], 201 if created else 200, where)
 
 
-@routes.delete("/{name}", **says(Dropped, wrong=(409, 415), example={"dropped": "acme"}))
-async def drop_tenant(request: Request, name: str, force: bool = False) -> Answer:
-    """Delete a tenant with all its jobs; with `force` also while workers hold some."""
-    caller, tenant = caller_of(request), Tenant(name)
+@routes.delete("/{name}", errors=(409,))
+async def drop_tenant(caller: AuthorizedClient, name: str, force: bool = False) -> Dropped:
+    """Delete a tenant with all its jobs; with `force` even while workers hold some."""
+    tenant = Tenant(name)
     await asyncio.to_thread(lambda: caller.drop_tenant(tenant, force=force))
-    return Answer(Dropped(name))
+    return Dropped(name)
 
 
-@routes.post("/{name}/pause", **PAUSES)
-async def pause_tenant(request: Request, name: str) -> Answer:
-    """Start nothing of this tenant until it is resumed; what runs goes on."""
-    return await _pausing(request, "pause", name)
+@routes.post("/{name}/pause", returns=Paused)
+async def pause_tenant(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Start no job of this tenant until it is resumed. Running jobs continue."""
+    there = await _in_tenant(caller, Tenant(name), "pause")
+    return await there.asend(control_calls.pause("tenant", reason=body.reason))
 
 
-@routes.post("/{name}/resume", **PAUSES)
-async def resume_tenant(request: Request, name: str) -> Answer:
-    """Let a paused tenant go on."""
-    return await _pausing(request, "unpause", name)
+@routes.post("/{name}/resume", returns=Paused)
+async def resume_tenant(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
+    """Resume a paused tenant."""
+    there = await _in_tenant(caller, Tenant(name), "unpause")
+    return await there.asend(control_calls.unpause("tenant", reason=body.reason))
 
 
-async def _pausing(request: Request, verb: Literal["pause", "unpause"], name: str) -> Answer:
-    asked = await body(request, Why)
-    caller = await _within(caller_of(request), Tenant(name), verb)
-    make = control_calls.pause if verb == "pause" else control_calls.unpause
-    return Answer(await caller.asend(make("tenant", reason=asked.reason)))
-
-
-async def _within(caller: AuthorizedClient, tenant: Tenant, verb: str) -> AuthorizedClient:
-    """The same one, in another tenant."""
+async def _in_tenant(caller: AuthorizedClient, tenant: Tenant, verb: str) -> AuthorizedClient:
+    """Return a client for the same caller in another tenant."""
     who = caller.principal
     if who.tenant == tenant:
         return caller
@@ -85,10 +67,6 @@ async def _within(caller: AuthorizedClient, tenant: Tenant, verb: str) -> Author
         why = f"{who.name} may not {verb} tenant {tenant.name}; an admin of the default tenant may"
         await caller.asend(control_calls.refuse(verb, why))
         raise NotAllowed(why)
-    await _refuse_unknown(caller, tenant)
-    return AuthorizedClient(caller.client, dataclasses.replace(who, tenant=tenant))
-
-
-async def _refuse_unknown(caller: AuthorizedClient, tenant: Tenant) -> None:
-    if tenant.name not in [one.name for one in await caller.asend(queries.tenants())]:
+    if tenant.name not in [each.name for each in await caller.asend(queries.tenants())]:
         raise NotFound(f"there is no tenant {tenant.name!r}")
+    return AuthorizedClient(caller.client, dataclasses.replace(who, tenant=tenant))

@@ -1,62 +1,43 @@
-"""Tokens: made, listed and revoked by admins."""
+"""Tokens, managed by admins."""
 
 from typing import Annotated
 
 from fastapi import Path
-from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.tokens import amake_token
 from tenure.domain.options import read_duration
 from tenure.domain.tenant import Tenant
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Token
-from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
-from tenure.web.limits import MOST_ID
-from tenure.web.models import NewToken, TokenBody, Why
-from tenure.web.openapi import router, says
+from tenure.web.limits import MAX_ID
+from tenure.web.models import NewToken, ReasonBody, TokenBody
+from tenure.web.routes import Routes
 
-routes = router("tokens", "/api/tokens")
+routes = Routes("tokens", "/api/tokens")
 
 
-@routes.get("", **says(tuple[Token, ...], example=[examples.TOKEN]))
-async def list_tokens(request: Request, tenant: str | None = None) -> Answer:
-    """Tokens of this tenant; an admin of the default tenant sees those of all, or of one."""
-    of = None if tenant is None else Tenant(tenant)
-    return Answer(await caller_of(request).asend(queries.tokens(of)))
+@routes.get("")
+async def list_tokens(caller: AuthorizedClient, tenant: str | None = None) -> tuple[Token, ...]:
+    """List tokens. An admin of the default tenant sees those of all tenants, or of `tenant`."""
+    return await caller.asend(queries.tokens(None if tenant is None else Tenant(tenant)))
 
 
-@routes.post(
-    "",
-    **says(
-        NewToken,
-        status=201,
-        takes=TokenBody,
-        sent={"name": "ada", "role": "operator", "lifetime": "30d"},
-        example={"secret": "tenure_...", "token": examples.TOKEN},
-    ),
-)
-async def create_token(request: Request) -> Answer:
-    """Make a token. Its secret is in this answer and nowhere else."""
-    asked = await body(request, TokenBody)
+@routes.post("", status=201)
+async def create_token(caller: AuthorizedClient, body: TokenBody) -> NewToken:
+    """Create a token. Only this response contains its secret."""
+    lifetime = read_duration("lifetime", body.lifetime)
     secret, token = await amake_token(
-        caller_of(request),
-        asked.name,
-        asked.role,
-        tenant=asked.tenant,
-        lifetime=read_duration("lifetime", asked.lifetime),
+        caller, body.name, body.role, tenant=body.tenant, lifetime=lifetime
     )
-    return Answer(NewToken(secret, token), 201)
+    return NewToken(secret, token)
 
 
-@routes.post("/{token_id}/revoke", **says(Token, takes=Why, example=examples.TOKEN))
+@routes.post("/{token_id}/revoke")
 async def revoke_token(
-    request: Request, token_id: Annotated[int, Path(ge=0, le=MOST_ID)]
-) -> Answer:
-    """Revoke a token; within a second nobody is recognized by it."""
-    asked = await body(request, Why)
-    return Answer(
-        await caller_of(request).asend(control_calls.revoke_token(token_id, reason=asked.reason))
-    )
+    caller: AuthorizedClient,
+    token_id: Annotated[int, Path(ge=0, le=MAX_ID)],
+    body: ReasonBody,
+) -> Token:
+    """Revoke a token. It stops working within a second."""
+    return await caller.asend(control_calls.revoke_token(token_id, reason=body.reason))

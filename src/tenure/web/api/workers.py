@@ -1,64 +1,52 @@
-"""Workers."""
+"""Workers and their runners."""
 
+from typing import Any
 from uuid import UUID
 
 from msgspec import structs
-from starlette.requests import Request
 
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.job_operations import end_runner
 from tenure.store.calls import queries, worker_calls
 from tenure.store.results import RunnerEnding, WorkerInfo
-from tenure.web import examples
-from tenure.web.answers import Answer
-from tenure.web.asking import body
-from tenure.web.entrance import caller_of
-from tenure.web.models import Draining, EndRunnerBody, Why
-from tenure.web.openapi import router, says
+from tenure.web.models import Draining, EndRunnerBody, ReasonBody
+from tenure.web.routes import Routes
 
-routes = router("workers", "/api/workers")
+routes = Routes("workers", "/api/workers")
 
 
-@routes.get("", **says(tuple[WorkerInfo, ...], example=[examples.WORKER]))
-async def list_workers(request: Request, all: bool = False) -> Answer:  # noqa: A002
-    """Workers that live, and which jobs of this tenant each holds; with `all` also the dead."""
-    caller = caller_of(request)
-    mine = caller.principal.tenant.name
-    workers = await caller.asend(queries.workers(all=all))
-    return Answer(
-        [
-            structs.replace(one, jobs=tuple(job for job in one.jobs if job.tenant == mine))
-            for one in workers
-        ]
-    )
+@routes.get("")
+async def list_workers(caller: AuthorizedClient, all: bool = False) -> list[WorkerInfo]:  # noqa: A002
+    """List live workers with the jobs of this tenant that each holds; with `all` also dead ones."""
+    return await workers_of_tenant(caller, all=all)
 
 
-@routes.post(
-    "/{worker_id}/drain",
-    **says(Draining, takes=Why, sent={"reason": "new host"}, example=examples.DRAIN),
-)
-async def drain_worker(request: Request, worker_id: UUID) -> Answer:
-    """Ask a worker to finish what runs, take nothing new, and leave."""
-    asked = await body(request, Why)
-    return Answer(
-        await caller_of(request).asend(worker_calls.drain(worker_id, reason=asked.reason))
-    )
+@routes.post("/{worker_id}/drain", returns=Draining)
+async def drain_worker(
+    caller: AuthorizedClient, worker_id: UUID, body: ReasonBody
+) -> dict[str, Any]:
+    """Ask a worker to finish its running jobs, claim no more, and exit."""
+    return await caller.asend(worker_calls.drain(worker_id, reason=body.reason))
 
 
-@routes.post(
-    "/runners/{runner_id}/end",
-    **says(
-        RunnerEnding,
-        takes=EndRunnerBody,
-        sent={"reason": "it leaks", "grace": "20s"},
-        example=examples.RUNNER_ENDING,
-    ),
-)
-async def end_a_runner(request: Request, runner_id: str) -> Answer:
+@routes.post("/runners/{runner_id}/end")
+async def end_a_runner(
+    caller: AuthorizedClient, runner_id: str, body: EndRunnerBody
+) -> RunnerEnding:
     """End a runner, a process in which a worker runs jobs.
 
-    All jobs in it are stopped and given back, unspent, to go on elsewhere. An operator may end one
-    in which only jobs of its own run.
+    All jobs in it are stopped and return to their queues without spending an attempt. An operator
+    may end a runner that runs only its own jobs.
     """
-    asked = await body(request, EndRunnerBody)
-    how = end_runner(runner_id, asked.reason, force=asked.force, grace=asked.grace)
-    return Answer(await caller_of(request).aperform(how))
+    return await caller.aperform(
+        end_runner(runner_id, body.reason, force=body.force, grace=body.grace)
+    )
+
+
+async def workers_of_tenant(caller: AuthorizedClient, *, all: bool) -> list[WorkerInfo]:  # noqa: A002
+    """Return workers, with only those of their jobs that belong to the tenant of the caller."""
+    tenant = caller.principal.tenant.name
+    return [
+        structs.replace(worker, jobs=tuple(job for job in worker.jobs if job.tenant == tenant))
+        for worker in await caller.asend(queries.workers(all=all))
+    ]

@@ -14,11 +14,11 @@ BEGIN
     DELETE FROM tenant.pause AS p WHERE p.subject = unpause.subject AND p.name = unpause.name RETURNING p.*
     INTO was;
     IF NOT FOUND THEN
-        RETURN json_build_object('unpaused', false);
+        RETURN json_build_object('resumed', false);
     END IF;
     INSERT INTO tenant.wake (target) SELECT unpause.name WHERE unpause.subject = 'target';
     PERFORM tenant.write_audit(tenure.actor(by), via, 'unpause', unpause.subject, unpause.name,
         unpause.reason, to_jsonb(was), '{"paused": false}');
     PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l));
-    RETURN json_build_object('unpaused', true);
+    RETURN json_build_object('resumed', true);
 END $$;

@@ -1,0 +1,172 @@
+"""Values as the dashboard shows them."""
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from markupsafe import Markup
+
+from tenure.domain import duration
+from tenure.domain.values import nearest_time
+
+# A symbol next to every status, so that it does not depend on colour alone.
+SYMBOLS = {
+    "pending": "○",
+    "scheduled": "◷",
+    "waiting": "◌",
+    "blocked": "▥",
+    "queued": "○",
+    "retrying": "↻",
+    "running": "▶",
+    "cancelling": "◐",
+    "pausing": "◐",
+    "draining": "↓",
+    "paused": "‖",
+    "completed": "✓",
+    "failed": "✗",
+    "cancelled": "⊘",
+    "alive": "▶",
+    "late": "!",
+    "dead": "✗",
+    "left": "←",
+    "initiated": "◐",
+    "stopping_runners": "◐",
+    "updating_tasks": "◐",
+    "cleaning_resources": "◐",
+    "partial": "◑",
+    "fine": "✓",
+    "warning": "!",
+    "wrong": "✗",
+    "free": "○",
+    "held": "▶",
+    "overdue": "!",
+    "revoked": "⊘",
+    "expired": "⊘",
+    "valid": "✓",
+    "on": "✓",
+    "off": "‖",
+}
+_TONES = {
+    **dict.fromkeys(["completed", "alive", "fine", "valid", "on"], "good"),
+    **dict.fromkeys(["failed", "dead", "wrong", "overdue"], "bad"),
+    **dict.fromkeys(["running", "held"], "busy"),
+    **dict.fromkeys(
+        [
+            *("cancelling", "pausing", "draining", "retrying", "paused", "late", "partial"),
+            *("warning", "off"),
+        ],
+        "care",
+    ),
+    **dict.fromkeys(
+        ["initiated", "stopping_runners", "updating_tasks", "cleaning_resources"], "care"
+    ),
+}
+_MAX_SHOWN = 200_000  # characters of one value
+
+
+def symbol(status: str) -> str:
+    return SYMBOLS.get(status, "•")
+
+
+def tone(status: str) -> str:
+    return _TONES.get(status, "plain")
+
+
+def plain(status: str) -> str:
+    return status.replace("_", " ")
+
+
+# Lists contain many of these two; in Python they take a fifth of the time of a macro.
+@lru_cache(maxsize=100)
+def status_mark(status: str) -> Markup:
+    """Return a status with its symbol and its tone."""
+    return Markup('<span class="status {}"><span aria-hidden="true">{}</span> {}</span>').format(
+        tone(status), symbol(status), plain(status)
+    )
+
+
+def when(value: datetime | str | None) -> Markup:
+    """Return how long ago something was, with the exact time as a tooltip."""
+    at = timestamp(value)
+    if at is None:
+        return Markup()
+    attributes = f'datetime="{machine(at)}" title="{exact(at)}"'
+    return Markup(f"<time {attributes}>{ago(at)}</time>")  # noqa: S704  made of digits
+
+
+def timestamp(value: datetime | str | None) -> datetime | None:
+    return nearest_time(value) if isinstance(value, str) else value
+
+
+def exact(value: datetime | str | None) -> str:
+    at = timestamp(value)
+    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def clock(value: datetime | str | None) -> str:
+    at = timestamp(value)
+    return "" if at is None else f"{at.astimezone(UTC):%H:%M:%S}"
+
+
+def machine(value: datetime | str | None) -> str:
+    at = timestamp(value)
+    return "" if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def age(seconds: float) -> str:
+    return duration.age(seconds, gap=" ")
+
+
+def ago(value: datetime | str | None) -> str:
+    """Return a time relative to now: 3 m ago, in 2 h."""
+    at = timestamp(value)
+    if at is None:
+        return ""
+    return duration.ago((datetime.now(UTC) - at).total_seconds(), gap=" ")
+
+
+def elapsed(seconds: float | None) -> str:
+    """Return a duration as text: 40 ms, 12.5 s, 3 m 20 s, 2 h 5 m."""
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days} d {hour} h"
+    return f"{hours} h {minute} m" if hours else f"{minutes} m {second} s"
+
+
+def since(earlier: datetime, later: datetime | str | None) -> str:
+    """Return the time between two events: +40 ms."""
+    at = timestamp(later)
+    return "" if at is None else f"+{elapsed(max((at - earlier).total_seconds(), 0))}"
+
+
+def size(value: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def number(value: float) -> str:
+    return f"{value:,}"
+
+
+def pretty(value: Any) -> str:
+    """Return a value as indented JSON; a very long one is truncated, with a note."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    if len(text) <= _MAX_SHOWN:
+        return text
+    return f"{text[:_MAX_SHOWN]}\n... and {len(text) - _MAX_SHOWN} more characters"
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

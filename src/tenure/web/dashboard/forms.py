@@ -1,0 +1,287 @@
+"""The forms of the dashboard, as a table: path, label, consequence, and what each does."""
+
+import asyncio
+import dataclasses
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.domain.job import JSON
+from tenure.domain.options import read_duration
+from tenure.domain.policy import GROUPS
+from tenure.domain.tenant import DEFAULT, Tenant
+from tenure.errors import InputRefused, NotFound
+from tenure.store.calls import control_calls, policy_calls, queries, worker_calls
+from tenure.web.authentication import caller_of
+from tenure.web.dashboard.bulk import carry_on_bulk, start_bulk
+from tenure.web.dashboard.form import Form, form_of
+from tenure.web.dashboard.jobs import read_timestamp
+from tenure.web.dashboard.rendering import provide, redirect
+from tenure.web.limits import MAX_ID
+
+Run = Callable[[AuthorizedClient, Form], Awaitable[Any]]
+Pausable = Literal["queue", "target", "pool"]
+
+FILTERS = ("queue", "task", "target", "owner", "tag")  # of a policy
+CONDITIONS = {"waiting": "Waiting for", "running": "Running for", "age": "Older than"}
+FLAGS = ("superseded", "parent_failed")
+SWITCHES = {
+    "force": "By force, at once",
+    "cascade": "Also jobs that depend on it",
+    "preserve": "Keep artifacts",
+    "rollback": "Undo what its children have completed",
+}
+_SWITCHED = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True)
+class FormAction:
+    """A form with a button; ``consequence`` is shown before it is sent."""
+
+    path: str
+    run: Run
+    label: str = ""
+    consequence: str = ""
+    asks_reason: bool = True
+    is_grave: bool = False
+    then: Callable[[Any], str] | None = None  # the page to show; none: the list of the noun
+
+    async def __call__(self, request: Request) -> Response:
+        result = await self.run(caller_of(request), form_of(request))
+        page = self.then(result) if self.then else f"/{self.path.split('/')[1]}"
+        return redirect(request, page)
+
+
+def _pausing(subject: Pausable, paused: str, resumed: str) -> tuple[FormAction, FormAction]:
+    return (
+        FormAction(
+            f"/{subject}s/pause",
+            lambda caller, form: caller.asend(
+                control_calls.pause(subject, form.name, reason=form.reason)
+            ),
+            "Pause",
+            paused,
+        ),
+        FormAction(
+            f"/{subject}s/resume",
+            lambda caller, form: caller.asend(
+                control_calls.unpause(subject, form.name, reason=form.reason)
+            ),
+            "Resume",
+            resumed,
+        ),
+    )
+
+
+async def _set_policy(caller: AuthorizedClient, form: Form) -> None:
+    spec: dict[str, Any] = {
+        "filter": {name: form[name].strip() for name in FILTERS if name in form},
+        "when": _conditions(form),
+        "intent": form.get("intent"),
+        "strategy": form.get("strategy"),
+        "reason": form.reason,
+    }
+    await caller.asend(policy_calls.set_policy(form.name, spec))
+
+
+def _conditions(form: Form) -> dict[str, Any]:
+    conditions: dict[str, Any] = {name: form[name] for name in CONDITIONS if name in form}
+    conditions |= {name: True for name in FLAGS if name in form}
+    if "at" in form:
+        conditions["at"] = read_timestamp("at", form["at"])
+    if "unit" in form:
+        conditions["budget"] = {form["unit"].strip(): _share(form, "share")}
+    if "above" in form:
+        rate = {"above": _share(form, "above"), "by": form.get("by", GROUPS[0])}
+        conditions["error_rate"] = {**rate, **({"of": _count(form)} if "of" in form else {})}
+    return conditions
+
+
+def _share(form: Form, name: str) -> float:
+    try:
+        return float(form.get(name, ""))
+    except ValueError:
+        raise InputRefused(f"{name}: must be a number such as 0.9") from None
+
+
+def _count(form: Form) -> int:
+    text = form["of"]
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InputRefused("of: must be a number of jobs")
+    return int(text)
+
+
+async def _switch_policy(caller: AuthorizedClient, form: Form) -> None:
+    found = {policy.name: policy for policy in await caller.asend(queries.policies())}
+    if form.name not in found:
+        raise NotFound(f"there is no policy {form.name!r}")
+    spec = found[form.name].spec
+    await caller.asend(policy_calls.set_policy(form.name, spec, enabled="on" in form))
+
+
+async def _set_strategy(caller: AuthorizedClient, form: Form) -> None:
+    options: dict[str, JSON] = {}
+    for name in ("grace", "ask_for"):
+        if (duration := read_duration(name, form.get(name))) is not None:
+            options[name] = duration.total_seconds()
+    for name in SWITCHES:
+        if (value := form.get(name)) is not None:
+            if value not in _SWITCHED:
+                raise InputRefused(f"{name}: must be yes or no, not {value!r}")
+            options[name] = _SWITCHED[value]
+    if (rung := form.get("last_rung")) is not None:
+        options["last_rung"] = rung
+    await caller.asend(control_calls.set_strategy(form.name, options))
+
+
+async def _drain_worker(caller: AuthorizedClient, form: Form) -> None:
+    try:
+        worker = UUID(form.path["worker"])
+    except ValueError:
+        raise NotFound(f"there is no worker {form.path['worker']!r}") from None
+    await caller.asend(worker_calls.drain(worker, form.reason))
+
+
+async def _revoke_token(caller: AuthorizedClient, form: Form) -> None:
+    text = form.path["token"]
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ID):
+        raise NotFound(f"there is no token {text[:20]!r}")
+    await caller.asend(control_calls.revoke_token(int(text), reason=form.reason))
+
+
+async def _drop_tenant(caller: AuthorizedClient, form: Form) -> None:
+    tenant = Tenant(form.name)
+    if tenant == DEFAULT:
+        raise InputRefused("the default tenant cannot be dropped: all others depend on it")
+    if form.get("typed", "").strip() != tenant.name:
+        raise InputRefused(f"not dropped: type its name, {tenant.name}, to confirm")
+    force = "force" in form
+    await asyncio.to_thread(lambda: caller.drop_tenant(tenant, force=force))
+
+
+async def _in_tenant(caller: AuthorizedClient, form: Form) -> AuthorizedClient:
+    """Return a client for the tenant that the form names, if the caller may list tenants."""
+    if form.name not in [tenant.name for tenant in await caller.asend(queries.tenants())]:
+        raise NotFound(f"there is no tenant {form.name!r}")
+    principal = dataclasses.replace(caller.principal, tenant=Tenant(form.name))
+    return AuthorizedClient(caller.client, principal)
+
+
+async def _pause_tenant(caller: AuthorizedClient, form: Form) -> None:
+    there = await _in_tenant(caller, form)
+    await there.asend(control_calls.pause("tenant", reason=form.reason))
+
+
+async def _resume_tenant(caller: AuthorizedClient, form: Form) -> None:
+    there = await _in_tenant(caller, form)
+    await there.asend(control_calls.unpause("tenant", reason=form.reason))
+
+
+_NO_START = "No job of it starts until it is resumed. Running jobs continue."
+_START = "Its jobs start again."
+
+_ALL = (
+    FormAction("/bulk", start_bulk, then=lambda bulk: f"/bulk/{bulk.id}"),
+    FormAction("/bulk/{bulk}/carry-on", carry_on_bulk, then=lambda bulk: f"/bulk/{bulk.id}"),
+    FormAction(
+        "/cancellations/{cancellation}/rollback",
+        lambda caller, form: caller.asend(
+            control_calls.rollback(form.path["cancellation"], reason=form.reason)
+        ),
+        "Roll back",
+        "A separate job undoes what the completed children have done.",
+        then=lambda made: f"/jobs/{made['job']}",
+    ),
+    *_pausing("queue", _NO_START, _START),
+    *_pausing("target", _NO_START, _START),
+    *_pausing(
+        "pool",
+        "No job that needs one of its slots starts until it is resumed.",
+        "Jobs that need its slots start again.",
+    ),
+    FormAction(
+        "/targets/clear",
+        lambda caller, form: caller.asend(
+            control_calls.clear(target=form.name, reason=form.reason)
+        ),
+        "Clear",
+        "Its failed jobs become cancelled and no longer block it. Resume or cancel a paused job "
+        "on its own page.",
+        is_grave=True,
+    ),
+    FormAction(
+        "/workers/{worker}/drain",
+        _drain_worker,
+        "Drain",
+        "It finishes its running jobs, claims no more, and exits.",
+    ),
+    FormAction(
+        "/pools",
+        lambda caller, form: caller.asend(
+            control_calls.create_pool(form.name, form.names("slots"))
+        ),
+    ),
+    FormAction(
+        "/pools/slots",
+        lambda caller, form: caller.asend(
+            control_calls.change_slots(
+                form.name, add=form.names("add"), remove=form.names("remove")
+            )
+        ),
+    ),
+    FormAction(
+        "/pools/release",
+        lambda caller, form: caller.asend(
+            control_calls.release_slot(form.name, form.required("slot"), reason=form.reason)
+        ),
+        "Release",
+        "It is taken from its job, if that is not running.",
+    ),
+    FormAction("/policies", _set_policy),
+    FormAction("/policies/switch", _switch_policy, asks_reason=False),
+    FormAction(
+        "/policies/drop",
+        lambda caller, form: caller.asend(policy_calls.drop_policy(form.name)),
+        "Drop",
+        "Jobs that it has stopped stay stopped.",
+        asks_reason=False,
+        is_grave=True,
+    ),
+    FormAction("/strategies", _set_strategy),
+    FormAction(
+        "/strategies/drop",
+        lambda caller, form: caller.asend(control_calls.drop_strategy(form.name)),
+        "Drop",
+        "It can no longer be used. Stops that used it do not change.",
+        asks_reason=False,
+        is_grave=True,
+    ),
+    FormAction(
+        "/tokens/{token}/revoke",
+        _revoke_token,
+        "Revoke",
+        "It stops working within a second.",
+        is_grave=True,
+    ),
+    FormAction(
+        "/tenants",
+        lambda caller, form: asyncio.to_thread(caller.create_tenant, Tenant(form.name)),
+    ),
+    FormAction(
+        "/tenants/drop",
+        _drop_tenant,
+        "Drop",
+        "All its jobs, records and tokens are deleted permanently.",
+        asks_reason=False,
+        is_grave=True,
+    ),
+    FormAction("/tenants/pause", _pause_tenant, "Pause", _NO_START),
+    FormAction("/tenants/resume", _resume_tenant, "Resume", _START),
+)
+FORMS = {action.path: action for action in _ALL}
+provide(forms=FORMS)

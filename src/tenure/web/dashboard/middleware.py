@@ -1,0 +1,134 @@
+"""The middleware of the dashboard: it asks for a login, and refuses forged forms."""
+
+import logging
+from contextlib import AbstractContextManager, nullcontext
+from http import HTTPStatus
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Match, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.errors import NotRecognized, TenureError
+from tenure.web.authentication import CALLER, path_of
+from tenure.web.dashboard import rendering, routes
+from tenure.web.dashboard.form import FORM, read_form
+from tenure.web.dashboard.history import HISTORIES, Histories
+from tenure.web.dashboard.rendering import redirect
+from tenure.web.dashboard.sessions import SESSIONS, Sessions, drop_cookie, refuse_forged
+from tenure.web.limits import Quota
+
+log = logging.getLogger("tenure.web")
+
+API = "/api/"
+OPEN = frozenset({"/login"})
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+}
+_INTERNAL = "Internal error; see the log of the server"
+
+
+class Dashboard:
+    """Serve the paths of the dashboard; pass all others on to the API."""
+
+    def __init__(self, app: ASGIApp, sessions: Sessions, requests: Quota) -> None:
+        self._app = app
+        self._sessions = sessions
+        self._requests = requests
+        self._histories = Histories()
+        self._router = Router(routes.ROUTES, redirect_slashes=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not self._is_ours(scope):
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def sent(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                _add_headers(MutableHeaders(scope=message))
+            await send(message)
+
+        request = Request(scope, receive)
+        scope[SESSIONS] = self._sessions
+        scope[HISTORIES] = self._histories
+        try:
+            answer = await self._refused(request)
+            with self._counted(scope):
+                await (answer or self._router)(scope, receive, sent)
+        except ClientDisconnect:
+            return  # while the form was read: nobody waits for a response
+        except Exception as error:
+            if started:
+                raise
+            await error_page(request, error)(scope, receive, sent)
+
+    def _counted(self, scope: Scope) -> AbstractContextManager[None]:
+        """Count the request for its caller; a login has none."""
+        caller: AuthorizedClient | None = scope.get(CALLER)
+        return nullcontext() if caller is None else self._requests.hold(caller.principal)
+
+    def _is_ours(self, scope: Scope) -> bool:
+        if path_of(scope).startswith(API):  # checked first: most requests are for the API
+            return False
+        return any(route.matches(scope)[0] is not Match.NONE for route in routes.ROUTES)
+
+    async def _refused(self, request: Request) -> Response | None:
+        """Return the response that replaces the page; none if the page may be shown."""
+        path = path_of(request.scope)
+        if path.startswith("/static/"):
+            return None
+        if path not in OPEN:
+            try:
+                request.scope[CALLER] = await self._sessions.authenticate(request)
+            except NotRecognized as error:
+                return _login_first(request, path, error)
+            if request.method == "POST":
+                form = request.scope[FORM] = await read_form(request)
+                refuse_forged(request, form.get("csrf"))
+        return None
+
+
+def error_page(request: Request, error: Exception) -> Response:
+    """Return an error as a page. The cause of a server error goes to the log only."""
+    status, message = 500, _INTERNAL
+    match error:
+        case TenureError() if error.http_status not in (500, 503):
+            status, message = error.http_status, str(error)
+        case TenureError():
+            log.warning("%s: %s", type(error).__name__, error)
+            status = error.http_status
+            message = (type(error).__doc__ or _INTERNAL).partition("\n")[0].rstrip(".")
+        case HTTPException():
+            status, message = error.status_code, error.detail
+        case _:
+            log.error("unexpected error while rendering a page", exc_info=error)
+    title = HTTPStatus(status).phrase
+    return rendering.render(request, "error.html", status, title=title, message=message)
+
+
+def _login_first(request: Request, path: str, error: NotRecognized) -> Response:
+    if request.headers.get("x-fragment") or path.endswith("/live"):
+        response: Response = Response(status_code=401)
+    elif request.method in ("GET", "HEAD"):
+        wanted = path + (f"?{request.url.query}" if request.url.query else "")
+        response = redirect(request, "/login", {"next": wanted if wanted != "/" else None})
+    else:
+        response = error_page(request, error)
+    drop_cookie(request, response)
+    return response
+
+
+def _add_headers(headers: MutableHeaders) -> None:
+    for name, value in _HEADERS.items():
+        headers[name] = value
+    headers.setdefault("cache-control", "no-store")

@@ -1,0 +1,196 @@
+"""Pages that show the answer to a query or two."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tenure.control.health import examine
+from tenure.control.schedule import Schedule
+from tenure.control.tokens import amake_token
+from tenure.domain.duration import in_words
+from tenure.domain.lifecycle import Rung
+from tenure.domain.options import read_duration
+from tenure.domain.policy import GROUPS
+from tenure.domain.principal import TOKEN_LIFETIME, Role
+from tenure.errors import InputRefused
+from tenure.store.calls import queries
+from tenure.store.results import Token, WorkerInfo
+from tenure.web.api.workers import workers_of_tenant
+from tenure.web.authentication import caller_of
+from tenure.web.dashboard import forms
+from tenure.web.dashboard.form import form_of
+from tenure.web.dashboard.jobs import PAGE_SIZE, read_below
+from tenure.web.dashboard.rendering import render
+
+_NEXT_RUNS = 5
+
+
+async def list_targets(request: Request) -> Response:
+    query = request.query_params
+    found = await caller_of(request).asend(
+        queries.targets(query.get("target") or None, PAGE_SIZE, after=query.get("after") or None)
+    )
+    return render(
+        request,
+        "targets.html",
+        targets=found,
+        wanted=query.get("target") or "",
+        following=found[-1].name if len(found) == PAGE_SIZE else None,
+        live="/live",
+    )
+
+
+async def list_pools(request: Request) -> Response:
+    found = await caller_of(request).asend(queries.pools())
+    return render(request, "pools.html", pools=found, live="/live", every=5)
+
+
+async def list_workers(request: Request) -> Response:
+    with_gone = "all" in request.query_params
+    workers = await workers_of_tenant(caller_of(request), all=with_gone)
+    return render(
+        request,
+        "workers.html",
+        workers=workers,
+        with_gone=with_gone,
+        lease_left=_lease_left,
+        every=2,
+    )
+
+
+def _lease_left(worker: WorkerInfo) -> tuple[float, float]:
+    """Return the seconds until the lease of a worker ends, and the duration of a lease."""
+    whole = (worker.expires_at - worker.beat_at).total_seconds()
+    left = (worker.expires_at - datetime.now(UTC)).total_seconds()
+    return max(left, 0), whole
+
+
+async def list_policies(request: Request) -> Response:
+    caller = caller_of(request)
+    return render(
+        request,
+        "policies.html",
+        policies=await caller.asend(queries.policies()),
+        strategies=await caller.asend(queries.strategies()),
+        filters=forms.FILTERS,
+        conditions=forms.CONDITIONS,
+        groups=GROUPS,
+        every=5,
+    )
+
+
+async def list_strategies(request: Request) -> Response:
+    found = await caller_of(request).asend(queries.strategies())
+    rungs = [rung for rung in Rung if rung < Rung.EXPIRED]
+    return render(
+        request, "strategies.html", strategies=found, switches=forms.SWITCHES, rungs=rungs
+    )
+
+
+async def list_tenants(request: Request) -> Response:
+    tenants = await caller_of(request).asend(queries.tenants())
+    return render(request, "tenants.html", tenants=tenants)
+
+
+async def list_tokens(request: Request) -> Response:
+    return await _tokens(request)
+
+
+async def create_token(request: Request) -> Response:
+    """Show the new token. Only this page contains its secret, so there is no redirect."""
+    form = form_of(request)
+    secret, token = await amake_token(
+        caller_of(request),
+        form.name,
+        _role(form.get("role")),
+        tenant=form.get("tenant"),
+        lifetime=_lifetime(form.get("lifetime")),
+    )
+    return await _tokens(request, made=token, secret=secret)
+
+
+async def _tokens(
+    request: Request, made: Token | None = None, secret: str | None = None
+) -> Response:
+    found = await caller_of(request).asend(queries.tokens())
+    return render(
+        request,
+        "tokens.html",
+        tokens=[(token, _status(token)) for token in reversed(found)],
+        roles=list(Role),
+        lifetime=in_words(TOKEN_LIFETIME),
+        made=made,
+        secret=secret,
+    )
+
+
+def _status(token: Token) -> str:
+    if token.revoked_at is not None:
+        return "revoked"
+    has_expired = token.expires_at is not None and token.expires_at <= datetime.now(UTC)
+    return "expired" if has_expired else "valid"
+
+
+def _lifetime(text: str | None) -> timedelta | None:
+    if text is None:
+        return TOKEN_LIFETIME
+    return None if text.strip() == "never" else read_duration("lifetime", text)
+
+
+def _role(text: str | None) -> Role:
+    try:
+        return Role(text or Role.VIEWER)
+    except ValueError:
+        raise InputRefused(f"role: must be one of {', '.join(Role)}, not {text!r}") from None
+
+
+async def audit(request: Request) -> Response:
+    query = request.query_params
+    subject, name = query.get("subject") or None, query.get("name") or None
+    below = read_below(request)
+    found = await caller_of(request).asend(
+        queries.audit_log(subject, name, below=below, n=PAGE_SIZE + 1)
+    )
+    rows = found[:PAGE_SIZE]
+    return render(
+        request,
+        "audit.html",
+        rows=rows,
+        subject=subject or "",
+        name=name or "",
+        below=below,
+        following=rows[-1].id if len(found) > PAGE_SIZE else None,
+    )
+
+
+async def schedules(request: Request) -> Response:
+    caller = caller_of(request)
+    tenant = caller.principal.tenant.name
+    found = [each for each in caller.client.schedules.values() if each.tenant == tenant]
+    return render(
+        request,
+        "schedules.html",
+        schedules=[(each, explain(each), list(_next_runs(each))) for each in found],
+    )
+
+
+def explain(schedule: Schedule) -> str:
+    """Return a cron expression as a sentence."""
+    return CronSim(schedule.cron, datetime.now(ZoneInfo(schedule.tz))).explain()
+
+
+def _next_runs(schedule: Schedule) -> Iterator[datetime]:
+    """Yield the next runs in the time zone of the schedule."""
+    at = datetime.now(UTC)
+    for _ in range(_NEXT_RUNS):
+        at = schedule.next_after(at)
+        yield at.astimezone(ZoneInfo(schedule.tz))
+
+
+async def system(request: Request) -> Response:
+    findings = [finding async for finding in examine(caller_of(request))]
+    return render(request, "system.html", findings=findings)
