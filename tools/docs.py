@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tools import links
+from tools.architecture_page import architecture_page
 from tools.blocks import filled
 from tools.bounds_page import bounds_page
 from tools.cli_page import commands
@@ -21,6 +22,7 @@ VIEW = "jobs"  # a view, not a function
 
 # Pages of which parts are made, between marks.
 PAGES = {
+    "architecture": architecture_page,
     "cli": lambda page: filled(page, "commands", commands()),
     "life-of-a-job": life_page,
     "monitoring": metrics_page,
