@@ -22,48 +22,13 @@ MAX_SQL_COLUMNS = 110
 
 # Words that no identifier may contain any more, each as a whole word of a name.
 RETIRED_WORDS = frozenset(
-    [
-        "ailments",
-        "anew",
-        "appetite",
-        "behalf",
-        "bury",
-        "complaint",
-        "crew",
-        "curious",
-        "customer",
-        "dear",
-        "desk",
-        "desks",
-        "dismiss",
-        "employ",
-        "hear",
-        "hungry",
-        "insist",
-        "likewise",
-        "look",
-        "looking",
-        "looks",
-        "manner",
-        "mayhap",
-        "meant",
-        "moment",
-        "moments",
-        "most",
-        "mother",
-        "one",
-        "ours",
-        "placing",
-        "said",
-        "sayings",
-        "seldom",
-        "staff",
-        "stirs",
-        "told",
-        "unpause",
-        "unsaid",
-        "young",
-    ]
+    (
+        *("ailments", "anew", "appetite", "behalf", "bury", "complaint", "crew", "curious"),
+        *("customer", "dear", "desk", "desks", "dismiss", "employ", "hear", "hungry", "insist"),
+        *("likewise", "look", "looking", "looks", "manner", "mayhap", "meant", "moment"),
+        *("moments", "most", "mother", "one", "ours", "placing", "said", "sayings", "seldom"),
+        *("staff", "stirs", "told", "unpause", "unsaid", "young"),
+    )
 )
 # Phrases that no comment, docstring, message or page may contain any more.
 RETIRED_IDIOMS = (

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, get_overloads
 
 MAX_COLUMNS = 96
+_INDENT = " " * 4
+_FENCE = "```\n\n"
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,16 @@ def signature_of(function: Any) -> str:
 
 
 def text_of(thing: Any) -> str:
-    """Its docstring in Markdown, a paragraph to a line."""
-    paragraphs = inspect.cleandoc(thing.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(it.split()) for it in paragraphs).replace("``", "`")
+    """Return the docstring in Markdown: a paragraph to a line, indented paragraphs as code."""
+    text = ""
+    for paragraph in inspect.cleandoc(thing.__doc__ or "").split("\n\n"):
+        if not paragraph.startswith(_INDENT):
+            text += " ".join(paragraph.split()).replace("``", "`") + "\n\n"
+        elif text.endswith(_FENCE):
+            text = f"{text.removesuffix(_FENCE)}\n{textwrap.dedent(paragraph)}\n{_FENCE}"
+        else:
+            text += f"```py\n{textwrap.dedent(paragraph)}\n{_FENCE}"
+    return text.strip()
 
 
 def _arguments(args: ast.arguments) -> list[str]:

@@ -27,17 +27,16 @@ def create_app(
     limits: Limits | None = None,
     hosts: Iterable[str] = (),
 ) -> FastAPI:
-    """The REST API and the page, for the jobs of this client.
+    """Return the REST API and the dashboard as an ASGI app, for the jobs of this client.
 
-    Whoever asks needs a token, unless ``authenticate`` knows who it is: an async function that is
-    given the request and gives a Principal or None. With ``open_to`` requests without a token are
-    carried out as "anonymous", in this role of the default tenant.
+    Requests need a token, unless ``authenticate`` recognizes them: an async function that takes the
+    request and returns a Principal or None. With ``open_to``, requests without a token act as
+    "anonymous", in this role of the default tenant.
 
-    Whoever is recognized without a token must have asked for a host that is known: localhost, an
-    address, one of the setting ``hosts``, or one of ``hosts`` here.
+    A request without a token must name a known host: localhost, an IP address, one of the setting
+    ``hosts``, or one of ``hosts`` here.
 
-    Mounted in another app it opens what it needs at the first use; who wants it closed there closes
-    the client.
+    Mounted in another app, it opens connections at the first use; close the client to close them.
     """
     named = [name for name in (client.settings.hosts or "").split(",") if name]
     known = Hosts([*named, *hosts], is_strict=bool(named))

@@ -26,6 +26,8 @@ _ALL_BUT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 @dataclass(frozen=True)
 class Limits:
+    """The limits of a request, and of the requests of a principal."""
+
     body: int = MOST_ARGS_BYTES + (64 << 10)  # bytes: the arguments of a job, and room for the rest
     depth: int = MOST_LEVELS + 2  # a body, a job of it, and its arguments within one another
     streams: int = 20  # of events that one principal may have open
