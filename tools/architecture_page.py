@@ -1,4 +1,4 @@
-"""The layers on the page of the architecture, from the contract that enforces them."""
+"""Generate the layers of the architecture from the contract that enforces them."""
 
 import re
 import tomllib
