@@ -191,6 +191,7 @@ class Settings:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
+        """Return the names of all settings."""
         return tuple(setting.name for setting in dataclasses.fields(cls))
 
     @classmethod

@@ -16,11 +16,6 @@ NOT_A_VERB = re.compile(
     r"|these|this|those|to|what|when|where|whether|which|who|whose|why|with|your)\b",
     re.IGNORECASE,
 )
-# Still to be rewritten.
-PENDING = (
-    *("tenure.control.client", "tenure.control.subscription", "tenure.control.polling"),
-    *("tenure.control.authorized_client", "tenure.store"),
-)
 VERBS = frozenset(public_verbs())  # the head of each SQL file says what it does
 TWIN = "Async version of ``"
 
@@ -30,8 +25,7 @@ def functions() -> Iterator[tuple[str, str | None]]:
     for module, names in public.names().items():
         for name, value in names.items():
             if isinstance(value, FunctionType) and not _is_verb(module, name):
-                if not _home(value).startswith(PENDING):
-                    yield f"{module}.{name}", value.__doc__
+                yield f"{module}.{name}", value.__doc__
             elif inspect.isclass(value):
                 for member, doc in _members(value).items():
                     if not _is_verb(module, member):
@@ -55,12 +49,7 @@ def _members(cls: type) -> dict[str, str | None]:
         name: _inherited(cls, name)
         for name, value in functions.items()
         if isinstance(value, FunctionType | property) and not name.startswith("_")
-        if not _home(value).startswith(PENDING)
     }
-
-
-def _home(member: Any) -> str:
-    return str(getattr(member, "fget", member).__module__)
 
 
 def _inherited(cls: type, name: str) -> str | None:
