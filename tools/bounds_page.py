@@ -1,4 +1,4 @@
-"""Every bound as a page, from the module that declares them."""
+"""Generate the tables of bounds."""
 
 from tenure.domain.bounds import GROUPS
 from tools.blocks import filled, table

@@ -1,4 +1,4 @@
-"""The commands as a page: what ``--help`` says, for reading."""
+"""Generate the page of commands from their help."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ HELP = "--help"
 
 
 def commands() -> str:
-    """Every command, group by group."""
+    """Return the text of every command, group by group."""
     program: Any = typer.main.get_command(app)
     root = typer.Context(program, info_name="tenure")
     lines: list[str] = []
@@ -40,15 +40,15 @@ def _command(command: Any, ctx: Any) -> list[str]:
     lines += [f"$ {example}" for example in command.epilog.split("\n")]
     lines += ["```", "", *_paragraphs(command.help)]
     rows = [
-        (name, said)
-        for title, told in panels(command, ctx).items()
-        for name, said in told
+        (name, meaning)
+        for title, options in panels(command, ctx).items()
+        for name, meaning in options
         if title != SHARED and name != HELP
     ]
     if not rows:
         return [*lines, f"`{usage(command, ctx)}`", ""]
     lines += [f"| `{usage(command, ctx)}` | |", "|---|---|"]
-    return [*lines, *(f"| `{name}` | {said} |" for name, said in rows), ""]
+    return [*lines, *(f"| `{name}` | {meaning} |" for name, meaning in rows), ""]
 
 
 def _heading(ctx: Any) -> str:

@@ -1,4 +1,4 @@
-"""The picture of the demo: what a terminal shows at its end, of a run that has just happened.
+"""Run the demo, and take a picture of what the terminal shows at its end.
 
 Needs tmux and Chromium on PATH.
 """

@@ -1,10 +1,11 @@
-"""Write what the code already says: verbs, commands, the life of a job, the reference, proofs."""
+"""Generate pages from the code: verbs, commands, the life of a job, the reference, proofs."""
 
 import re
 import sys
 from pathlib import Path
 
 from tools import links
+from tools.architecture_page import architecture_page
 from tools.blocks import filled
 from tools.bounds_page import bounds_page
 from tools.cli_page import commands
@@ -19,8 +20,9 @@ ROOT = Path(__file__).parent.parent
 VERBS = ROOT / "src" / "tenure" / "store" / "verbs"
 VIEW = "jobs"  # a view, not a function
 
-# Pages of which parts are made, between marks.
+# Pages of which parts are generated, between marks.
 PAGES = {
+    "architecture": architecture_page,
     "cli": lambda page: filled(page, "commands", commands()),
     "life-of-a-job": life_page,
     "monitoring": metrics_page,
@@ -115,7 +117,7 @@ def _verb(text: str) -> list[str]:
 
 
 def pages() -> dict[Path, str]:
-    """Every page that is made, or made in part, as the code says it should be."""
+    """Return the text of every page that is generated in whole or in part."""
     docs = ROOT / "docs"
     made = {docs / "verbs.md": verbs_page(), docs / "seeds.md": seeds_page()}
     for name, make in PAGES.items():
@@ -125,14 +127,12 @@ def pages() -> dict[Path, str]:
 
 
 def main() -> int:
-    """Write the pages and look at all links; with --check write nothing, and say what is stale."""
+    """Write the pages and check all links; with --check only report pages that are out of date."""
     made = pages()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
-            sys.stderr.write(
-                f"{path.relative_to(ROOT)} is not what the code says; run: make docs\n"
-            )
+            sys.stderr.write(f"{path.relative_to(ROOT)} is out of date; run: make docs\n")
         return 1 if stale else links.main()
     for path in stale:
         path.write_text(made[path])

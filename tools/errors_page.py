@@ -1,4 +1,4 @@
-"""Errors, exit codes and HTTP status as a page, from the classes that say them."""
+"""Generate the tables of errors, exit codes and HTTP status."""
 
 import inspect
 from typing import TypeGuard
@@ -24,7 +24,7 @@ def _errors(classes: list[type[TenureError]]) -> str:
             f"{'&nbsp;&nbsp;' * _depth(it)}`{it.__name__}`",
             str(it.exit_code),
             str(it.http_status),
-            _told(it),
+            _meaning(it),
         )
         for it in sorted(classes, key=_path)
     ]
@@ -32,18 +32,18 @@ def _errors(classes: list[type[TenureError]]) -> str:
 
 
 def _codes(classes: list[type[TenureError]]) -> str:
-    """Those that belong to errors; 1 is that of every error without one of its own."""
+    """Return the exit codes of errors; an error without its own has 1."""
     by_code: dict[int, list[str]] = {}
     for it in classes:
         by_code.setdefault(it.exit_code, []).append(f"`{it.__name__}`")
     rows = [(str(code), ", ".join(names)) for code, names in sorted(by_code.items()) if code > 1]
     last = (str(NOT_CONFIRMED), "a cancellation that was waited for ended `partial` or `failed`")
-    return table(("code", "it means"), *rows, last)
+    return table(("code", "meaning"), *rows, last)
 
 
 def _of_a_worker() -> str:
     rows = [(str(int(ExitCode[it.name])), it.meaning or "an error") for it in fields_of(ExitCode)]
-    return table(("code", "it means"), *rows)
+    return table(("code", "meaning"), *rows)
 
 
 def _is_ours(it: object) -> TypeGuard[type[TenureError]]:
@@ -51,7 +51,7 @@ def _is_ours(it: object) -> TypeGuard[type[TenureError]]:
 
 
 def _path(cls: type) -> tuple[int, ...]:
-    """Where it stands in the tree, in the order of the source."""
+    """Return its place in the tree of classes, in the order of the source."""
     order = list(vars(errors).values())
     return tuple(order.index(it) for it in reversed(cls.__mro__) if it in order and _is_ours(it))
 
@@ -60,5 +60,5 @@ def _depth(cls: type) -> int:
     return len(_path(cls)) - 1
 
 
-def _told(cls: type) -> str:
+def _meaning(cls: type) -> str:
     return (cls.__doc__ or "").partition("\n")[0].rstrip(".")

@@ -22,48 +22,13 @@ MAX_SQL_COLUMNS = 110
 
 # Words that no identifier may contain any more, each as a whole word of a name.
 RETIRED_WORDS = frozenset(
-    [
-        "ailments",
-        "anew",
-        "appetite",
-        "behalf",
-        "bury",
-        "complaint",
-        "crew",
-        "curious",
-        "customer",
-        "dear",
-        "desk",
-        "desks",
-        "dismiss",
-        "employ",
-        "hear",
-        "hungry",
-        "insist",
-        "likewise",
-        "look",
-        "looking",
-        "looks",
-        "manner",
-        "mayhap",
-        "meant",
-        "moment",
-        "moments",
-        "most",
-        "mother",
-        "one",
-        "ours",
-        "placing",
-        "said",
-        "sayings",
-        "seldom",
-        "staff",
-        "stirs",
-        "told",
-        "unpause",
-        "unsaid",
-        "young",
-    ]
+    (
+        *("ailments", "anew", "appetite", "behalf", "bury", "complaint", "crew", "curious"),
+        *("customer", "dear", "desk", "desks", "dismiss", "employ", "hear", "hungry", "insist"),
+        *("likewise", "look", "looking", "looks", "manner", "mayhap", "meant", "moment"),
+        *("moments", "most", "mother", "one", "ours", "placing", "said", "sayings", "seldom"),
+        *("staff", "stirs", "told", "unpause", "unsaid", "young"),
+    )
 )
 # Phrases that no comment, docstring, message or page may contain any more.
 RETIRED_IDIOMS = (
@@ -145,15 +110,15 @@ def noun_clauses() -> list[str]:
 
 # Each figure: what counts, and the limit. None: it is only printed.
 FIGURES: dict[str, tuple[Callable[[], list[str]], int | None]] = {
-    "python-lines": (python_lines, 32_700),
+    "python-lines": (python_lines, 32_000),
     "python-files": (python_files, None),
-    "long-python-files": (long_python_files, 4),
+    "long-python-files": (long_python_files, 3),
     "sql-lines": (sql_lines, None),
     "wide-sql-lines": (wide_sql_lines, 0),
-    "repeated-classes": (repeated_classes, 18),
-    "retired-words": (retired_words, 610),
-    "retired-idioms": (retired_idioms, 593),
-    "noun-clauses": (noun_clauses, 298),
+    "repeated-classes": (repeated_classes, 8),
+    "retired-words": (retired_words, 305),
+    "retired-idioms": (retired_idioms, 334),
+    "noun-clauses": (noun_clauses, 134),
     "private-imports": (private_imports, 0),
 }
 

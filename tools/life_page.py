@@ -1,4 +1,4 @@
-"""The tables of a job's life, from the table of transitions and the words beside it."""
+"""Generate the tables of states, transitions and reasons."""
 
 from tenure.domain.lifecycle import TRANSITIONS, Reason, State, Verb, diagram
 from tools.blocks import filled, table

@@ -1,4 +1,4 @@
-"""Whether every link of the pages leads to a file that is there, and to a heading in it."""
+"""Check that every link leads to an existing file, and to a heading in it."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ def pages() -> list[Path]:
 
 
 def broken(page: Path) -> Iterator[str]:
-    """The links of a page that lead nowhere; those to other sites are not looked at."""
+    """Yield the links of a page that lead nowhere; links to other sites are not checked."""
     for found in _LINK.finditer(_CODE.sub("", page.read_text())):
         link = found[1] or found[2]
         if "://" in link or link.startswith("mailto:"):
@@ -35,7 +35,7 @@ def broken(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """The headings of a page as links call them; the second of a name is ``name-1``."""
+    """Return the anchors of the headings of a page; the second of a name is ``name-1``."""
     if page.suffix != ".md":
         return frozenset()
     found: list[str] = []
@@ -52,7 +52,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def unreached() -> list[Path]:
-    """Pages of the documentation to which nothing leads from its map."""
+    """Return the pages that cannot be reached from the index."""
     start = ROOT / "docs" / "index.md"
     seen, left = {start}, [start]
     while left:

@@ -1,4 +1,4 @@
-"""The tables of metrics, from the series there are."""
+"""Generate the tables of metrics."""
 
 from tenure.observe.series import SERIES, Series, Source
 from tools.blocks import filled, table

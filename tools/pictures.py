@@ -1,4 +1,4 @@
-"""The pictures of the README: a real job, stopped by a real worker, seen by a real browser.
+"""Take the pictures of the README: a real job, stopped by a real worker, in a real browser.
 
 Needs Chromium on PATH. What is shown has happened a moment before; nothing is drawn.
 """
@@ -79,7 +79,7 @@ def tenure(folder: Path, *words: str) -> None:
 
 @contextmanager
 def everything_up(folder: Path) -> Iterator[str]:
-    """``tenure up``, and where its page is."""
+    """Run ``tenure up``, and yield the address of its dashboard."""
     log = folder / "up.log"
     with log.open("wb") as output:
         up = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The Python API as a page: signatures as they are written, docstrings as they are."""
+"""Generate the reference of the Python API from signatures and docstrings."""
 
 from enum import Enum
 from importlib import import_module
@@ -106,9 +106,9 @@ def _class(name: str, cls: type) -> str:
                 .removesuffix(" -> None")
             )
             parts.append(f"```py\n{made}\n```")
-        told = [field for field in attributes_of(cls) if field.meaning]
-        if told:
-            parts.append("\n".join(f"- `{field.name}`: {field.meaning}" for field in told))
+        explained = [field for field in attributes_of(cls) if field.meaning]
+        if explained:
+            parts.append("\n".join(f"- `{field.name}`: {field.meaning}" for field in explained))
     members = MEMBERS.get(name, ())
     parts += [f"#### {name}.{member}\n\n{_member(cls, member)}" for member in members]
     return "\n\n".join(parts)
@@ -148,7 +148,7 @@ def _fields(fields: list[Field]) -> str:
         (f"`{field.name}`", _code(field.kind), _code(field.default), field.meaning)
         for field in fields
     ]
-    # Columns in which nothing stands are left out.
+    # Empty columns are left out.
     head = ("", "type", "default", "")
     keep = [i for i in range(4) if i == 0 or any(row[i] for row in shown)]
     return table(*(tuple(row[i] for i in keep) for row in [head, *shown]))

@@ -1,4 +1,4 @@
-"""What the five systems ask for as a page, with the tests that show each requirement."""
+"""Generate the page of requirements, with the tests that prove each."""
 
 from tools.blocks import table
 from tools.requirements import Document, Requirement, documents
@@ -22,7 +22,7 @@ def seeds_page() -> str:
 
 def _section(document: Document) -> str:
     rows = [
-        (number, _told(it), "<br>".join(map(_link, it.tests)))
+        (number, _meaning(it), "<br>".join(map(_link, it.tests)))
         for number, it in document.requirements.items()
     ]
     example = document.example
@@ -37,7 +37,7 @@ def _counted(document: Document) -> str:
     return f"{len(all_)} requirements, of which {differing} are met in another way"
 
 
-def _told(it: Requirement) -> str:
+def _meaning(it: Requirement) -> str:
     if it.differs is not None:
         return f"{it.says} **Differs**: {it.differs} [Why]({it.page})"
     return f"{it.says} [Page]({it.page})" if it.page else it.says

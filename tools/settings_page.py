@@ -1,4 +1,4 @@
-"""Every setting as a page, from the class that has them."""
+"""Generate the tables of settings."""
 
 import dataclasses
 from datetime import timedelta
@@ -23,7 +23,7 @@ def settings_page(page: str) -> str:
                 f"`{field.name}`",
                 f"`{PREFIX}{field.name.upper()}`",
                 defaults[field.name],
-                _said(field),
+                _meaning(field),
             )
             for field in fields
         ]
@@ -33,7 +33,7 @@ def settings_page(page: str) -> str:
     return filled(page, "settings", "\n\n".join(parts))
 
 
-def _said(field: Field) -> str:
+def _meaning(field: Field) -> str:
     if field.kind.startswith("Literal"):
         choices = field.kind.removeprefix("Literal[").removesuffix("]").replace("'", "`")
         return f"{choices}{': ' if field.meaning else ''}{field.meaning}"

@@ -1,4 +1,4 @@
-"""What the source says beside its code: the comments behind fields, and signatures as written."""
+"""Read the source: comments behind fields, signatures as written, docstrings."""
 
 import ast
 import inspect
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, get_overloads
 
 MAX_COLUMNS = 96
+_INDENT = " " * 4
+_FENCE = "```\n\n"
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Field:
 
 
 def fields_of(cls: type) -> list[Field]:
-    """The fields of a class with the comments behind them, in the order of the source."""
+    """Return the fields of a class with the comments behind them, in the order of the source."""
     source = _source(cls)
     comments, headings = _comments(source)
     found, group = [], ""
@@ -49,7 +51,7 @@ def _plain(kind: ast.expr) -> ast.expr:
 
 
 def attributes_of(cls: type) -> list[Field]:
-    """What ``__init__`` gives an instance, with the comments behind it."""
+    """Return the attributes that ``__init__`` sets, with the comments behind them."""
     source = _source(cls)
     comments, _ = _comments(source)
     found = []
@@ -98,39 +100,46 @@ def signature_of(function: Any) -> str:
 
 
 def text_of(thing: Any) -> str:
-    """Its docstring in Markdown, a paragraph to a line."""
-    paragraphs = inspect.cleandoc(thing.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(it.split()) for it in paragraphs).replace("``", "`")
+    """Return the docstring in Markdown: a paragraph to a line, indented paragraphs as code."""
+    text = ""
+    for paragraph in inspect.cleandoc(thing.__doc__ or "").split("\n\n"):
+        if not paragraph.startswith(_INDENT):
+            text += " ".join(paragraph.split()).replace("``", "`") + "\n\n"
+        elif text.endswith(_FENCE):
+            text = f"{text.removesuffix(_FENCE)}\n{textwrap.dedent(paragraph)}\n{_FENCE}"
+        else:
+            text += f"```py\n{textwrap.dedent(paragraph)}\n{_FENCE}"
+    return text.strip()
 
 
 def _arguments(args: ast.arguments) -> list[str]:
     plain = [*args.posonlyargs, *args.args]
     defaults = [None] * (len(plain) - len(args.defaults)) + list(args.defaults)
-    said = [
+    parts = [
         _argument(arg, default)
         for arg, default in zip(plain, defaults, strict=True)
         if arg.arg not in ("self", "cls")
     ]
     if args.vararg:
-        said.append(f"*{_argument(args.vararg, None)}")
+        parts.append(f"*{_argument(args.vararg, None)}")
     elif args.kwonlyargs:
-        said.append("*")
-    said += [_argument(*it) for it in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+        parts.append("*")
+    parts += [_argument(*it) for it in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
     if args.kwarg:
-        said.append(f"**{_argument(args.kwarg, None)}")
-    return said
+        parts.append(f"**{_argument(args.kwarg, None)}")
+    return parts
 
 
 def _argument(arg: ast.arg, default: ast.expr | None) -> str:
     kind = "" if arg.annotation is None else ast.unparse(arg.annotation).replace("'", "")
-    told = f"{arg.arg}: {kind}" if kind else arg.arg
+    text = f"{arg.arg}: {kind}" if kind else arg.arg
     if default is None:
-        return told
-    return f"{told} = {ast.unparse(default)}" if kind else f"{told}={ast.unparse(default)}"
+        return text
+    return f"{text} = {ast.unparse(default)}" if kind else f"{text}={ast.unparse(default)}"
 
 
 def _comments(source: str) -> tuple[dict[int, str], dict[int, str]]:
-    """Comments behind code and comments on lines of their own, by line."""
+    """Return comments behind code, and comments on their own lines, by line number."""
     behind: dict[int, str] = {}
     alone: dict[int, str] = {}
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -55,13 +55,13 @@ def sql() -> Iterator[str]:
 
 def rest() -> Iterator[str]:
     """Yield every path with its methods, parameters and the model of its body."""
-    told = create_app(Tenure("postgresql://nowhere")).openapi()
-    for path, methods in sorted(told["paths"].items()):
+    api = create_app(Tenure("postgresql://nowhere")).openapi()
+    for path, methods in sorted(api["paths"].items()):
         for method, operation in methods.items():
             names = [it["name"] for it in operation.get("parameters", ()) if it["in"] == "query"]
             query = f" ?{'&'.join(names)}" if names else ""
             yield f"{method.upper()} {path}{query}{_body(operation)}"
-    for name, model in sorted(told["components"]["schemas"].items()):
+    for name, model in sorted(api["components"]["schemas"].items()):
         if fields := model.get("properties"):
             yield f"{name}: {', '.join(fields)}"
 
@@ -69,10 +69,10 @@ def rest() -> Iterator[str]:
 def cli() -> Iterator[str]:
     """Yield every command with its arguments and options."""
 
-    def told(command: Any, path: str) -> Iterator[str]:
+    def lines(command: Any, path: str) -> Iterator[str]:
         if below := getattr(command, "commands", None):
             for name, inner in sorted(below.items()):
-                yield from told(inner, f"{path} {name}")
+                yield from lines(inner, f"{path} {name}")
             return
         words = [
             "|".join((*it.opts, *it.secondary_opts))
@@ -82,7 +82,7 @@ def cli() -> Iterator[str]:
         ]
         yield " ".join([path, *words])
 
-    return told(typer.main.get_command(commands), "tenure")
+    return lines(typer.main.get_command(commands), "tenure")
 
 
 def settings() -> Iterator[str]:

@@ -80,7 +80,17 @@ class TaskDecorator(Protocol):
 
 
 class Tenure(Client):
-    """Jobs in one PostgreSQL, and the task functions they run."""
+    """An app: its database, and the tasks and schedules it declares.
+
+    Connections are opened at the first use. Example:
+
+        app = Tenure()
+
+        @app.task(queue="crawl", retry=3)
+        async def crawl(ctx: Context, site: str) -> int: ...
+
+        crawl.enqueue("example.org")
+    """
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
         super().__init__(url, settings=settings)
@@ -102,7 +112,11 @@ class Tenure(Client):
     @overload
     def task(self, /, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
     def task(self, function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-        """Make a task of a function: ``@app.task`` or ``@app.task(queue="crawl", ...)``."""
+        """Declare a task: ``@app.task`` or ``@app.task(queue="crawl", ...)``.
+
+        A first parameter that is annotated with ``Context`` is passed by the worker. Coroutines run
+        in an event loop, functions in a process, or in a thread with ``executor="thread"``.
+        """
 
         def declare(function: Callable[..., Any]) -> Task[..., Any]:
             return self._declared(function, options)
@@ -201,6 +215,7 @@ class Tenure(Client):
         return Handle(self, job, as_tenant(tenant))
 
     async def ahandle(self, job: int | str, *, tenant: Tenant | str = DEFAULT) -> Handle[Any]:
+        """Async version of ``handle``."""
         if isinstance(job, str):
             job = await self.aperform(job_with_key(job), as_tenant(tenant))
         return Handle(self, job, as_tenant(tenant))
@@ -233,10 +248,12 @@ class Tenure(Client):
         by: str | None = None,
         tenant: Tenant | str = DEFAULT,
     ) -> RunnerEnding:
+        """Async version of ``end_runner``."""
         how = end_runner(runner, reason, force=force, grace=grace, by=by)
         return await self.aperform(how, as_tenant(tenant))
 
     def read_result(self, job: Job) -> Any:
+        """Return the result of a job, converted to the type that its task returns."""
         task = self._tasks.get(job.task or "")
         return job.result if task is None else task.read_result(job.result)
 

@@ -190,6 +190,7 @@ class Settings:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
+        """Return the names of all settings."""
         return tuple(setting.name for setting in dataclasses.fields(cls))
 
     @classmethod

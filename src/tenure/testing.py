@@ -6,7 +6,7 @@ import psycopg
 
 
 class Clock:
-    """The database's clock, which a test can move. Only for databases that are thrown away."""
+    """The clock of the database, which a test can advance. Only for throw-away databases."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
@@ -20,5 +20,5 @@ class Clock:
         """)
 
     def advance(self, by: timedelta) -> None:
-        """Make it later."""
+        """Advance the clock."""
         self._connection.execute("UPDATE tenure_test.clock SET shift = shift + %s", (by,))

@@ -1,4 +1,4 @@
-"""What the five systems ask for: a file for each, with the tests that show every requirement."""
+"""The requirements of the five systems: a file for each, with the tests that prove them."""
 
 from pathlib import Path
 

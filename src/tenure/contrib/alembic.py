@@ -22,7 +22,7 @@ from tenure.store.driver_errors import find_tenure_error
 
 
 def upgrade(op: Any, tenant: str = DEFAULT.name) -> None:
-    """Bring the tenant to what this version needs, in the transaction of the revision."""
+    """Migrate the tenant to this version, in the transaction of the revision."""
     _execute(op, schema.script(Tenant(tenant)))
 
 

@@ -61,6 +61,7 @@ class AuthorizedClient:
         return self.client.create_tenant(tenant, by=self.principal.name, via=self.principal.via)
 
     def drop_tenant(self, tenant: Tenant, *, force: bool = False) -> None:
+        """Delete a tenant with all its jobs, if the role allows it."""
         self.require("drop_tenant")
         who = self.principal
         self.client.drop_tenant(tenant, force=force, by=who.name, via=who.via)

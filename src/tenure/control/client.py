@@ -159,6 +159,8 @@ class Client:
     async def aperform(
         self, operation: Operation[T], tenant: Tenant = DEFAULT, connection: Any = None
     ) -> T:
+        """Async version of ``perform``."""
+
         async def send(call: Call[Any]) -> Any:
             if connection is not None:
                 from tenure.store.drivers import asend_on
@@ -186,6 +188,7 @@ class Client:
     async def acheck_cancellation_requested(
         self, job: int, *, tenant: Tenant | str = DEFAULT
     ) -> bool:
+        """Async version of ``check_cancellation_requested``."""
         try:
             return (await (await self.astore_of(tenant)).show(job)).cancel_requested
         except StoreUnavailable as error:

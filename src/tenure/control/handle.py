@@ -61,6 +61,7 @@ class Handle(Generic[R]):
         return self.job().status
 
     async def astatus(self) -> Status:
+        """Async version of ``status``."""
         return (await self.ajob()).status
 
     def job(self) -> Job:
@@ -68,6 +69,7 @@ class Handle(Generic[R]):
         return self._perform(single(queries.show(self.id)))
 
     async def ajob(self) -> Job:
+        """Async version of ``job``."""
         return await self._aperform(single(queries.show(self.id)))
 
     def explain(self) -> Explanation:
@@ -75,6 +77,7 @@ class Handle(Generic[R]):
         return self._perform(single(queries.explain(self.id)))
 
     async def aexplain(self) -> Explanation:
+        """Async version of ``explain``."""
         return await self._aperform(single(queries.explain(self.id)))
 
     def inspect(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:
@@ -82,6 +85,7 @@ class Handle(Generic[R]):
         return self._perform(inspect_job(self.id, timeout, by=by))
 
     async def ainspect(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:  # noqa: ASYNC109
+        """Async version of ``inspect``."""
         return await self._aperform(inspect_job(self.id, timeout, by=by))
 
     def wait(self, timeout: Duration | None = None) -> Job:
@@ -89,6 +93,7 @@ class Handle(Generic[R]):
         return self._perform(ended(self.id, timeout))
 
     async def await_end(self, timeout: Duration | None = None) -> Job:  # noqa: ASYNC109
+        """Async version of ``wait``."""
         return await self._aperform(ended(self.id, timeout))
 
     def result(self, timeout: Duration | None = None) -> R:
@@ -96,6 +101,7 @@ class Handle(Generic[R]):
         return self.read(self.wait(timeout))
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109
+        """Async version of ``result``."""
         return self.read(await self.await_end(timeout))
 
     def read(self, job: Job | Mapping[str, JSON]) -> R:
@@ -122,6 +128,7 @@ class Handle(Generic[R]):
     async def acancel(
         self, reason: str | None = None, **options: Unpack[StopArguments]
     ) -> CancellationRecord:
+        """Async version of ``cancel``."""
         return await self._aperform(stop(self.id, Intent.CANCEL, reason, **options))
 
     def cancel_at(
@@ -144,6 +151,7 @@ class Handle(Generic[R]):
         strategy: str | None = None,
         by: str | None = None,
     ) -> Policy:
+        """Async version of ``cancel_at``."""
         operation = stop_at(self.id, at, Intent.CANCEL, reason, strategy=strategy, by=by)
         return await self._aperform(operation)
 
@@ -156,6 +164,7 @@ class Handle(Generic[R]):
     async def apause(
         self, reason: str | None = None, **options: Unpack[StopArguments]
     ) -> CancellationRecord:
+        """Async version of ``pause``."""
         return await self._aperform(stop(self.id, Intent.PAUSE, reason, **options))
 
     def resume(
@@ -181,6 +190,7 @@ class Handle(Generic[R]):
         budget: Mapping[str, Amount] | None = None,
         by: str | None = None,
     ) -> Job:
+        """Async version of ``resume``."""
         return await self._aperform(resume(self.id, reason, fresh=fresh, budget=budget, by=by))
 
     def runners(self) -> tuple[JobRunner, ...]:
@@ -191,6 +201,7 @@ class Handle(Generic[R]):
         return self._perform(runners(self.id))
 
     async def arunners(self) -> tuple[JobRunner, ...]:
+        """Async version of ``runners``."""
         return await self._aperform(runners(self.id))
 
     def partials(self) -> list[JSON]:
@@ -198,6 +209,7 @@ class Handle(Generic[R]):
         return self._perform(partials(self.id))
 
     async def apartials(self) -> list[JSON]:
+        """Async version of ``partials``."""
         return await self._aperform(partials(self.id))
 
     def artifacts(self) -> tuple[Mapping[str, JSON], ...]:
@@ -205,6 +217,7 @@ class Handle(Generic[R]):
         return self.job().artifacts
 
     async def aartifacts(self) -> tuple[Mapping[str, JSON], ...]:
+        """Async version of ``artifacts``."""
         return (await self.ajob()).artifacts
 
     def children(self) -> list["Handle[Any]"]:
@@ -212,6 +225,7 @@ class Handle(Generic[R]):
         return [self._child(job) for job in self._perform(children(self.id))]
 
     async def achildren(self) -> list["Handle[Any]"]:
+        """Async version of ``children``."""
         return [self._child(job) for job in await self._aperform(children(self.id))]
 
     def _child(self, job: int) -> "Handle[Any]":

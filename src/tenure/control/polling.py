@@ -37,6 +37,7 @@ class Event(Generic[V]):
 
     @property
     def key(self) -> str:
+        """Return the id of a record, or the kind of another event."""
         value = self.value
         return value.cancellation_id if isinstance(value, CancellationRecord) else self.kind
 

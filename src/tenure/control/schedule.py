@@ -63,6 +63,7 @@ class Schedule:
         return None if self.overlap == "queue" else f"schedule:{self.name}"
 
     def announcement(self) -> dict[str, JSON]:
+        """Return the schedule for a worker, as JSON."""
         return {
             "name": self.name,
             "task": self.task,
@@ -78,6 +79,7 @@ class Schedule:
 
     @classmethod
     def from_announcement(cls, announced: Mapping[str, Any]) -> Self:
+        """Return a schedule from its announcement."""
         known = dict(announced)
         known["catch_up"] = duration(announced["catch_up"])
         known["job"] = msgspec.convert(announced["job"], NewJob)

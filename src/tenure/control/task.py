@@ -64,6 +64,7 @@ class Task(Generic[P, R]):
 
     @property
     def takes_context(self) -> bool:
+        """Tell whether the worker passes a ``Context``."""
         return self.signature.takes_context
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -86,6 +87,7 @@ class Task(Generic[P, R]):
         return handle
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+        """Async version of ``enqueue``."""
         [handle] = await self._aperform(self._enqueued([self.new_job(*args, **kwargs)]))
         return handle
 
@@ -98,6 +100,7 @@ class Task(Generic[P, R]):
     async def aenqueue_many(
         self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> list[Handle[R]]:
+        """Async version of ``enqueue_many``."""
         return await self._aperform(self._enqueued_many(arguments))
 
     def new_job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
@@ -136,12 +139,14 @@ class Task(Generic[P, R]):
             ) from None
 
     def write_result(self, value: Any) -> JSON:
+        """Return what the function returned as JSON."""
         try:
             return self.signature.write_result(value)
         except InputRefused as why:
             raise InputRefused(f"what task {self.name!r} returned cannot be kept: {why}") from None
 
     def read_result(self, value: JSON) -> R:
+        """Return a result from JSON, as the type that the function returns."""
         try:
             return cast("R", self.signature.read_result(value))
         except InputRefused as why:
@@ -159,10 +164,12 @@ class Task(Generic[P, R]):
 
     @property
     def cancel_hook(self) -> Callable[..., Any] | None:
+        """Return the function that ``on_cancel`` registered; None if there is none."""
         return self.hooks.get("on_cancel")
 
     @property
     def failure_hook(self) -> Callable[..., Any] | None:
+        """Return the function that ``on_failure`` registered; None if there is none."""
         return self.hooks.get("on_failure")
 
     def announcement(self) -> dict[str, JSON]:

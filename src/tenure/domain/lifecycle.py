@@ -97,6 +97,7 @@ class Rung(StrEnum):
 
     @property
     def height(self) -> int:
+        """Return its position on the ladder, from 0."""
         return list(Rung).index(self)
 
     # All four: those of str compare alphabetically.

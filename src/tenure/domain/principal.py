@@ -19,6 +19,7 @@ class Role(StrEnum):
     ADMIN = "admin"  # controls all of a tenant
 
     def includes(self, other: "Role") -> bool:
+        """Tell whether this role may do all that the other may."""
         return _ORDER.index(self) >= _ORDER.index(other)
 
 

@@ -24,6 +24,7 @@ class Tenant:
 
     @property
     def schema(self) -> str:
+        """Return the name of its schema."""
         return "tenure" if self.name == "default" else f"tenure_{self.name}"
 
 

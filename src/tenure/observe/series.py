@@ -22,6 +22,8 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Series:
+    """A metric: its name, kind, labels and meaning."""
+
     name: str
     kind: Literal["counter", "gauge", "histogram"]
     source: Source

@@ -71,7 +71,7 @@ class Context:
 
     @property
     def resources(self) -> "CleanupCoordinator":
-        """The resources that are closed when the attempt ends, however it ends."""
+        """Return the coordinator that closes resources when the attempt ends, however it ends."""
         if self._resources is None:
             from tenure.runtime.runner.wrap_up import coordinator
 
@@ -80,7 +80,7 @@ class Context:
 
     @property
     def job(self) -> "CurrentJob":
-        """The running job: id, task, tenant, queue, key, owner, target, slots and so on."""
+        """Return the running job: id, task, tenant, queue, key, owner, target, slots and so on."""
         return CurrentJob(self._attempt)
 
     @property
@@ -95,6 +95,7 @@ class Context:
 
     @property
     def opened_resources(self) -> "CleanupCoordinator | None":
+        """Return the coordinator if it was used; do not create it."""
         return self._resources
 
     @property
@@ -104,7 +105,7 @@ class Context:
 
     @property
     def stop_reason(self) -> str | None:
-        """The reason of the stop, as its caller gave it; None if no stop was asked for."""
+        """Return the reason of the stop; None if none was requested."""
         return self._attempt.orders.reason if self._attempt.orders else None
 
     def raise_if_cancelled(self) -> None:
@@ -170,7 +171,7 @@ class Context:
 
     @property
     def checkpoint(self) -> Mapping[str, JSON]:
-        """The values saved last, by this attempt or an earlier attempt; empty at first."""
+        """Return the values saved last, by this attempt or an earlier one; empty at first."""
         return self._checkpoint
 
     def save_checkpoint(self, **values: JSON) -> Sent:
@@ -207,6 +208,7 @@ class Context:
         self._attempt.request("flush")
 
     async def aflush(self) -> None:
+        """Async version of ``flush``."""
         self._attempt.flush_progress()
         await self._attempt.arequest("flush")
 
@@ -218,6 +220,7 @@ class Context:
         return self._handle(task, self._attempt.request("spawn", self._child(task, args, kwargs)))
 
     async def aspawn(self, task: "Task[P, R]", *args: P.args, **kwargs: P.kwargs) -> "Handle[R]":
+        """Async version of ``spawn``."""
         child = self._child(task, args, kwargs)
         return self._handle(task, await self._attempt.arequest("spawn", child))
 
@@ -230,6 +233,7 @@ class Context:
         return self._results(children, self._attempt.request("children", _ids(children)))
 
     async def await_for(self, children: Sequence["Handle[R]"]) -> list[R]:
+        """Async version of ``wait_for``."""
         return self._results(children, await self._attempt.arequest("children", _ids(children)))
 
     def slot(self, pool: str) -> "SlotHold":

@@ -27,7 +27,7 @@ _RELOADED = 2.0  # seconds for jobs to finish when a server reloads its program;
 
 
 class Worker:
-    """A worker that ``async with`` starts; leaving the block drains it."""
+    """A worker next to your program. ``async with`` starts it; leaving the block drains it."""
 
     def __init__(
         self,
@@ -93,14 +93,14 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the keeper, once it is started."""
+        """Return the process id of the keeper; None before the start."""
         return self._process.pid if self._process is not None else None
 
     async def drain(self, grace: timedelta | str | float | None = None) -> ExitCode | None:
-        """Finish running jobs within ``grace`` (default: ``drain_grace``), hand over the rest.
+        """Finish running jobs, release the rest, and exit, within ``grace`` or ``drain_grace``.
 
-        SIGINT or SIGTERM to this program hurries it. Under a server that reloads the program it
-        hurries by itself after 2 s, unless a grace is given.
+        SIGINT or SIGTERM to this program shortens the time to 2 s. So does a server that reloads
+        the program, unless a grace is given.
         """
         process = self._process
         if process is None or process.stdin is None:

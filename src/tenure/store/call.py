@@ -25,9 +25,11 @@ class Call(Generic[T]):
     timeout: timedelta | None = None  # in the database; None leaves that of the database role
 
     def of(self, tenant: Tenant) -> "Call[T]":
+        """Return this call for a tenant."""
         return self if tenant == self.tenant else replace(self, tenant=tenant)
 
     def within(self, timeout: timedelta | None) -> "Call[T]":
+        """Return this call with a time limit."""
         return replace(self, timeout=timeout)
 
     def asked_by(self, principal: Principal) -> "Call[T]":
@@ -59,4 +61,5 @@ class Call(Generic[T]):
 
     @property
     def values(self) -> tuple[Any, ...]:
+        """Return the values of its arguments, in order."""
         return tuple(self.arguments.values())

@@ -51,11 +51,13 @@ class Claimed(msgspec.Struct, frozen=True):
 
     @property
     def args(self) -> Mapping[str, JSON]:
+        """Return the arguments of the job."""
         args: Mapping[str, JSON] = msgspec.json.decode(self.raw_args)
         return args
 
     @property
     def checkpoint(self) -> JSON:
+        """Return the checkpoint of the job; None if it saved none."""
         if self.raw_checkpoint is None:
             return None
         checkpoint: JSON = msgspec.json.decode(self.raw_checkpoint)

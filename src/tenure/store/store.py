@@ -77,6 +77,7 @@ class Verbs:
 
     @property
     def is_closed(self) -> bool:
+        """Tell whether its connections are closed."""
         return self._pool.is_closed
 
     enqueue = Method(enqueue_calls.enqueue)
@@ -237,6 +238,7 @@ class AsyncStore(Verbs):
         self._pool = AsyncConnectionPool(url, settings)
 
     async def open(self) -> None:
+        """Open the connections."""
         await self._pool.open()
 
     async def close(self) -> None:

@@ -27,16 +27,16 @@ def create_app(
     limits: RequestLimits | None = None,
     hosts: Iterable[str] = (),
 ) -> FastAPI:
-    """Return an app with the REST API and the dashboard, for the jobs of a client.
+    """Return the REST API and the dashboard as an ASGI app, for the jobs of this client.
 
-    A request needs a token, unless ``authenticate`` identifies the caller: an async function that
-    takes the request and returns a Principal or None. With ``open_to``, requests without a token
-    run as "anonymous" with this role in the default tenant.
+    Requests need a token, unless ``authenticate`` recognizes them: an async function that takes the
+    request and returns a Principal or None. With ``open_to``, requests without a token act as
+    "anonymous", in this role of the default tenant.
 
-    A caller without a token must use a known host name: localhost, an IP address, a name in the
-    setting ``hosts``, or a name in ``hosts``.
+    A request without a token must name a known host: localhost, an IP address, one of the setting
+    ``hosts``, or one of ``hosts`` here.
 
-    A mounted app opens its connections at the first use; close the client to close them.
+    Mounted in another app, it opens connections at the first use; close the client to close them.
     """
     named = [name for name in (client.settings.hosts or "").split(",") if name]
     known = Hosts([*named, *hosts], is_strict=bool(named))

@@ -123,6 +123,7 @@ class HeldResourceManager(ResourceManager):
         self._task: asyncio.Task[None] | None = None
 
     async def enter(self) -> Any:
+        """Enter the context manager, and return what it yields."""
         entered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._hold(entered), name=f"hold {self.name}")
         try:

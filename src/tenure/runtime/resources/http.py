@@ -39,7 +39,7 @@ class HTTPResourceManager(ResourceManager):
 
     @property
     def active_requests(self) -> int:
-        """The number of open requests, including responses that are still being read."""
+        """Return the number of open requests, including responses being read."""
         return len(self._tracked) + sum(not body.is_closed for body in list(self._bodies))
 
     def is_active(self) -> bool:

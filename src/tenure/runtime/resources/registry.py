@@ -36,12 +36,12 @@ class Registry:
 
     @property
     def resources(self) -> list[ResourceManager]:
-        """The managers of the registered resources."""
+        """Return the registered resources, each as its manager."""
         return [entry.manager for entry in self._entries]
 
     @property
     def retries(self) -> list[tuple[str, Mapping[str, JSON]]]:
-        """The tasks, with arguments, that would have to clean up if this process died now."""
+        """Return the tasks, with arguments, that would clean up if this process died now."""
         return [entry.again for entry in self._entries if entry.again is not None]
 
     def register_resource(self, resource: ResourceManager) -> None:
