@@ -123,7 +123,7 @@ def _claim(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         require(old.ready, "I5", f"job {job.id} was claimed, but was not ready")
         require(_is_open(before, old, act), "I5", f"job {job.id} was claimed while paused")
         held = (row.worker_id, row.token) == (act.worker, job.token)
-        require(held, "I3", f"job {job.id} is not held by whoever was told so")
+        require(held, "I3", f"job {job.id} is not held by the worker that claimed it")
         require(job.token not in known.tokens, "I3", f"job {job.id} had token {job.token} before")
         require(row.attempt == known.attempts + 1, "I6", f"claim of {job.id} spent no attempt")
         if old.target is not None:
@@ -147,7 +147,7 @@ def _is_open(now: Snapshot, row: JobRow, act: Act) -> bool:
 
 
 def _conclude(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
-    """I1, I3, I6: whoever has the fence is heard, nobody else, and judged by the rules."""
+    """I1, I3, I6: only the holder of the fence may end a job, by the rules."""
     taken: Mapping[int, State] = act.answer.accepted
     require(not act.answer.busy, "I3", "busy, though nobody else is there")
     require(set(moves(before, after)) == set(taken), "I3", f"{act.verb} moved others")

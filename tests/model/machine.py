@@ -138,7 +138,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.play.current())
     @rule(held=which, ending=_endings, all_of_it=st.booleans(), delay=st.booleans())
     def finish(self, held: int, ending: dict[str, Any], all_of_it: bool, delay: bool) -> None:
-        """By whoever holds it: one job, or all that it holds."""
+        """Act as a holder: on one of its jobs, or on all of them."""
         first = _pick(self.play.current(), held)
         chosen = [one for one in self.play.current() if one.worker == first.worker]
         if ending["outcome"] == "retry" and delay:

@@ -35,7 +35,7 @@ def check(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
 
 
 def _nothing_forgotten(model: Model, before: Snapshot, after: Snapshot) -> None:
-    """No wake-up is lost: when promote finds nothing more, whoever waits has to."""
+    """No wake-up is lost: when promote finds nothing more, every waiting job has a reason."""
     for row in after.rows:
         if row.state is not State.PENDING or row.ready:
             continue

@@ -58,7 +58,7 @@ class Expired:
     """Its worker was declared dead."""
 
     error: JobError
-    is_charged: bool = True  # False: nobody knows whose fault it was, and nothing is spent
+    is_charged: bool = True  # False: the cause is unknown, and no attempt is spent
 
 
 Outcome = Completed | Failed | Stopped | Released | Crashed | Expired

@@ -1,4 +1,4 @@
-"""Bulk operations: counted first, then one operation that goes on whoever dies."""
+"""Bulk operations: counted first, then one operation that survives its workers."""
 
 from typing import Any
 
@@ -170,7 +170,7 @@ def test_an_operator_reaches_its_own_jobs(store: Store) -> None:
     preview = by_ann(queries.bulk_preview({}))
     assert (preview.reaches, preview.others) == (1, 1)
     bulk = by_ann(policy_calls.bulk_stop({}))
-    # Whoever carries it on, it stays ann's.
+    # It stays ann's, no matter who continues it.
     assert counts(carry_out(store, bulk)) == (1, 1, 0)
     assert store.show(mine).state is State.CANCELLED
     assert store.show(yours).status == "queued"

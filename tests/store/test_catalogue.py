@@ -314,7 +314,7 @@ def test_the_newest_announcement_counts_and_both_digests_in_use_are_shown(store:
 def test_a_job_whose_task_no_living_worker_has_is_explained(store: Store) -> None:
     worker = make_worker(store)
     [made] = store.enqueue(NewJob(task="crawl"))
-    assert store.diagnose().unrunnable == ()  # nobody knows what this worker has
+    assert store.diagnose().unrunnable == ()  # the tasks of this worker are unknown
     store.announce(worker.id, [announcement("mail")])
     assert "no living worker has the task 'crawl'" in str(store.explain(made.id).reasons)
     assert [task.task for task in store.diagnose().unrunnable] == ["crawl"]

@@ -19,7 +19,7 @@ from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import AsyncStore, Store
 from tests.unreachable import CAUSES, MAY_PASS, refusing
 
-# Whoever waited for it would not be back before the test is given up.
+# A caller that waited for it would not return before the timeout of the test.
 PATIENT = Settings(connect_timeout="10m")  # type: ignore[arg-type]
 
 

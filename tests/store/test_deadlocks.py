@@ -40,11 +40,11 @@ INVARIANTS = {
         AND NOT EXISTS (SELECT FROM tenure.pause AS p
             WHERE p.subject = 'target' AND p.name = j.target)""",
     "nothing is left to be looked at": "SELECT id FROM tenure.job WHERE waiting = 'promotion'",
-    "whoever waits for dependencies has one that is not met": """
+    "a job that waits for dependencies has one that is not met": """
         SELECT j.id FROM tenure.job AS j WHERE j.waiting = 'dependencies' AND NOT EXISTS (
             SELECT FROM tenure.edge AS e JOIN tenure.job AS n ON n.id = e.needs_id
             WHERE e.job_id = j.id AND n.state <> 'completed')""",
-    "whoever waits for tasks has one below it that is open": """
+    "a job that waits for children has one below it that is open": """
         SELECT j.id FROM tenure.job AS j WHERE j.waiting IN ('tasks', 'children')
         AND EXISTS (SELECT FROM tenure.job AS c WHERE c.parent_id = j.id) AND NOT EXISTS (
             WITH RECURSIVE below AS (

@@ -1,4 +1,4 @@
-"""What is told to whoever watches: each cancellation that begins, moves and ends."""
+"""Events for subscribers: each cancellation that begins, moves and ends."""
 
 from collections.abc import Iterator
 from typing import Any

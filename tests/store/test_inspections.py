@@ -1,4 +1,4 @@
-"""look_into, answer_look, looked: what a worker sees in a job, for whoever may stop it."""
+"""inspect, answer_inspection, inspection: a worker looks into a job for a user who may stop it."""
 
 import json
 from datetime import timedelta

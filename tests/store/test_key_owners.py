@@ -85,7 +85,7 @@ def test_the_longest_owner_with_the_longest_key_is_stored(store: Store) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_child_has_the_keys_of_its_parents_owner(store: Store, kind: Kind) -> None:
-    """Whoever adds it: a worker does so in the name of the job."""
+    """No matter who adds it: a worker does so in the name of the job."""
     parent = make_job(store, owner="ann")
     child = enqueue(store, Principal("job:1", Role.ADMIN), parent=parent, **{kind: "order 7"})
     again = enqueue(store, ANN, **{kind: "order 7"})

@@ -238,14 +238,14 @@ def test_a_whole_job_whose_tasks_have_no_keys_is_not_doubled_either(
     assert count(sql) == 3
 
 
-def test_a_whole_job_with_a_unique_key_is_made_anew_when_the_first_is_over(store: Store) -> None:
+def test_a_whole_job_with_a_unique_key_is_made_again_when_the_first_is_over(store: Store) -> None:
     jobs = [NewJob(key="job", unique="site"), NewJob(key="task", task="work", parent="job")]
     first = whole(store, jobs)
     assert [answer.id for answer in whole(store, jobs)] == [answer.id for answer in first]
     store.stop(first[0].id)
-    anew = whole(store, jobs)
-    assert all(answer.created for answer in anew)
-    assert {answer.id for answer in anew}.isdisjoint(answer.id for answer in first)
+    again = whole(store, jobs)
+    assert all(answer.created for answer in again)
+    assert {answer.id for answer in again}.isdisjoint(answer.id for answer in first)
 
 
 def test_a_resumed_job_does_not_take_its_unique_key_from_another(store: Store) -> None:

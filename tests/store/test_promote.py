@@ -255,7 +255,7 @@ def test_a_job_paused_in_the_line_blocks_all_who_do_not_hold_the_target_yet(stor
 
 
 def test_only_due_jobs_with_met_dependencies_stand_in_the_line(store: Store) -> None:
-    """Whoever is not queued, not due or not free to go keeps nobody from the target."""
+    """A job that is not queued, not due or not free does not block the target."""
     need = make_job(store, queue="elsewhere")
     waiting = [
         make_job(store, target="site", priority=9, **fields)

@@ -279,7 +279,7 @@ def test_a_key_names_the_job_of_whoever_asks(store: Store) -> None:
 
 
 def test_a_key_of_several_others_names_nobodys_job(store: Store) -> None:
-    """Else whoever enqueues another job with it decides what an admin cancels."""
+    """Otherwise a user who enqueues another job with it decides what an admin cancels."""
     hers = make_job(store, owner="ann", key="nap")
     assert by_key(store, "nap", ROOT) == hers
     make_job(store, owner="bob", key="nap")
@@ -469,7 +469,7 @@ def test_the_bulk_stop_of_an_admin_comes_first(store: Store) -> None:
 
 
 def test_an_operators_role_carries_on_its_own_bulk_stops_alone(store: Store, roles: Roles) -> None:
-    """Whoever carries one on holds jobs of others as long as its transaction is open."""
+    """The caller that advances one holds jobs of others while its transaction is open."""
     name, operator = roles.make("operator")
     job = make_job(store)
     urgent = store.bulk_stop({})

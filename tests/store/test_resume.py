@@ -1,4 +1,4 @@
-"""resume: a paused or failed job goes on."""
+"""resume: a paused or failed job continues."""
 
 from datetime import timedelta
 from typing import Any

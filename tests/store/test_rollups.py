@@ -170,7 +170,7 @@ def test_who_begins_later_than_the_mark_and_ends_a_job_is_counted_later(
 def test_a_mark_of_another_server_holds_up_nothing(
     store: Store, clock: Clock, sql: psycopg.Connection, connect: Connect
 ) -> None:
-    """A dump takes the row along, and the numbers of transactions begin anew."""
+    """A dump contains the row, and the numbers of transactions start again."""
     roll_up(store)
     end_one(store)
     clock.advance(MINUTE)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.fresh_database
 
 ACME, UMBRELLA = Tenant("acme"), Tenant("umbrella")
 SNAPSHOT = Path(__file__).with_name("schema.txt")
-UPDATE = "TENURE_TEST_UPDATE_SNAPSHOT"  # set it to 1 to write the snapshot anew
+UPDATE = "TENURE_TEST_UPDATE_SNAPSHOT"  # set it to 1 to rewrite the snapshot
 
 AddFiles = Callable[[str, str, dict[str, str]], None]
 

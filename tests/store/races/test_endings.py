@@ -16,7 +16,7 @@ from tests.factories import ending, make_job, make_worker, promote
 from tests.store.races.stage import Stage
 
 FAULT = {"type": "ValueError", "message": "no"}
-# What is said of the attempt, and what becomes of the job when a stop came first.
+# The outcome of the attempt, and the state of the job when a stop came first.
 AFTER_A_STOP = [
     ({"outcome": "completed", "value": 1}, "completed"),
     ({"outcome": "completed", "value": 1, "heard": True}, "stopped"),

@@ -11,7 +11,7 @@ from tests.store.races.stage import Stage
 def test_two_ends_of_one_family_that_are_promoted_by_those_who_end_them(
     stage: Stage, store: Store
 ) -> None:
-    """Each promotes before the other has committed; whoever is last sees both."""
+    """Each promotes before the other has committed; the last sees both."""
     ids = make_jobs(
         store,
         [
@@ -52,7 +52,7 @@ def test_two_needs_of_one_job_end_at_once_and_neither_holds_up_the_other(
 
 
 def test_the_first_who_looks_at_a_job_locks_what_it_comes_after(stage: Stage, store: Store) -> None:
-    """It might end unseen otherwise; whoever says so again is heard."""
+    """Otherwise it might end unseen; a repeated call is accepted."""
     make_job(store)
     worker = make_worker(store)
     need = worker.claim_one()

@@ -1,4 +1,4 @@
-"""Wake-ups of targets: whoever frees one, joins its line or closes it, in every order."""
+"""Wake-ups of targets: freed, waited for and blocked, in every order."""
 
 import pytest
 
