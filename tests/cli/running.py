@@ -25,7 +25,7 @@ from tests.workers import ROOT
 PROGRAM = typer.main.get_command(app)  # made once: it takes a while
 COMMAND = Path(sys.executable).with_name("tenure")
 GOLDEN = Path(__file__).parent / "golden"
-UPDATE = "TENURE_TEST_UPDATE_GOLDEN"  # set, the golden files are written anew
+UPDATE = "TENURE_TEST_UPDATE_GOLDEN"  # set, the golden files are rewritten
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -109,7 +109,7 @@ def process(url: str, *words: str, **env: str) -> Done:
 
 
 class Running:
-    """``tenure`` as a process, while it goes on: what it has printed until now, and its end."""
+    """``tenure`` as a process, while it runs: what it has printed until now, and its end."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", screen: int) -> None:
         self.process = process

@@ -41,7 +41,7 @@ def test_a_job_is_followed_in_lines_to_its_end(database: str, going: Going) -> N
     lines = watching.text.splitlines()
     assert lines[-2].startswith("Job 1 is completed after ")
     assert lines[-1] == '{"pages": 2}'
-    assert len(lines) == len(set(lines)), "a line is said twice"
+    assert len(lines) == len(set(lines)), "a line is printed twice"
 
 
 def test_a_stream_of_json_ends_with_the_job(database: str, going: Going) -> None:

@@ -47,7 +47,7 @@ ODD = {
     "odd pair": "parent=-1",
     "unicode": "🦆\u202e",
 }
-# They start something that goes on, or read the terminal; what they take is tried on its own.
+# They start long-running processes or read the terminal; their values are tried on their own.
 GOING_ON = {"up", "serve", "worker run", "top", "worker"}
 
 

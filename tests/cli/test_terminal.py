@@ -68,7 +68,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_job(database: str, store: Store) -
         going.tell(1)
         shown.shows("50%")
         shown.types("\x03")
-        shown.shows("Job 1 goes on.")
+        shown.shows("Job 1 continues.")
         assert shown.ends() == 130
     assert "Traceback" not in shown.text
     assert store.show(1).state is State.RUNNING

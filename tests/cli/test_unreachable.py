@@ -29,7 +29,7 @@ COMMANDS = {
     "tenant create": ["tenant", "create", "acme"],
     "top": ["top", "--once"],
 }
-PATIENT = {"TENURE_CONNECT_TIMEOUT": "10m"}  # whoever waited would not be back in time
+PATIENT = {"TENURE_CONNECT_TIMEOUT": "10m"}  # a command that waited would be too late
 LASTING = ["wrong password", "unknown host", "malformed"]  # a worker does not wait for them
 
 

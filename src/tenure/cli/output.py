@@ -180,7 +180,7 @@ def fail(error: TenureError, *, json: bool) -> NoReturn:
 def report(kind: str, sentence: str, *, json: bool) -> None:
     """Print an error in one line on standard error."""
     problem = {"error": {"type": kind, "message": sentence}}
-    _write(encoded(problem).decode() if json else f"tenure: {one_line(sentence)}", sys.stderr)
+    _write(encoded(problem).decode() if json else f"tenure: {single_line(sentence)}", sys.stderr)
 
 
 def encoded(value: Any) -> bytes:
@@ -192,7 +192,7 @@ def clean(value: str) -> str:
     return "".join(c if c in "\n\t" or c.isprintable() else _visible(c) for c in value)
 
 
-def one_line(sentence: str) -> str:
+def single_line(sentence: str) -> str:
     """Return a message as one line of bounded length; it may quote long input."""
     line, half = clean(sentence).replace("\n", "\\n").replace("\t", "\\t"), MAX_SENTENCE // 2
     return line if len(line) <= MAX_SENTENCE else f"{line[:half]} ... {line[-half:]}"

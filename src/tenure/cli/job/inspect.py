@@ -1,4 +1,4 @@
-"""What a running job is doing (``stack``, ``runners``), and its output (``artifacts``, ...)."""
+"""A running job's stacks and runners, and the output of a job."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
