@@ -126,7 +126,7 @@ def test_a_plain_close_never_blocks_the_event_loop() -> None:
         blocking = Blocking()
         closing = asyncio.create_task(resource_for(blocking).close_gracefully(10))
         await asyncio.sleep(0)
-        blocking.release.set()  # reached only if the loop goes on
+        blocking.release.set()  # reached only if the loop continues
         assert await closing
 
     asyncio.run(run())
