@@ -270,7 +270,7 @@ class ProcessRunner(Link):
         while attempt.orders_are_unread and time.monotonic() < until:
             time.sleep(0.001)  # the thread at the wire reads them
         cleanup = None
-        if attempt.context or error:
+        if attempt.context or error is not None:
             cleanup = forks.leaving(wrap_up, attempt, ending, error)
         attempt.flush()
         return cleanup
