@@ -51,6 +51,27 @@ def _function_hooked_failure(ctx: Context, error: BaseException) -> None:
     mark(f"hook-{ctx.job.id}", f"failure: {error}")
 
 
+class FalsyError(Exception):
+    """An error that is empty, like a collection."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+@app.task(retry=0)
+async def fails_with_a_falsy_error() -> None:
+    raise FalsyError("no good")
+
+
+@app.task(retry=0)
+def function_fails_with_a_falsy_error() -> None:
+    raise FalsyError("no good")
+
+
+fails_with_a_falsy_error.on_failure(_hooked_failure)
+function_fails_with_a_falsy_error.on_failure(_function_hooked_failure)
+
+
 @app.task(retry=0)
 async def badly_hooked(ctx: Context) -> None:
     started(ctx)

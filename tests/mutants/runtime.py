@@ -87,7 +87,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "tests/runtime/test_guard.py::test_freeze_and_thaw",
     ),
     python_mutant(
-        "runners go on past the deadline of their keeper",
+        "runners continue past the deadline of their keeper",
         "runtime/guard/freezer.py",
         "self.phase is Phase.RUNNING and not self.keeper_is_trusted:",
         "False:",

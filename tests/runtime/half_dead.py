@@ -1,4 +1,4 @@
-"""Programs whose main thread has ended while another thread goes on writing."""
+"""Programs whose main thread has ended while another thread keeps writing."""
 
 from pathlib import Path
 

@@ -119,7 +119,7 @@ def test_all_of_a_job_are_deleted_and_no_other_s(url: str) -> None:
 
 
 def test_one_artifact_has_a_limit(url: str) -> None:
-    artifacts = Artifacts(url, "acme", 42, 100, one_limit_bytes=10)
+    artifacts = Artifacts(url, "acme", 42, 100, each_limit_bytes=10)
     artifacts.put("just", b"x" * 10)
     for data in (b"x" * 11, io.BytesIO(b"x" * 11)):
         with pytest.raises(InputRefused, match="'big' is larger than its limit of 10 bytes"):

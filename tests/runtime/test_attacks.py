@@ -37,7 +37,7 @@ def app(shared_database: str) -> Iterator[Tenure]:
 
 @pytest.fixture(autouse=True)
 def unharmed(worker: RunningWorker, app: Tenure, store: Store) -> Iterator[None]:
-    """Whatever a job does, the same worker goes on, and runs the next one."""
+    """Whatever a job does, the same worker continues, and runs the next job."""
     [before] = _alive(store)
     yield
     assert attacks.noop.enqueue().result(timeout="20s") == "fine"

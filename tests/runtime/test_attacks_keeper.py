@@ -215,7 +215,7 @@ def refusal_of(about: str, told: Any, asker: int | None = None) -> tuple[str, st
 
 @pytest.mark.parametrize("about", ["nonsense", "spawn", "undo", "flush"])
 def test_every_question_is_answered(about: str) -> None:
-    """Whoever asks waits for it, in a thread perhaps."""
+    """The code that asks waits for the answer, perhaps in a thread."""
     kind, _ = refusal_of(about, {"task": 7}, asker=99 if about == "flush" else None)
     assert kind == "InputRefused"
 

@@ -121,7 +121,7 @@ def test_a_runner_that_cannot_be_started_leaves_no_descriptor_open() -> None:
 
 
 def test_a_stop_follows_the_start_it_is_about() -> None:
-    """Sent on its own to a runner that is not ready, it would be about a run that nobody knows."""
+    """Sent on its own to a runner that is not ready, it would be about an unknown run."""
 
     async def main() -> None:
         stage, runner = Stage(), new_runner()

@@ -1,4 +1,4 @@
-"""That the garbage collector of a runner looks seldom, unless job code has said how often."""
+"""The garbage collector of a runner runs rarely, unless job code has set its threshold."""
 
 import subprocess
 import sys
@@ -11,15 +11,15 @@ PROGRAM = """
 import gc
 from tenure.runtime.garbage import collect_rarely
 before = gc.get_threshold()
-{said}
+{setting}
 collect_rarely()
 assert gc.get_freeze_count() > 0
 print(gc.get_threshold()[0] > before[0], gc.get_threshold())
 """
 
 
-def told(said: str) -> str:
-    program = [sys.executable, "-c", PROGRAM.format(said=said)]
+def told(setting: str) -> str:
+    program = [sys.executable, "-c", PROGRAM.format(setting=setting)]
     return subprocess.run(program, capture_output=True, text=True, check=True).stdout.strip()
 
 

@@ -1,4 +1,4 @@
-"""What a worker still has to say when it hears of its death: all of it is said, and refused."""
+"""A worker that was declared dead still sends all its reports, and they are refused."""
 
 import asyncio
 import json

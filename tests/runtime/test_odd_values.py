@@ -42,7 +42,7 @@ def app(worker: RunningWorker, shared_database: str) -> Iterator[Tenure]:
 
 @pytest.fixture(autouse=True)
 def neighbours_finish(folder: Path, store: Store) -> Iterator[None]:
-    """Those in the same runners go on, in their one attempt."""
+    """Neighbours in the same runners continue, in their only attempt."""
     neighbours = [odd_values.neighbour.enqueue(), odd_values.neighbour_in_a_thread.enqueue()]
     for handle in neighbours:
         eventually((folder / f"started-{handle.id}").exists)

@@ -126,7 +126,7 @@ def test_a_plain_close_never_blocks_the_event_loop() -> None:
         blocking = Blocking()
         closing = asyncio.create_task(resource_for(blocking).close_gracefully(10))
         await asyncio.sleep(0)
-        blocking.release.set()  # reached only if the loop goes on
+        blocking.release.set()  # reached only if the loop continues
         assert await closing
 
     asyncio.run(run())
@@ -223,6 +223,31 @@ def test_a_block_hears_of_the_error_that_ended_the_job() -> None:
         assert resources.close(error=why)["failed"] == []
     assert failed.left == [error]
     assert fine.left == [None]
+
+
+class FalsyError(Exception):
+    """An error that is empty, like a collection."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("method", ["__exit__", "__aexit__"])
+def test_a_block_gets_the_class_of_an_error_that_is_false(method: str) -> None:
+    kinds: list[Any] = []
+
+    class Block:
+        def _exit(self, kind: Any, *_: Any) -> None:
+            kinds.append(kind)
+
+        async def _aexit(self, kind: Any, *_: Any) -> None:
+            kinds.append(kind)
+
+    setattr(Block, method, Block._exit if method == "__exit__" else Block._aexit)
+    resources = CleanupCoordinator()
+    resources.add(Block())
+    assert resources.close(error=FalsyError())["failed"] == []
+    assert kinds == [FalsyError]
 
 
 class Raising(Session):

@@ -41,7 +41,7 @@ def result(task: AnyTask, *args: Any) -> Any:
 
 @contextmanager
 def unharmed(folder: Path, store: Store) -> Iterator[None]:
-    """A neighbour in the same loop goes on, in its one process and its one attempt."""
+    """A neighbour in the same loop continues, in the same process and its only attempt."""
     handle = faults.neighbour.enqueue()
     eventually((folder / f"started-{handle.id}").exists)
     yield

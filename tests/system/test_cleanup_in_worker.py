@@ -17,6 +17,7 @@ from tests.system.stage import Stage, staged
 from tests.workers import eventually
 
 HOOKED = [cleaning.hooked, cleaning.function_hooked]
+FALSY = [cleaning.fails_with_a_falsy_error, cleaning.function_fails_with_a_falsy_error]
 BADLY_HOOKED = [cleaning.badly_hooked, cleaning.function_badly_hooked]
 WITH_RESOURCES = [cleaning.has_resources, cleaning.function_has_resources]
 
@@ -96,6 +97,15 @@ def test_a_failure_calls_the_hook(stage: Stage, task: Task[..., Any]) -> None:
     stage.watch.becomes(handle.id, State.FAILED)
     assert stage.lines(f"hook-{handle.id}") == ["failure: no good"]
     stage.nothing_is_left(handle.id)
+
+
+@pytest.mark.parametrize("task", FALSY, ids=named)
+def test_a_failure_with_an_error_that_is_false_calls_the_hook(
+    stage: Stage, task: Task[..., Any]
+) -> None:
+    handle = task.enqueue()
+    stage.watch.becomes(handle.id, State.FAILED)
+    assert stage.lines(f"hook-{handle.id}") == ["failure: no good"]
 
 
 @pytest.mark.parametrize("task", BADLY_HOOKED, ids=named)

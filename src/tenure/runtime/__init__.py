@@ -1,1 +1,1 @@
-"""What happens inside a worker."""
+"""The worker: its keeper, its guard and its runners."""

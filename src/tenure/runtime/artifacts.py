@@ -34,7 +34,7 @@ _WHOLE = {"memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci
 class Artifacts:
     """The artifacts of one job, at ``<url>/<tenant>/<job id>/<name>``.
 
-    ``limit_bytes`` limits all of them together, ``one_limit_bytes`` each of them. An artifact is
+    ``limit_bytes`` limits all of them together, ``each_limit_bytes`` each of them. An artifact is
     stored whole or not at all, and replaces an earlier artifact of the same name.
     """
 
@@ -45,7 +45,7 @@ class Artifacts:
         job_id: int,
         limit_bytes: int | None = None,
         *,
-        one_limit_bytes: int | None = None,
+        each_limit_bytes: int | None = None,
     ) -> None:
         name = tenant.name if isinstance(tenant, Tenant) else Tenant(tenant).name
         self._fs, base = fsspec.core.url_to_fs(str(url))
@@ -56,7 +56,7 @@ class Artifacts:
         self._writes_whole = bool(protocols & _WHOLE)
         self._root = f"{base.rstrip('/')}/{name}/{int(job_id)}"
         self._gone = Path(f"{base.rstrip('/')}/{name}/{PART}gone-{int(job_id)}")
-        self._limits = [limit for limit in (one_limit_bytes, limit_bytes) if limit is not None]
+        self._limits = [limit for limit in (each_limit_bytes, limit_bytes) if limit is not None]
         self._ledger = Ledger(self.list, limit_bytes)
 
     def put(self, name: str, data: Any) -> Artifact:

@@ -138,7 +138,7 @@ class Ready(Message, frozen=True):
 
 
 class AttemptEnded(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
-    """How a run ended. Its tasks, threads and processes have ended too, except those in `left`."""
+    """The ending of a run. Its tasks, threads and processes have ended, except those in `left`."""
 
     run: int
     how: Literal["completed", "failed", "stopped", "snoozed", "paused", "waits", "committed"]

@@ -17,7 +17,7 @@ ROOM_FOR_ATTEMPT = " " * 20  # in the environment of a runner; forked children a
 STANDING = frozenset("TtZXD")  # states in which a process runs no code of its own
 DEAD = frozenset("ZX")
 
-_LOOKS = 100  # at a process whose threads start and end, before it counts as alive
+_ROUNDS = 100  # at a process whose threads start and end, before it counts as alive
 
 _SET_PDEATHSIG = 1
 _SET_CHILD_SUBREAPER = 36
@@ -122,7 +122,7 @@ def _state_and_folder(pid: int) -> tuple[str, str]:
     thread.
     """
     folder = f"/proc/{pid}"
-    for _ in range(_LOOKS):
+    for _ in range(_ROUNDS):
         main = stat_in(folder)
         if main is None:
             return "X", folder
@@ -235,7 +235,7 @@ def command(pid: int) -> str:
 def _read_memory(pid: int, name: str) -> bytes:
     """Read a file of /proc that is backed by the process's memory; empty if it cannot be read."""
     folder = ""
-    for _ in range(_LOOKS):
+    for _ in range(_ROUNDS):
         letter, living = _state_and_folder(pid)
         # Never read it from a process in uninterruptible sleep: the reader may block with it.
         if letter in "DZX" or living == folder:

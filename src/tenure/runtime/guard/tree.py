@@ -12,7 +12,7 @@ MAX_NAMED = 50
 
 
 class Death(NamedTuple):
-    """How a runner ended: by its own exit code, or by a signal."""
+    """The end of a runner: its exit code, or the signal that ended it."""
 
     code: int | None
     signal: int | None

@@ -1,4 +1,4 @@
-"""What a job holds, and how it is closed when the job ends."""
+"""Resources that a job holds, and that are closed when it ends."""
 
 from tenure.runtime.resources.adapters import (
     ClosableResourceManager,

@@ -97,7 +97,7 @@ class EnteredResourceManager(ResourceManager):
             await in_thread(self._leave_plainly)
             return
         try:
-            await self.context.__aexit__(type(error) if error else None, error, None)
+            await self.context.__aexit__(None if error is None else type(error), error, None)
         except BaseException as raised:
             if raised is not error:
                 raise
@@ -106,7 +106,7 @@ class EnteredResourceManager(ResourceManager):
     def _leave_plainly(self) -> None:
         error = self.ended_by
         try:
-            self.context.__exit__(type(error) if error else None, error, None)
+            self.context.__exit__(None if error is None else type(error), error, None)
         except BaseException as raised:
             if raised is not error:
                 raise

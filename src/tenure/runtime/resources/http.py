@@ -124,13 +124,13 @@ class TrackedRequest:
         traceback: TracebackType | None,
     ) -> None:
         self._manager._tracked.discard(self)
-        is_ours = self._aborted
+        was_aborted = self._aborted
         if isinstance(error, asyncio.CancelledError):
             # A cancel of the whole task, which may have come as well, propagates.
-            is_ours = self._cancelled and self._take_back() <= self._cancels
+            was_aborted = self._cancelled and self._take_back() <= self._cancels
         elif self._cancelled:
             self._take_back()
-        if is_ours and error is not None:
+        if was_aborted and error is not None:
             raise ResourceClosed("the HTTP client was closed during the request") from error
 
     async def __aenter__(self) -> Self:

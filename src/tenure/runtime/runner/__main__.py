@@ -43,8 +43,8 @@ def main() -> int:
         add_rollback(app)
         announcement = app.announcement() if ANNOUNCE in asked else {}
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
-        is_ours = isinstance(error, TenureError)
-        message = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        is_refusal = isinstance(error, TenureError)
+        message = str(error) if is_refusal else f"{type(error).__name__}: {error}"
         has_run = not isinstance(error, AppNotFound)  # some code of the app
         channel.send(Broken(message, traceback.format_exc() if has_run else ""))
         return 1

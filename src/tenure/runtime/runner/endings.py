@@ -111,7 +111,7 @@ def describe(error: BaseException) -> Mapping[str, JSON]:
     }
 
 
-def in_one_line(error: BaseException) -> str:
+def as_line(error: BaseException) -> str:
     """Return an error for a log."""
     description = describe(error)
     return f"{description['type']}: {description['message']}"

@@ -67,7 +67,7 @@ from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is reported that was held back
 _LAST_STEPS = 0.05  # seconds for threads that are about to end
-_SECOND_LOOK = 0.01  # seconds, to tell threads that wait from those that run
+_SECOND_CHECK = 0.01  # seconds, to tell threads that wait from those that run
 
 
 class ProcessRunner(Link):
@@ -270,7 +270,7 @@ class ProcessRunner(Link):
         while attempt.orders_are_unread and time.monotonic() < until:
             time.sleep(0.001)  # the thread at the wire reads them
         cleanup = None
-        if attempt.context or error:
+        if attempt.context or error is not None:
             cleanup = forks.leaving(wrap_up, attempt, ending, error)
         attempt.flush()
         return cleanup
@@ -311,7 +311,7 @@ class ProcessRunner(Link):
         try:
             strangers = self._ownership.threads.unknown()
             if strangers:
-                time.sleep(_SECOND_LOOK)
+                time.sleep(_SECOND_CHECK)
                 strangers = self._ownership.threads.unknown()
         except OSError as problem:  # no descriptor is left
             return [f"threads that cannot be looked for ({problem.strerror})"]

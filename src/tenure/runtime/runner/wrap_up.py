@@ -14,7 +14,7 @@ from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
 from tenure.runtime.messages import AttemptEnded
 from tenure.runtime.runner.attempt import Attempt
-from tenure.runtime.runner.endings import in_one_line
+from tenure.runtime.runner.endings import as_line
 from tenure.runtime.temporary import remove
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def awrap_up(
                 if inspect.isawaitable(result := hook()):
                     await result
         except BaseException as problem:  # noqa: BLE001 - it must not change how the job ended
-            _log.error("a hook failed: %s", in_one_line(problem))
+            _log.error("a hook failed: %s", as_line(problem))
     report = None
     if (resources := _resources(attempt)) is not None:
         report = await resources.aclose(*_stop_of(attempt), error)
@@ -68,7 +68,7 @@ def wrap_up(
             if inspect.iscoroutine(result := hook()):
                 asyncio.run(asyncio.wait_for(result, attempt.hook_timeout))
         except BaseException as problem:  # noqa: BLE001 - it must not change how the job ended
-            _log.error("a hook failed: %s", in_one_line(problem))
+            _log.error("a hook failed: %s", as_line(problem))
     report = None
     if (resources := _resources(attempt)) is not None:
         report = resources.close(*_stop_of(attempt), error)
