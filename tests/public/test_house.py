@@ -1,4 +1,4 @@
-"""The house rules are measured, and a limit that is passed fails the check."""
+"""The house rules are measured, and a limit that is exceeded fails the check."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_a_word_is_retired_only_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize(("limit", "code"), [(1, 1), (2, 0), (None, 0)])
-def test_a_limit_that_is_passed_fails(
+def test_a_limit_that_is_exceeded_fails(
     limit: int | None, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(house, "FIGURES", {"things": (lambda: ["a", "b"], limit)})
