@@ -116,8 +116,8 @@ def test_a_text_of_a_verb_is_taken_up_to_its_length_and_refused_beyond(
     name, call = TEXTS[case]
     bound = BOUNDS[name]
     assert isinstance(bound, Text)
-    call(doors, "ü" * bound.most)
-    for wrong in ("x" * (bound.most + 1), "x" * 1_000_000, "a\0b", "a\ud800b"):
+    call(doors, "ü" * bound.max)
+    for wrong in ("x" * (bound.max + 1), "x" * 1_000_000, "a\0b", "a\ud800b"):
         with pytest.raises(Refusal) as refusal:
             call(doors, wrong)
         assert len(str(refusal.value)) < 3000
@@ -229,9 +229,9 @@ def test_what_a_running_job_reports_is_bounded(doors: Doors, case: str) -> None:
 def test_a_lease_lasts_for_a_day_at_most(doors: Doors) -> None:
     lease = WORKER["lease"]
     assert isinstance(lease, DurationRange)
-    make_worker(doors.store, lease=lease.most)
+    make_worker(doors.store, lease=lease.max)
     with pytest.raises(TenureError, match="a day at most"):
-        doors.store.register(uuid4(), "h", 1, lease.most + timedelta(seconds=1))
+        doors.store.register(uuid4(), "h", 1, lease.max + timedelta(seconds=1))
 
 
 def test_a_step_and_a_trouble_are_cut_short(doors: Doors) -> None:
@@ -240,7 +240,7 @@ def test_a_step_and_a_trouble_are_cut_short(doors: Doors) -> None:
     [row] = doors.sql.execute("SELECT length(trouble) FROM tenure.worker").fetchall()
     trouble = WORKER["trouble"]
     assert isinstance(trouble, Text)
-    assert row == (trouble.most,)
+    assert row == (trouble.max,)
 
 
 @pytest.mark.parametrize("name", TENANT)

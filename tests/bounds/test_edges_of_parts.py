@@ -33,9 +33,7 @@ def test_each_part_of_a_retry_is_bounded(doors: Doors, name: str, door: str) -> 
     for value in within(bound):
         # A base is never above the cap.
         whole = (
-            {"cap": in_words(DurationRange().most), name: value}
-            if name == "base"
-            else {name: value}
+            {"cap": in_words(DurationRange().max), name: value} if name == "base" else {name: value}
         )
         whole = {"base": "0s", name: value} if name == "cap" else whole
         assert tried(doors, door, "retry", whole) is None, value
@@ -50,15 +48,15 @@ def test_the_units_and_limits_of_a_budget_are_bounded(doors: Doors, door: str) -
     assert isinstance(amount, Number)
     assert isinstance(units, Count)
     for budget in (
-        {"ü" * unit.most: amount.most},
-        {"x": amount.least},
-        {f"u{number}": 1 for number in range(units.most)},
+        {"ü" * unit.max: amount.max},
+        {"x": amount.min},
+        {f"u{number}": 1 for number in range(units.max)},
     ):
         assert tried(doors, door, "budget", budget) is None
     for wrong in (
-        *({"x" * (unit.most + 1): 1}, {"": 1}, {"a\0b": 1}),
+        *({"x" * (unit.max + 1): 1}, {"": 1}, {"a\0b": 1}),
         *({"x": value} for value in beyond(amount)),
-        {f"u{number}": 1 for number in range(units.most + 1)},
+        {f"u{number}": 1 for number in range(units.max + 1)},
         *("x", 5, [1], True),
     ):
         assert tried(doors, door, "budget", wrong), str(wrong)[:100]

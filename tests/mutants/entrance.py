@@ -78,7 +78,7 @@ ENTRANCE: tuple[Mutant, ...] = (
     mutant(
         "arguments of any size",
         "control/validation_error",
-        "pg_column_size(d.args) > {args.most}",
+        "pg_column_size(d.args) > {args.max}",
         "false",
         "guards::test_arguments_that_are_too_large_are_refused_also_from_plain_sql",
     ),

@@ -10,7 +10,7 @@ REACH: tuple[Mutant, ...] = (
     mutant(
         "a worker is declared dead before its time",
         "control/declare_dead",
-        "IF NOT coalesce(grace BETWEEN interval '0' AND {grace.most}, false) THEN",
+        "IF NOT coalesce(grace BETWEEN interval '0' AND {grace.max}, false) THEN",
         "IF false THEN",
         _REACH + "nobody_is_declared_dead_before_the_end_of_its_lease",
     ),
@@ -31,8 +31,8 @@ REACH: tuple[Mutant, ...] = (
     mutant(
         "who is no admin uses up the names of a tenant",
         "lane_of",
-        "ELSE {lanes_for_all.most} END",
-        "ELSE {lanes.most} END",
+        "ELSE {lanes_for_all.max} END",
+        "ELSE {lanes.max} END",
         _REACH + "the_last_names_are_left_to_admins",
     ),
     mutant(

@@ -1,7 +1,7 @@
 """The bounds of every value that a caller can store: lengths, ranges, choices.
 
 They are declared only here. SQL verbs take them from here when they are installed
-(``{reason.most}`` in a verb becomes a number), so the database refuses the same values as Python,
+(``{reason.max}`` in a verb becomes a number), so the database refuses the same values as Python,
 the command line and the REST API. ``docs/reference/bounds.md`` is generated from this table.
 """
 
@@ -29,13 +29,13 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Text:
-    """A text of 1 to ``most`` characters."""
+    """A text of 1 to ``max`` characters."""
 
-    most: int
+    max: int
 
     @property
     def words(self) -> str:
-        return f"1 to {self.most:,} characters"
+        return f"1 to {self.max:,} characters"
 
     def validation_error(self, value: Any) -> str | None:
         """Return why a value is refused, or None."""
@@ -43,7 +43,7 @@ class Text:
             return f"it takes a text, not {shown(value)}"
         if not value:
             return f"it takes a text of {self.words}; leave it out instead of an empty one"
-        if len(value) > self.most:
+        if len(value) > self.max:
             return f"it takes a text of {self.words}, and this one has {len(value):,}"
         if storable_text(value) != str.__str__(value):
             wrong = "NUL" if "\0" in value else "a lone surrogate"
@@ -53,21 +53,21 @@ class Text:
 
 @dataclass(frozen=True)
 class Names:
-    """A list of at most ``most`` texts."""
+    """A list of at most ``max`` texts."""
 
-    most: int
+    max: int
     each: int  # characters
 
     @property
     def words(self) -> str:
-        return f"at most {self.most:,}, each of 1 to {self.each:,} characters"
+        return f"at most {self.max:,}, each of 1 to {self.each:,} characters"
 
     def validation_error(self, value: Any) -> str | None:
         """Return why a value is refused, or None."""
         if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__len__"):
             return f"it takes a list of texts, not {shown(value)}"
-        if len(value) > self.most:
-            return f"it takes at most {self.most:,} texts, not {len(value):,}"
+        if len(value) > self.max:
+            return f"it takes at most {self.max:,} texts, not {len(value):,}"
         each = Text(self.each)
         return next(filter(None, map(each.validation_error, value)), None)
 
@@ -76,17 +76,17 @@ class Names:
 class Whole:
     """A whole number in a range."""
 
-    least: int
-    most: int
+    min: int
+    max: int
 
     @property
     def words(self) -> str:
-        return f"a whole number from {self.least} to {self.most}"
+        return f"a whole number from {self.min} to {self.max}"
 
     def validation_error(self, value: Any) -> str | None:
         """Return why a value is refused, or None."""
         fits = isinstance(value, int) and not isinstance(value, bool)
-        if not fits or not self.least <= value <= self.most:
+        if not fits or not self.min <= value <= self.max:
             return f"it takes {self.words}, not {shown(value)}"
         return None
 
@@ -95,35 +95,35 @@ class Whole:
 class Number:
     """A finite number in a range."""
 
-    least: float
-    most: float
+    min: float
+    max: float
 
     @property
     def words(self) -> str:
-        return f"a number from {self.least:g} to {self.most:g}"
+        return f"a number from {self.min:g} to {self.max:g}"
 
     def validation_error(self, value: Any) -> str | None:
         """Return why a value is refused, or None."""
         fits = isinstance(value, int | float) and not isinstance(value, bool)
-        if not fits or not self.least <= value <= self.most:
+        if not fits or not self.min <= value <= self.max:
             return f"it takes {self.words}, not {shown(value)}"
         return None
 
 
 @dataclass(frozen=True)
 class DurationRange:
-    """A duration from ``least`` to ``most``."""
+    """A duration from ``min`` to ``max``."""
 
-    most: timedelta = LONGEST
-    least: timedelta = timedelta(0)
+    max: timedelta = LONGEST
+    min: timedelta = timedelta(0)
 
     @property
     def words(self) -> str:
-        return f"{'more than' if self.least else 'from'} 0s up to {self.most.days:,} days"
+        return f"{'more than' if self.min else 'from'} 0s up to {self.max.days:,} days"
 
     def validation_error(self, value: timedelta) -> str | None:
         """Return why a value is refused, or None."""
-        if not self.least <= value <= self.most:
+        if not self.min <= value <= self.max:
             return f"it takes a length of time {self.words}, not {in_words(value)}"
         return None
 
@@ -152,29 +152,29 @@ class TimestampRange:
 
 @dataclass(frozen=True)
 class Bytes:
-    """JSON of at most ``most`` bytes."""
+    """JSON of at most ``max`` bytes."""
 
-    most: int
+    max: int
 
     @property
     def words(self) -> str:
-        return f"at most {self.most:,} bytes of JSON, {MAX_LEVELS} levels deep"
+        return f"at most {self.max:,} bytes of JSON, {MAX_LEVELS} levels deep"
 
 
 @dataclass(frozen=True)
 class Count:
     """A number of things."""
 
-    most: int
+    max: int
 
     @property
     def words(self) -> str:
-        return f"at most {self.most:,}"
+        return f"at most {self.max:,}"
 
     def validation_error(self, value: Any) -> str | None:
         """Return why a collection is refused, or None."""
-        if len(value) > self.most:
-            return f"it takes at most {self.most:,}, not {len(value):,}"
+        if len(value) > self.max:
+            return f"it takes at most {self.max:,}, not {len(value):,}"
         return None
 
 
@@ -196,11 +196,11 @@ JOB: Mapping[str, Bound] = {
     "target": _NAME,
     "args": Bytes(MAX_ARGS_BYTES),
     "priority": _SMALLINT,
-    "max_attempts": Whole(1, _SMALLINT.most),
+    "max_attempts": Whole(1, _SMALLINT.max),
     "run_at": TimestampRange(),
     "delay": DurationRange(),
     "tags": Names(100, 200),
-    "pools": Names(20, _NAME.most),
+    "pools": Names(20, _NAME.max),
     "after": Count(100_000),
     "options": Bytes(65_536),
     "budget": Count(50),
@@ -210,19 +210,19 @@ JOB: Mapping[str, Bound] = {
 
 # Options of a job.
 OPTIONS: Mapping[str, Bound] = {
-    "timeout": DurationRange(least=_NO_TIME),
-    "deadline": DurationRange(least=_NO_TIME),
+    "timeout": DurationRange(min=_NO_TIME),
+    "deadline": DurationRange(min=_NO_TIME),
     "grace": DurationRange(),
     "ask_for": DurationRange(),
     "close_timeout": DurationRange(),
     "memory": Whole(LEAST_MEMORY, LARGEST_ID),
-    "secret": Names(200, _NAME.most),
+    "secret": Names(200, _NAME.max),
     "retry_max": Whole(0, MAX_RETRIES),
     "retry_base": DurationRange(),
     "retry_cap": DurationRange(),
     "retry_factor": Number(1, 1000),
     "retry_jitter": Number(0, 1),
-    "retry_gives_up_on": Names(100, _NAME.most),
+    "retry_gives_up_on": Names(100, _NAME.max),
 }
 
 # Operations on jobs, queues, policies and the like.
@@ -245,7 +245,7 @@ CONTROL: Mapping[str, Bound] = {
 # Reports of workers and running jobs.
 WORKER: Mapping[str, Bound] = {
     "host": Text(255),
-    "served": Names(1000, _NAME.most),
+    "served": Names(1000, _NAME.max),
     "announced": Count(10_000),
     "announcement": Bytes(262_144),
     "lease": DurationRange(timedelta(days=1)),
@@ -334,7 +334,7 @@ def render(sql: str) -> str:
 
 def _literal(name: str, part: str) -> str:
     if name == "json":
-        values = {"levels": MAX_LEVELS, "deeper": MAX_LEVELS + 1, "most": LARGEST_NUMBER}
+        values = {"levels": MAX_LEVELS, "deeper": MAX_LEVELS + 1, "max": LARGEST_NUMBER}
         return repr(values[part])
     match getattr(BOUNDS[name], part):
         case timedelta() as limit:

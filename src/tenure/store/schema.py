@@ -4,7 +4,7 @@ Tables change by migrations, which run once and in order. Functions are code: th
 whole whenever their text has changed; one that takes other arguments than before, or is gone, is
 dropped by a migration. In both, ``tenant.`` stands for the tenant's own schema and ``{tenant}`` for
 its name; the control schema is always ``tenure`` and holds the default tenant's jobs too.
-``{reason.most}`` stands for a bound that ``tenure.domain.bounds`` declares, ``{index_scans}`` for
+``{reason.max}`` stands for a bound that ``tenure.domain.bounds`` declares, ``{index_scans}`` for
 planner settings.
 """
 

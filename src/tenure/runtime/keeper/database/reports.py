@@ -62,7 +62,7 @@ class Pending:
         for unit, amount in (report.spent or {}).items():
             self.spent[unit] = self.spent.get(unit, 0) + amount
         self.logs += [
-            LogLine(storable(line)[: LOG_LINE.most], storable(level)[: LOG_LEVEL.most])
+            LogLine(storable(line)[: LOG_LINE.max], storable(level)[: LOG_LEVEL.max])
             for level, line in report.logs
         ]
         self.artifacts += [Artifact(*artifact) for artifact in report.artifacts]

@@ -12,7 +12,7 @@ DECLARE
     last_sweep tenure.last_sweep;
     declared   json;
 BEGIN
-    IF NOT coalesce(grace BETWEEN interval '0' AND {grace.most}, false) THEN
+    IF NOT coalesce(grace BETWEEN interval '0' AND {grace.max}, false) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
             'workers are given a grace from 0s to 36500 days beyond their lease, not %s',
             coalesce(grace::text, 'null'));

@@ -23,14 +23,14 @@ BEGIN
     END IF;
     IF worker IS NULL OR host IS NULL OR pid IS NULL OR lease IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a worker has an id, a host, a pid and a lease';
-    ELSIF length(host) NOT BETWEEN 1 AND {host.most} THEN
+    ELSIF length(host) NOT BETWEEN 1 AND {host.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'the name of a host has 1 to {host.most} characters';
-    ELSIF lease > {lease.most} THEN
+            'the name of a host has 1 to {host.max} characters';
+    ELSIF lease > {lease.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a lease lasts for a day at most';
-    ELSIF queues IS NOT NULL AND NOT tenure.are_names(to_jsonb(queues), {served.most}, {served.each}) THEN
+    ELSIF queues IS NOT NULL AND NOT tenure.are_names(to_jsonb(queues), {served.max}, {served.each}) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'a worker serves at most {served.most} queues by name';
+            'a worker serves at most {served.max} queues by name';
     ELSIF lease <= interval '0' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = format('a lease of %s does not last; give a longer one', lease);

@@ -20,7 +20,7 @@ BEGIN
     now_ts := tenure.now();
     UPDATE tenure.worker AS w
     SET beat_at = now_ts, expires_at = greatest(w.expires_at, now_ts + w.lease),
-        trouble = left(renew.trouble, {trouble.most}), runners = coalesce(renew.runners, w.runners),
+        trouble = left(renew.trouble, {trouble.max}), runners = coalesce(renew.runners, w.runners),
         -- Runners that are gone need not be ended.
         ending = CASE WHEN w.ending = '{}' OR renew.runners IS NULL THEN w.ending ELSE (
             SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') FROM jsonb_each(w.ending) AS e

@@ -23,10 +23,10 @@ BEGIN
         RETURN tenant.refused('create_token', 'token', name, actor, via,
             format('%s may not create a token of tenant %s; an admin of the default tenant may', actor,
                 place));
-    ELSIF coalesce(name, '') = '' OR length(name) > {token.most} OR name ~ '^(db|job|policy|schedule):'
+    ELSIF coalesce(name, '') = '' OR length(name) > {token.max} OR name ~ '^(db|job|policy|schedule):'
         OR name ~ '[[:cntrl:]]' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'a token is for a name of 1 to {token.most} characters that does not begin with db:, job:, '
+            'a token is for a name of 1 to {token.max} characters that does not begin with db:, job:, '
             'policy: or schedule:';
     ELSIF coalesce(token_role, '') NOT IN ('viewer', 'operator', 'admin') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
@@ -34,7 +34,7 @@ BEGIN
     ELSIF octet_length(digest) IS DISTINCT FROM 32 THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'the digest of a token is the 32 bytes of a SHA-256';
-    ELSIF lifetime <= interval '0' OR lifetime > {token_lifetime.most} THEN
+    ELSIF lifetime <= interval '0' OR lifetime > {token_lifetime.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             format('a token lasts for longer than 0 and up to 36500 days; %s is not', lifetime);
     ELSIF NOT EXISTS (SELECT FROM tenure.tenant AS t WHERE t.name = place) THEN

@@ -5,5 +5,5 @@ CREATE OR REPLACE FUNCTION tenant.refuse(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM tenant.refused(verb, 'tenant', '', tenure.actor(by), via, why);
-    RETURN json_build_object('refused', left(verb, {verb.most}));
+    RETURN json_build_object('refused', left(verb, {verb.max}));
 END $$;

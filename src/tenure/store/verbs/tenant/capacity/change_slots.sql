@@ -13,11 +13,11 @@ BEGIN
         RETURN refusal;
     ELSIF NOT EXISTS (SELECT FROM tenant.pool AS p WHERE p.name = change_slots.pool) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no pool %L', pool);
-    ELSIF EXISTS (SELECT FROM unnest(add) AS a WHERE coalesce(a, '') = '' OR length(a) > {slot.most}) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to {slot.most} characters';
+    ELSIF EXISTS (SELECT FROM unnest(add) AS a WHERE coalesce(a, '') = '' OR length(a) > {slot.max}) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a slot has a name of 1 to {slot.max} characters';
     ELSIF cardinality(add) + (
-            SELECT count(*) FROM tenant.slot AS s WHERE s.pool = change_slots.pool) > {slots.most} THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a pool has at most {slots.most} slots';
+            SELECT count(*) FROM tenant.slot AS s WHERE s.pool = change_slots.pool) > {slots.max} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a pool has at most {slots.max} slots';
     END IF;
     PERFORM FROM tenant.slot AS s WHERE s.pool = change_slots.pool AND s.name = ANY (remove) ORDER BY s.name
     FOR UPDATE;

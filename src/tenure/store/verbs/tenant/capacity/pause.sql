@@ -15,9 +15,9 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'what is paused is a queue, a target or a pool with its name, '
                 'or the tenant without one';
-    ELSIF length(name) > {queue.most} THEN
+    ELSIF length(name) > {queue.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            format('the name of a %s has at most {queue.most} characters', subject);
+            format('the name of a %s has at most {queue.max} characters', subject);
     END IF;
     IF subject = 'target' THEN
         -- Exclude a promote that has checked for a pause and found none.

@@ -44,7 +44,7 @@ BEGIN
     problem := coalesce(tenure.validation_error(d), (
         SELECT tenure.validation_error(jsonb_populate_record(d, jsonb_build_object('args', a)))
         FROM jsonb_array_elements(arguments) AS a
-        WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > {args.most}
+        WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > {args.max}
             OR tenure.json_error(a) IS NOT NULL LIMIT 1));
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;

@@ -18,9 +18,9 @@ DECLARE
     rest  jsonb;
     other json;
 BEGIN
-    IF pg_column_size(outcomes) > {outcomes.most} THEN
+    IF pg_column_size(outcomes) > {outcomes.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'outcomes have at most {outcomes.most} bytes per call';
+            'outcomes have at most {outcomes.max} bytes per call';
     ELSIF outcomes @? '$[*] ? (!exists(@.outcome) || (@.outcome != "completed" && @.outcome != "failed"
             && @.outcome != "retry" && @.outcome != "stopped" && @.outcome != "released"))' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',

@@ -88,7 +88,7 @@ BEGIN
         'overdue', (SELECT count(*) FROM tenant.cancellation AS c WHERE c.completed_at IS NULL
             AND tenure.seconds_between(c.initiated_at, now_ts) > extract(epoch FROM interval '30 seconds'
                 + CASE WHEN c.force THEN interval '0'
-                    ELSE least(coalesce(c.grace, totals.grace), {grace.most}) END)),
+                    ELSE least(coalesce(c.grace, totals.grace), {grace.max}) END)),
         'tally', (SELECT coalesce(
             json_agg(json_build_object('kind', t.kind, 'labels', t.labels, 'bucket', t.bucket, 'n', t.n,
                 'seconds', t.seconds)), '[]') FROM (

@@ -19,9 +19,9 @@ DECLARE
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = problem;
-    ELSIF coalesce(name, '') = '' OR length(name) > {policy.most} THEN
+    ELSIF coalesce(name, '') = '' OR length(name) > {policy.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'a policy has a name of 1 to {policy.most} characters';
+            'a policy has a name of 1 to {policy.max} characters';
     ELSIF name IN ('timeout', 'memory', 'deadline', 'budget', 'preemption') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = format('what stops jobs by itself is called %L already; give the policy another name',
@@ -44,14 +44,14 @@ BEGIN
     spec := '{"filter": {}, "intent": "cancel"}' || jsonb_strip_nulls(spec);
     -- Policies of operators are counted separately: they do not use up those of admins.
     IF (SELECT count(*) FROM tenant.policy AS p
-            WHERE p.name <> set_policy.name AND (p.whose IS NULL) = is_admin) >= {policies.most} THEN
+            WHERE p.name <> set_policy.name AND (p.whose IS NULL) = is_admin) >= {policies.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
-            'a tenant has at most {policies.most} policies of %s',
+            'a tenant has at most {policies.max} policies of %s',
             CASE WHEN is_admin THEN 'its admins' ELSE 'all its operators' END);
     ELSIF NOT is_admin AND (SELECT count(*) FROM tenant.policy AS p
-            WHERE p.name <> set_policy.name AND p.whose = actor) >= {policies_of_one.most} THEN
+            WHERE p.name <> set_policy.name AND p.whose = actor) >= {policies_of_one.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
-            '%s has {policies_of_one.most} policies, and an operator has no more; drop one first', actor);
+            '%s has {policies_of_one.max} policies, and an operator has no more; drop one first', actor);
     END IF;
     SELECT p.* INTO before FROM tenant.policy AS p WHERE p.name = set_policy.name FOR UPDATE;
     INSERT INTO tenant.policy AS p (name, spec, enabled, created_at, created_by, whose)

@@ -20,6 +20,6 @@ BEGIN
             MESSAGE = format('%s is not complete: a member of it is still being stopped',
                 close_record.cancellation);
     END IF;
-    PERFORM tenant.end_record(stop, close_record.status, left(close_record.error, {problem.most}));
+    PERFORM tenant.end_record(stop, close_record.status, left(close_record.error, {problem.max}));
     RETURN tenant.cancellation_report(stop);
 END $$;

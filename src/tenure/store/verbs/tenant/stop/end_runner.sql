@@ -19,10 +19,10 @@ DECLARE
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
-    ELSIF reason = '' OR length(reason) > {reason.most} THEN
+    ELSIF reason = '' OR length(reason) > {reason.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = 'a reason has 1 to {reason.most} characters; leave it out instead';
-    ELSIF grace < interval '0' OR grace > {grace.most} THEN
+            MESSAGE = 'a reason has 1 to {reason.max} characters; leave it out instead';
+    ELSIF grace < interval '0' OR grace > {grace.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the grace of a runner is from 0 s to 36500 days';
     END IF;
     SELECT w.* INTO found_worker FROM tenure.worker AS w

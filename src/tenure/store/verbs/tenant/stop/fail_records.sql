@@ -15,7 +15,7 @@ DECLARE
           AND m.ended_at IS NULL AND c.completed_at IS NULL
         ORDER BY c.id FOR NO KEY UPDATE OF c);
     why   CONSTANT text := left(format('the end of job %s could not be written: %s', job, error),
-        {problem.most});
+        {problem.max});
     stop  bigint;
 BEGIN
     FOREACH stop IN ARRAY stops LOOP

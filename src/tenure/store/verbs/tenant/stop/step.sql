@@ -17,12 +17,12 @@ BEGIN
             MESSAGE = format('a step is pending, in_progress, completed or failed; %L is none of these',
                 step.status);
     END IF;
-    IF pg_column_size(step.details) > {step_details.most} THEN
+    IF pg_column_size(step.details) > {step_details.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'the details of a step take at most {step_details.most} bytes';
+            'the details of a step take at most {step_details.max} bytes';
     END IF;
     UPDATE tenant.step AS s SET
-        status = step.status, error = left(step.error, {problem.most}), details = s.details || step.details,
+        status = step.status, error = left(step.error, {problem.max}), details = s.details || step.details,
         started_at = CASE WHEN step.status <> 'pending' THEN coalesce(s.started_at, now_ts) END,
         completed_at = CASE WHEN step.status IN ('completed', 'failed') THEN now_ts END
     WHERE s.stop_id = stop AND s.name = step.name;

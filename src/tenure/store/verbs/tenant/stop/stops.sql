@@ -7,7 +7,7 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
         'task_id', CASE WHEN c.job_id <> c.root_id THEN c.job_id END,
         'intent', c.intent, 'reason', c.reason, 'initiated_by', c.initiated_by,
         'seconds', tenure.seconds_between(c.initiated_at, tenure.now()),
-        'force', c.force, 'grace', tenure.bounded_seconds(c.grace, {grace.most}),
+        'force', c.force, 'grace', tenure.bounded_seconds(c.grace, {grace.max}),
         'last_rung', c.last_rung, 'status', c.status,
         'tasks_open', open.tasks, 'rung', open.rung, 'graces', open.graces, 'last_rungs', open.last_rungs)
         ORDER BY c.id), '[]')

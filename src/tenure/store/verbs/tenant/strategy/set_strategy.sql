@@ -15,15 +15,15 @@ DECLARE
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
-    ELSIF coalesce(name, '') = '' OR length(name) > {strategy.most} THEN
+    ELSIF coalesce(name, '') = '' OR length(name) > {strategy.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'a strategy has a name of 1 to {strategy.most} characters';
+            'a strategy has a name of 1 to {strategy.max} characters';
     ELSIF jsonb_typeof(options) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'the options of a strategy are a JSON object';
     END IF;
     SELECT CASE
         WHEN o.key IN ('grace', 'ask_for') THEN CASE WHEN jsonb_typeof(o.value) <> 'number'
-            OR o.value::text::numeric NOT BETWEEN 0 AND extract(epoch FROM {grace.most})
+            OR o.value::text::numeric NOT BETWEEN 0 AND extract(epoch FROM {grace.max})
             THEN format('%s is a number of seconds of zero or more; %s is not', o.key, o.value) END
         WHEN o.key IN ('force', 'cascade', 'preserve', 'rollback') THEN CASE
         WHEN jsonb_typeof(o.value) <> 'boolean'
@@ -39,8 +39,8 @@ BEGIN
     IF problem IS NULL AND options @> '{"force": true}' AND options ->> 'last_rung' <> 'killed' THEN
         problem := 'a strategy that forces kills; its last_rung cannot be another';
     END IF;
-    IF (SELECT count(*) FROM tenant.strategy AS s WHERE s.name <> set_strategy.name) >= {strategies.most} THEN
-        problem := 'a tenant has at most {strategies.most} strategies';
+    IF (SELECT count(*) FROM tenant.strategy AS s WHERE s.name <> set_strategy.name) >= {strategies.max} THEN
+        problem := 'a tenant has at most {strategies.max} strategies';
     END IF;
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = problem;

@@ -17,7 +17,7 @@ BEGIN
           AND s.stop_id = (SELECT j.stop_id FROM tenant.job AS j WHERE j.id = discarded.job);
         DELETE FROM tenant.discard AS d WHERE d.job_id = discarded.job AND discarded.error IS NULL
             AND NOT EXISTS (SELECT FROM tenant.artifact AS a WHERE a.job_id = discarded.job);
-        UPDATE tenant.discard AS d SET error = left(discarded.error, {problem.most})
+        UPDATE tenant.discard AS d SET error = left(discarded.error, {problem.max})
             WHERE d.job_id = discarded.job;
     END IF;
     RETURN json_build_object('job', job, 'gone', gone,

@@ -4,8 +4,8 @@
 CREATE OR REPLACE FUNCTION tenure.actor(named text) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE
-    WHEN length(named) > {actor.most}
-        THEN tenure.abort('the name of an actor has at most {actor.most} characters')
+    WHEN length(named) > {actor.max}
+        THEN tenure.abort('the name of an actor has at most {actor.max} characters')
     WHEN named <> '' AND (session_user = current_user OR EXISTS (
         SELECT FROM pg_catalog.pg_roles AS r
         WHERE r.rolname IN (current_user, 'tenure_delegate')

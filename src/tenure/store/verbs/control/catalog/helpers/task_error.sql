@@ -6,14 +6,14 @@ DECLARE
     problem  text;
 BEGIN
     IF jsonb_typeof(task) <> 'object' OR jsonb_typeof(task -> 'name') IS DISTINCT FROM 'string'
-            OR length(task ->> 'name') NOT BETWEEN 1 AND {task.most} THEN
-        RETURN 'a task is announced as a JSON object with a name of 1 to {task.most} characters';
+            OR length(task ->> 'name') NOT BETWEEN 1 AND {task.max} THEN
+        RETURN 'a task is announced as a JSON object with a name of 1 to {task.max} characters';
     ELSIF jsonb_typeof(task -> 'digest') IS DISTINCT FROM 'string'
             OR jsonb_typeof(task -> 'executor') IS DISTINCT FROM 'string'
             OR jsonb_typeof(defaults) IS DISTINCT FROM 'object' THEN
         RETURN format('task %L has no digest, executor or defaults', left(task ->> 'name', 100));
-    ELSIF pg_column_size(task) > {announcement.most} THEN
-        RETURN format('task %L is announced with more than {announcement.most} bytes',
+    ELSIF pg_column_size(task) > {announcement.max} THEN
+        RETURN format('task %L is announced with more than {announcement.max} bytes',
             left(task ->> 'name', 100));
     END IF;
     problem := tenure.draft_type_error(defaults);

@@ -7,9 +7,9 @@ DECLARE
     now_ts  CONSTANT timestamptz := tenure.now();
     problem text;
 BEGIN
-    IF jsonb_typeof(tasks) IS DISTINCT FROM 'array' OR jsonb_array_length(tasks) > {announced.most} THEN
+    IF jsonb_typeof(tasks) IS DISTINCT FROM 'array' OR jsonb_array_length(tasks) > {announced.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = 'an announcement is a list of at most {announced.most} tasks';
+            MESSAGE = 'an announcement is a list of at most {announced.max} tasks';
     END IF;
     SELECT p.problem INTO problem FROM jsonb_array_elements(tasks) AS t
     CROSS JOIN LATERAL (SELECT tenure.task_error(t.value) AS problem) AS p WHERE p.problem IS NOT NULL

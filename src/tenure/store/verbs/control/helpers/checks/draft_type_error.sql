@@ -24,22 +24,22 @@ RETURN CASE
     WHEN jsonb_typeof(job -> 'delay') NOT IN ('string', 'number', 'null')
         THEN 'has a delay that is neither a number of seconds nor a text such as "20s"'
     WHEN job ? 'priority' AND job -> 'priority' <> 'null' AND CASE jsonb_typeof(job -> 'priority')
-            WHEN 'number' THEN (job -> 'priority')::numeric NOT BETWEEN {priority.least} AND {priority.most}
+            WHEN 'number' THEN (job -> 'priority')::numeric NOT BETWEEN {priority.min} AND {priority.max}
                 OR mod((job -> 'priority')::numeric, 1) <> 0
             ELSE true END
-        THEN format('has a priority of %s; it takes a whole number from {priority.least} to {priority.most}',
+        THEN format('has a priority of %s; it takes a whole number from {priority.min} to {priority.max}',
             left(job ->> 'priority', 100))
     WHEN job ? 'max_attempts' AND job -> 'max_attempts' <> 'null' AND CASE jsonb_typeof(job -> 'max_attempts')
             WHEN 'number' THEN mod((job -> 'max_attempts')::numeric, 1) <> 0
-                OR (job -> 'max_attempts')::numeric NOT BETWEEN {max_attempts.least} AND {max_attempts.most}
+                OR (job -> 'max_attempts')::numeric NOT BETWEEN {max_attempts.min} AND {max_attempts.max}
             ELSE true END
         THEN format('has max_attempts of %s; it takes a whole number from %s to %s',
-            left(job ->> 'max_attempts', 100), {max_attempts.least}, {max_attempts.most})
+            left(job ->> 'max_attempts', 100), {max_attempts.min}, {max_attempts.max})
     WHEN job ? 'tags' AND job -> 'tags' <> 'null'
-            AND NOT tenure.are_names(job -> 'tags', {tags.most}, {tags.each})
-        THEN 'has tags that are not a list of at most {tags.most} texts of 1 to {tags.each} characters'
+            AND NOT tenure.are_names(job -> 'tags', {tags.max}, {tags.each})
+        THEN 'has tags that are not a list of at most {tags.max} texts of 1 to {tags.each} characters'
     WHEN job ? 'pools' AND job -> 'pools' <> 'null'
-            AND NOT tenure.are_names(job -> 'pools', {pools.most}, {pools.each})
-        THEN 'has pools that are not a list of at most {pools.most} names of 1 to {pools.each} characters'
+            AND NOT tenure.are_names(job -> 'pools', {pools.max}, {pools.each})
+        THEN 'has pools that are not a list of at most {pools.max} names of 1 to {pools.each} characters'
     WHEN job ? 'block_on' AND job -> 'block_on' <> 'null' AND NOT tenure.are_names(job -> 'block_on', 2, 10)
         THEN 'has a block_on that is not a list of "paused" and "failed"' END;

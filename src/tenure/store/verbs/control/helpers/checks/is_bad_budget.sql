@@ -5,9 +5,9 @@ BEGIN
     IF jsonb_typeof(budget) <> 'object' THEN
         RETURN true;
     END IF;
-    RETURN (SELECT count(*) > {budget.most} OR coalesce(bool_or(length(b.key) NOT BETWEEN 1 AND {unit.most}
+    RETURN (SELECT count(*) > {budget.max} OR coalesce(bool_or(length(b.key) NOT BETWEEN 1 AND {unit.max}
         OR jsonb_typeof(b.value) <> 'number'
         OR CASE WHEN jsonb_typeof(b.value) = 'number'
-            THEN b.value::numeric NOT BETWEEN {amount.least} AND {amount.most} END), false)
+            THEN b.value::numeric NOT BETWEEN {amount.min} AND {amount.max} END), false)
                 FROM jsonb_each(budget) AS b);
 END $$;

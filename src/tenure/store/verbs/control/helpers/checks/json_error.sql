@@ -7,6 +7,6 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE
     WHEN octet_length(value::text) <= 2 * {json.levels} THEN NULL
     WHEN value @? '$.**{{json.deeper}}' THEN 'nested more than {json.levels} levels deep'
-    WHEN value @? '$.** ? (@ > {json.most} || @ < -{json.most})'
-        THEN 'with a number beyond {json.most}, which no reader can take'
+    WHEN value @? '$.** ? (@ > {json.max} || @ < -{json.max})'
+        THEN 'with a number beyond {json.max}, which no reader can take'
 END;

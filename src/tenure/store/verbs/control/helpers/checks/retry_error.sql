@@ -2,27 +2,27 @@
 CREATE OR REPLACE FUNCTION tenure.retry_error(retry jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    longest CONSTANT numeric := extract(epoch FROM {retry_base.most});
+    longest CONSTANT numeric := extract(epoch FROM {retry_base.max});
     wrong   text;
 BEGIN
     IF jsonb_typeof(retry) <> 'object' THEN
         RETURN 'has an option "retry" that is not a JSON object such as {"max": 3, "base": "1s"}';
     END IF;
     SELECT format('has a retry with %s of %s; ', to_json(r.key), left(r.value::text, 100)) || CASE r.key
-        WHEN 'max' THEN 'it takes a whole number from {retry_max.least} to {retry_max.most}'
-        WHEN 'factor' THEN 'it takes a number from {retry_factor.least} to {retry_factor.most}'
-        WHEN 'jitter' THEN 'it takes a number from {retry_jitter.least} to {retry_jitter.most}'
-        WHEN 'gives_up_on' THEN 'it takes a list of at most {retry_gives_up_on.most} names of error types'
+        WHEN 'max' THEN 'it takes a whole number from {retry_max.min} to {retry_max.max}'
+        WHEN 'factor' THEN 'it takes a number from {retry_factor.min} to {retry_factor.max}'
+        WHEN 'jitter' THEN 'it takes a number from {retry_jitter.min} to {retry_jitter.max}'
+        WHEN 'gives_up_on' THEN 'it takes a list of at most {retry_gives_up_on.max} names of error types'
         ELSE 'it takes a length of time such as "30s", up to 36500 days' END
     INTO wrong FROM jsonb_each(retry) AS r
     WHERE CASE r.key
-        WHEN 'max' THEN r.value::text !~ '^[0-9]{1,5}$' OR r.value::numeric > {retry_max.most}
+        WHEN 'max' THEN r.value::text !~ '^[0-9]{1,5}$' OR r.value::numeric > {retry_max.max}
         WHEN 'factor' THEN jsonb_typeof(r.value) <> 'number'
-            OR r.value::numeric NOT BETWEEN {retry_factor.least} AND {retry_factor.most}
+            OR r.value::numeric NOT BETWEEN {retry_factor.min} AND {retry_factor.max}
         WHEN 'jitter' THEN jsonb_typeof(r.value) <> 'number'
-            OR r.value::numeric NOT BETWEEN {retry_jitter.least} AND {retry_jitter.most}
+            OR r.value::numeric NOT BETWEEN {retry_jitter.min} AND {retry_jitter.max}
         WHEN 'gives_up_on'
-            THEN NOT tenure.are_names(r.value, {retry_gives_up_on.most}, {retry_gives_up_on.each})
+            THEN NOT tenure.are_names(r.value, {retry_gives_up_on.max}, {retry_gives_up_on.each})
         WHEN 'base' THEN coalesce(tenure.as_seconds(r.value) NOT BETWEEN 0 AND longest, true)
         WHEN 'cap' THEN coalesce(tenure.as_seconds(r.value) NOT BETWEEN 0 AND longest, true)
         ELSE false END

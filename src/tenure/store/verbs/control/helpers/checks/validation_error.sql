@@ -4,18 +4,18 @@ LANGUAGE sql STABLE
 RETURN CASE
     WHEN d.args IS NULL OR jsonb_typeof(d.args) <> 'object'
         THEN 'has arguments that are not a JSON object; give {"name": value, ...}'
-    WHEN pg_column_size(d.args) > {args.most}
-        THEN format('has arguments of %s bytes; the maximum is {args.most}, so store large values elsewhere '
+    WHEN pg_column_size(d.args) > {args.max}
+        THEN format('has arguments of %s bytes; the maximum is {args.max}, so store large values elsewhere '
             'and pass their name', pg_column_size(d.args))
     WHEN tenure.json_error(d.args) IS NOT NULL THEN 'has arguments ' || tenure.json_error(d.args)
     WHEN d.task = '' THEN 'has an empty task name; leave it out for a job without code of its own'
     WHEN coalesce(d.queue, '') = '' THEN 'has an empty queue name; leave it out for "default"'
     WHEN d.key = '' OR d."unique" = '' OR d.idempotency = '' OR d.target = '' OR d.owner = ''
         THEN 'has an empty key, target or owner; leave it out instead'
-    WHEN length(d.task) > {task.most} OR length(d.queue) > {queue.most} OR length(d.key) > {key.most}
-            OR length(d.owner) > {owner.most} OR length(d."unique") > {unique.most}
-            OR length(d.idempotency) > {idempotency.most} OR length(d.target) > {target.most}
-        THEN 'has a name or key longer than {task.most} characters'
+    WHEN length(d.task) > {task.max} OR length(d.queue) > {queue.max} OR length(d.key) > {key.max}
+            OR length(d.owner) > {owner.max} OR length(d."unique") > {unique.max}
+            OR length(d.idempotency) > {idempotency.max} OR length(d.target) > {target.max}
+        THEN 'has a name or key longer than {task.max} characters'
     WHEN d.max_attempts IS NULL THEN 'has max_attempts of null; at least one attempt is needed'
     WHEN d.priority IS NULL THEN 'has no priority; leave it out for 0'
     WHEN coalesce(d.when_taken, '') NOT IN ('return', 'replace', 'refuse')
@@ -26,7 +26,7 @@ RETURN CASE
         THEN format('has orphan %L; it can be retry or fail', left(d.orphan, 100))
     WHEN NOT coalesce(d.block_on <@ ARRAY['paused', 'failed'], false)
         THEN 'has a block_on that holds something else than "paused" and "failed"'
-    WHEN d.delay IS NOT NULL AND NOT d.delay BETWEEN interval '0' AND {delay.most}
+    WHEN d.delay IS NOT NULL AND NOT d.delay BETWEEN interval '0' AND {delay.max}
         THEN format('has a delay of %s; it must lie between 0 and 36500 days', d.delay)
     WHEN d.delay IS NOT NULL AND d.run_at IS NOT NULL
         THEN 'has both a delay and a run_at; give one of them'
@@ -39,10 +39,10 @@ RETURN CASE
             AND tenure.options_error(d.options) IS NOT NULL
         THEN tenure.options_error(d.options)
     WHEN d.budget IS NOT NULL AND tenure.is_bad_budget(d.budget)
-        THEN 'has a budget that is not {"unit": limit, ...} with at most {budget.most} units, '
-            'named by 1 to {unit.most} characters, and limits from 0 to 1e18'
+        THEN 'has a budget that is not {"unit": limit, ...} with at most {budget.max} units, '
+            'named by 1 to {unit.max} characters, and limits from 0 to 1e18'
     WHEN d.after IS NOT NULL AND jsonb_typeof(d.after) <> 'array'
         THEN 'has an "after" that is not a list of jobs'
-    WHEN jsonb_array_length(d.after) > {after.most}
-        THEN 'comes after more than {after.most} jobs; put a job without code of its own in between'
+    WHEN jsonb_array_length(d.after) > {after.max}
+        THEN 'comes after more than {after.max} jobs; put a job without code of its own in between'
 END;

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION tenure.seconds_between(since timestamptz, until times
 LANGUAGE sql IMMUTABLE
 RETURN CASE
     WHEN since IS NULL OR until IS NULL THEN NULL
-    WHEN isfinite(since) AND isfinite(until) AND since > until - {delay.most} AND since < until + {delay.most}
+    WHEN isfinite(since) AND isfinite(until) AND since > until - {delay.max} AND since < until + {delay.max}
         THEN extract(epoch FROM until - since)
-    WHEN since < until THEN extract(epoch FROM {delay.most})
-    ELSE -extract(epoch FROM {delay.most}) END;
+    WHEN since < until THEN extract(epoch FROM {delay.max})
+    ELSE -extract(epoch FROM {delay.max}) END;

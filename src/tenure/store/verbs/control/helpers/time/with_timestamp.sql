@@ -7,7 +7,7 @@ RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE
     WHEN jsonb_typeof(fields -> name) IS DISTINCT FROM 'number' THEN fields
-    WHEN (fields -> name)::numeric NOT BETWEEN 0 AND extract(epoch FROM {deadline.most})
+    WHEN (fields -> name)::numeric NOT BETWEEN 0 AND extract(epoch FROM {deadline.max})
         THEN to_jsonb(tenure.abort(format('%s takes a number of seconds from 0 to 36500 days',
             to_json(name))))
     ELSE fields || jsonb_build_object(name, greatest({run_at.earliest}, now_ts

@@ -20,21 +20,21 @@ BEGIN
         audit_id = CASE WHEN r.since > earlier THEN r.audit_id END
     RETURNING r.* INTO counted;
     IF counted.seen <= 100 THEN
-        PERFORM tenant.write_audit(actor, left(via, {via.most}), 'refuse', subject,
-            left(coalesce(name, ''), {queue.most}),
-            left(why, {reason.most}), NULL, jsonb_build_object('verb', left(verb, {verb.most})));
+        PERFORM tenant.write_audit(actor, left(via, {via.max}), 'refuse', subject,
+            left(coalesce(name, ''), {queue.max}),
+            left(why, {reason.max}), NULL, jsonb_build_object('verb', left(verb, {verb.max})));
         RETURN json_build_object('forbidden', why);
     END IF;
     UPDATE tenant.audit AS a
-    SET after = jsonb_build_object('verb', left(refused.verb, {verb.most}), 'count', counted.seen - 100,
+    SET after = jsonb_build_object('verb', left(refused.verb, {verb.max}), 'count', counted.seen - 100,
         'until', now_ts)
     WHERE a.id = counted.audit_id;
     IF NOT FOUND THEN
         INSERT INTO tenant.audit AS a (at, actor, via, verb, subject, name, reason, after)
-        VALUES (now_ts, refused.actor, left(refused.via, {via.most}), 'refuse', 'tenant', '',
+        VALUES (now_ts, refused.actor, left(refused.via, {via.max}), 'refuse', 'tenant', '',
             format('%s was refused 100 times within an hour; further refusals are counted here',
                 refused.actor),
-            jsonb_build_object('verb', left(refused.verb, {verb.most}), 'count', counted.seen - 100,
+            jsonb_build_object('verb', left(refused.verb, {verb.max}), 'count', counted.seen - 100,
                 'until', now_ts))
         RETURNING a.id INTO counted.audit_id;
         UPDATE tenant.refusal AS r SET audit_id = counted.audit_id WHERE r.actor = refused.actor;

@@ -5,13 +5,13 @@ CREATE OR REPLACE FUNCTION tenant.write_audit(
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF length(reason) > {reason.most} THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a reason has at most {reason.most} characters';
-    ELSIF length(via) > {via.most} THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = '"via" has at most {via.most} characters';
-    ELSIF length(name) > {queue.most} THEN
+    IF length(reason) > {reason.max} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a reason has at most {reason.max} characters';
+    ELSIF length(via) > {via.max} THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = '"via" has at most {via.max} characters';
+    ELSIF length(name) > {queue.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            format('the name of a %s has at most {queue.most} characters', subject);
+            format('the name of a %s has at most {queue.max} characters', subject);
     END IF;
     INSERT INTO tenant.audit (at, actor, via, verb, subject, name, reason, before, after)
     VALUES (tenure.now(), actor, coalesce(via, 'sql'), verb, subject, name, reason, before, after);

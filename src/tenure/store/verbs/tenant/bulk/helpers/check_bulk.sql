@@ -10,8 +10,8 @@ DECLARE
                 'many jobs are cancelled, paused, resumed or rerun (cancel, pause, resume, rerun); '
                 '%L is none of these', intent)
         WHEN reason = '' THEN 'the reason is empty; leave it out instead'
-        WHEN length(reason) > {reason.most} THEN 'the reason has at most {reason.most} characters'
-        WHEN options.grace > {grace.most} OR options.ask_for > {ask_for.most}
+        WHEN length(reason) > {reason.max} THEN 'the reason has at most {reason.max} characters'
+        WHEN options.grace > {grace.max} OR options.ask_for > {ask_for.max}
             THEN 'grace and ask_for of a stop are at most 36500 days'
         WHEN options.grace < interval '0' OR options.ask_for < interval '0' OR options.last_rung = 'expired'
                 OR (options.force AND options.last_rung < 'killed')

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION tenant.lane_of(queue_name text, task_name text, pool_
 RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    max_lanes CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.most} ELSE {lanes_for_all.most} END;
+    max_lanes CONSTANT integer := CASE WHEN whose IS NULL THEN {lanes.max} ELSE {lanes_for_all.max} END;
     wanted    text[] := coalesce(pool_names, '{}');
     found_id  integer;
 BEGIN

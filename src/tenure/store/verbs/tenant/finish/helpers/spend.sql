@@ -3,7 +3,7 @@
 CREATE OR REPLACE FUNCTION tenant.spend(worker uuid, reports jsonb) RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF reports @? '$[*].spent.* ? (@.type() != "number" || @ < {amount.least} || @ > {amount.most})' THEN
+    IF reports @? '$[*].spent.* ? (@.type() != "number" || @ < {amount.min} || @ > {amount.max})' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'what is spent is a number of zero or more for each unit, up to 1e18';
     END IF;

@@ -19,8 +19,8 @@ BEGIN
         RETURN 'a filter by status, tag or text takes 1 to 20 values';
     END IF;
     RETURN (SELECT CASE
-        WHEN length(f.value #>> '{}') > {filter_text.most} OR length(f.key) > {filter_text.most}
-            THEN 'a filter takes texts of at most {filter_text.most} characters'
+        WHEN length(f.value #>> '{}') > {filter_text.max} OR length(f.key) > {filter_text.max}
+            THEN 'a filter takes texts of at most {filter_text.max} characters'
         WHEN f.key <> ALL (known)
             THEN format('jobs cannot be filtered by %L; by %s they can', f.key, array_to_string(known, ', '))
         WHEN f.key = 'status' THEN format('jobs cannot have the status %s; they can be %s', f.value,
@@ -42,7 +42,7 @@ BEGIN
             ELSE jsonb_build_array(o.value) END) AS v
     ) AS f
     WHERE CASE
-        WHEN length(f.value #>> '{}') > {filter_text.most} THEN true
+        WHEN length(f.value #>> '{}') > {filter_text.max} THEN true
         WHEN f.key <> ALL (known) THEN true
         WHEN f.key IN ('id', 'parent', 'root')
         AND jsonb_typeof(f.value) = 'number' THEN NOT tenant.filter_reads(f.value #>> '{}', 'bigint')

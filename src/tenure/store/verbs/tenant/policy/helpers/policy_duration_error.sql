@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION tenant.policy_duration_error(name text, value jsonb) 
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF jsonb_typeof(value) = 'string' AND coalesce(tenure.as_seconds(value) > 0
-            AND tenure.as_seconds(value) <= extract(epoch FROM {grace.most}), false) THEN
+            AND tenure.as_seconds(value) <= extract(epoch FROM {grace.max}), false) THEN
         RETURN NULL;
     END IF;
     RETURN format('%s takes a length of time such as "30s" or "1h30m", longer than 0s and up to 36500 days, '

@@ -11,10 +11,10 @@ BEGIN
     END IF;
     SELECT k INTO unknown FROM jsonb_object_keys(spec) AS k WHERE k <> ALL (known) ORDER BY k LIMIT 1;
     RETURN CASE
-        WHEN pg_column_size(spec) > {policy_spec.most} THEN 'a policy takes at most {policy_spec.most} bytes'
+        WHEN pg_column_size(spec) > {policy_spec.max} THEN 'a policy takes at most {policy_spec.max} bytes'
         WHEN tenure.json_error(spec) IS NOT NULL THEN 'a policy cannot be ' || tenure.json_error(spec)
-        WHEN length(spec ->> 'reason') > {reason.most}
-            THEN 'the reason of a policy has at most {reason.most} characters'
+        WHEN length(spec ->> 'reason') > {reason.max}
+            THEN 'the reason of a policy has at most {reason.max} characters'
         WHEN unknown IS NOT NULL
             THEN format('a policy has no %L; it has %s', unknown, array_to_string(known, ', '))
         WHEN coalesce(spec ->> 'intent', 'cancel') NOT IN ('cancel', 'pause')

@@ -34,15 +34,15 @@ BEGIN
     ELSIF reason = '' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = 'the reason of a stop is empty; leave it out instead';
-    ELSIF length(reason) > {reason.most} THEN
+    ELSIF length(reason) > {reason.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'the reason of a stop has at most {reason.most} characters';
-    ELSIF options.grace > {grace.most} OR options.ask_for > {ask_for.most} THEN
+            'the reason of a stop has at most {reason.max} characters';
+    ELSIF options.grace > {grace.max} OR options.ask_for > {ask_for.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'grace and ask_for of a stop are at most 36500 days';
-    ELSIF cardinality(options.rollback_tasks) > {rollback_tasks.most} THEN
+    ELSIF cardinality(options.rollback_tasks) > {rollback_tasks.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-            'a rollback names at most {rollback_tasks.most} tasks';
+            'a rollback names at most {rollback_tasks.max} tasks';
     ELSIF options.grace < interval '0' OR options.ask_for < interval '0' OR options.last_rung = 'expired'
         OR (options.force AND options.last_rung < 'killed') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',

@@ -5,6 +5,6 @@ RETURN jsonb_build_object(
     'cancellation_id', tenant.cancellation_name(record.id, record.intent),
     'intent', record.intent, 'reason', record.reason,
     'by', record.initiated_by, 'force', record.force,
-    'grace', tenure.bounded_seconds(record.grace, {grace.most}),
-    'ask_for', tenure.bounded_seconds(record.ask_for, {ask_for.most}),
+    'grace', tenure.bounded_seconds(record.grace, {grace.max}),
+    'ask_for', tenure.bounded_seconds(record.ask_for, {ask_for.max}),
     'last_rung', record.last_rung, 'rollback', record.rollback, 'preserve', record.preserve);
