@@ -170,7 +170,7 @@ class RollbackJob(msgspec.Struct, frozen=True):
 
 
 class Paused(msgspec.Struct, frozen=True):
-    """Whether the pause or resume changed anything."""
+    """The answer to a pause or resume: whether it changed anything."""
 
     paused: bool | None = None
     resumed: bool | None = None
