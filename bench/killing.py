@@ -1,4 +1,4 @@
-"""Killing: how soon a whole tree is gone when we do it, how soon a job is back when others do."""
+"""Measure how fast a process tree is killed, and how fast a job recovers from an outside kill."""
 
 import os
 import select
@@ -62,7 +62,7 @@ def _entered_again(at_work: Worker, job: int, killed: int) -> float:
 
 
 class Watched:
-    """Processes whose end the kernel tells, whoever's children they are."""
+    """Watch processes for their exit through pidfds, children or not."""
 
     def __init__(self, pids: Sequence[int]) -> None:
         self._ends = [os.pidfd_open(pid) for pid in pids]

@@ -1,7 +1,7 @@
-"""How many jobs that do nothing a worker runs in a second, and what that costs whom.
+"""Measure how many no-op jobs a worker runs per second, and what that costs each process.
 
-The jobs wait in a paused queue for a worker that is warm. The clock is the database's: from the
-first job's start to the last one's end.
+The jobs wait in a paused queue until the worker is warm. Times come from the database clock: from
+the start of the first job to the end of the last.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -127,7 +127,10 @@ def drain_round(
     task: str | None,
     beside: Callable[[str], AbstractContextManager[object]] = _nobody,
 ) -> Round:
-    """Without a task, the jobs are in the database already. ``beside`` goes on meanwhile."""
+    """Run one round while ``beside`` is active.
+
+    Without a task, the jobs are in the database already.
+    """
     with (
         database as url,
         Store(url) as store,

@@ -45,7 +45,7 @@ def _surroundings(quick: bool) -> AbstractContextManager[Bench]:
 
 
 def duration(seconds: int) -> str:
-    """What is said before anything else."""
+    """Return the line that is printed first: how long the run takes."""
     long = f"{seconds} s" if seconds < 90 else f"{round(seconds / 60)} minutes"
     return f"all parts together take about {long} on an idle machine"
 

@@ -1,4 +1,4 @@
-"""Real workers for tests: started as a user would, watched by their log, and gone at the end."""
+"""Real workers for tests: started as a user would, watched by their log, ended afterwards."""
 
 import os
 import signal
@@ -40,7 +40,7 @@ def eventually(
         if waited >= within:
             described = what() if callable(what) else what or str(look)
             raise AssertionError(f"not within {within} s: {described}")
-        # Seldom after a while: to ask all the time slows down what one waits for.
+        # Poll less often after a while: constant polling slows down what the test waits for.
         time.sleep(min(0.01 + waited / 50, 0.04))
 
 
@@ -177,7 +177,7 @@ def is_gone(process: psutil.Process) -> bool:
 
 
 def _has_living_thread(pid: int) -> bool:
-    """Its main thread alone does not say: the others may go on without it."""
+    """Check every thread: the others may keep running after the main thread has ended."""
     try:
         stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
     except OSError:  # one of them ended meanwhile

@@ -1,4 +1,4 @@
-"""What is measured of each peer, and how."""
+"""Define what is measured for each peer, and how."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -59,7 +59,7 @@ QUICK = Amounts(
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One number of one round. None: it did not come about, and why is said."""
+    """One number of one round; ``value`` is None if it could not be measured (see ``why``)."""
 
     line: str
     value: float | None
@@ -149,7 +149,7 @@ def stop(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
             taken: list[float | None]
             taken = driver.call("stop", kind, amounts.stopped, amounts.patience)
         if None in taken:
-            yield Figure(line, None, f"went on for {amounts.patience:g} s")
+            yield Figure(line, None, f"still running after {amounts.patience:g} s")
         else:
             yield Figure(line, median(one for one in taken if one is not None) * 1e3)
 

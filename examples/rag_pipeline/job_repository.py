@@ -28,7 +28,7 @@ class JobLease:
 class JobRepository:
     """Jobs and their leases, for code that asks about jobs or runs them without Tenure's worker.
 
-    A worker has one lease for all its jobs. Its id is drawn anew (``uuid4()``) at each start.
+    A worker has one lease for all its jobs. It gets a new id (``uuid4()``) at each start.
     """
 
     def __init__(self, app: Tenure) -> None:

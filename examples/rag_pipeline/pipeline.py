@@ -1,7 +1,7 @@
 """Crawl a site, split its pages, embed the chunks and upsert them: four tasks, one after the other.
 
-Each does its work in pieces that are committed whole. A stop is heard between two pieces, so the
-index is consistent wherever it comes; a job that goes on later finds in the database what is done.
+Each task commits its work piece by piece and checks for a stop between two pieces, so the index is
+consistent wherever the stop comes. A resumed job finds in the database what is already done.
 """
 
 import asyncio

@@ -77,8 +77,8 @@ def engine_on(url: str) -> sa.Engine:
 def fail_orphans(session: Session, *_: object) -> None:
     """Let Tenure fail the jobs that were marked as failed.
 
-    Tenure looks again, under a lock, whether the worker is gone: a job whose worker has beaten
-    meanwhile goes on running.
+    Tenure checks again, under a lock, that the worker is gone: a job whose worker has sent a
+    heartbeat in the meantime keeps running.
     """
     for job in [job for job in session.dirty if isinstance(job, Job)]:
         session.connection().execute(

@@ -1,4 +1,4 @@
-"""Jobs that are cancelled through the service: willing, stubborn, untidy, and ones to be undone."""
+"""Jobs to cancel through the service: cooperative, stubborn, untidy, and some with an undo."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ def waits_in_a_process(ctx: Context) -> None:
 
 @app.task(retry=0)
 def stubborn(ctx: Context) -> None:
-    """Goes on whatever is said to it."""
+    """Ignore every request to stop."""
     started(ctx)
     while True:
         try:

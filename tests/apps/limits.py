@@ -1,4 +1,4 @@
-"""Jobs that pass their limits, and one that a cancel pauses."""
+"""Jobs that exceed their limits, and one that a cancel pauses."""
 
 import asyncio
 import os
@@ -109,7 +109,7 @@ def function_flushes_what_it_spends(ctx: Context) -> None:
 
 @app.task(retry=0, budget={"tokens": 100}, last_rung="asked")
 async def is_over_its_budget(ctx: Context) -> None:
-    """Overspends, and goes on until it may end."""
+    """Exceed the budget, then run until the test lets the job end."""
     ctx.spend(tokens=150)
     await ctx.aflush()
     started(ctx)

@@ -1,4 +1,4 @@
-"""Jobs to look at: they move, take their time to stop, and leave things behind."""
+"""Jobs for the dashboard tests: some progress, some stop slowly, some leave output behind."""
 
 import asyncio
 import contextlib
@@ -38,7 +38,7 @@ async def walk(ctx: Context, steps: int = 100_000, pause: float = 0.1, label: st
 
 @app.task(retry=0)
 async def clings(ctx: Context) -> None:
-    """Hears every stop and goes on."""
+    """Receive every stop and keep running."""
     ctx.log.warning("nobody stops me")
     while True:
         with contextlib.suppress(asyncio.CancelledError):

@@ -164,7 +164,7 @@ def uses_up_its_descriptors(ctx: Context) -> str:
 
 
 class Unshowable(Exception):
-    """Does something else when it is shown; what, is said by its argument."""
+    """An exception whose ``__str__`` misbehaves in the way its argument names."""
 
     def __str__(self) -> str:
         match self.args[0]:
@@ -276,7 +276,7 @@ def ends_its_main_thread(ctx: Context) -> None:
 
 @app.task(retry=0)
 def takes_the_interrupt(ctx: Context, how: str, hogs: bool) -> None:
-    """Reset the signal by which functions are interrupted, then go on without end."""
+    """Replace the handler of the signal that interrupts functions, then run forever."""
     handlers: dict[str, Any] = {
         "default": signal.SIG_DFL,
         "ignore": signal.SIG_IGN,

@@ -1,4 +1,4 @@
-"""Jobs by which one sees whom a worker serves, and with what."""
+"""Jobs that show which tenants and queues a worker serves, and in which processes."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ async def loop_id() -> int:
 
 @app.task(retry=Retry(max=0))
 async def holds_its_slot(ctx: Context, steps: int) -> int:
-    """Goes on from its checkpoint until it has done all its steps or is told to leave."""
+    """Continue from the checkpoint until all steps are done or the job is released."""
     at = int(str(ctx.checkpoint.get("at", 0)))
     mark(f"started-{ctx.job.id}", str(at))
     while at < steps:

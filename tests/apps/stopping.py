@@ -1,7 +1,7 @@
-"""Jobs that are stopped, in every way that is hard; for real workers.
+"""Jobs that are hard to stop, each in its own way; for real workers.
 
-Each notes what it has: its temporary directory, and the processes it started. A test that stopped
-it looks whether anything of that is left.
+Each job records its temporary directory and the processes it started. After the stop, the test
+checks that nothing of either is left.
 """
 
 import asyncio
@@ -433,7 +433,7 @@ def function_leaf(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def runs_beside_its_children(ctx: Context) -> None:
-    """Goes on while they run."""
+    """Keep running while the children run."""
     children = [await ctx.aspawn(leaf), await ctx.aspawn(function_leaf)]
     mark(f"children-{ctx.job.id}", ",".join(str(child.id) for child in children))
     started(ctx)

@@ -1,4 +1,4 @@
-"""The ways in: each takes a value where somebody would give it, and refuses it with a sentence."""
+"""Every entry point for a value (Python, SQL, CLI, REST), each with the message it refuses by."""
 
 import asyncio
 import json
@@ -24,12 +24,12 @@ Door = Callable[["Doors", str, Any], None]
 
 
 class Refusal(Exception):
-    """What a door says to whoever gave the value."""
+    """The message with which an entry point refuses a value."""
 
 
 @dataclass(frozen=True)
 class Doors:
-    """One database, and everybody who can write to it."""
+    """One database, and every client that can write to it."""
 
     store: Store
     client: Client

@@ -1,4 +1,4 @@
-"""Rows that no door lets in, written by the owner of the schema: what a reader may meet anyway."""
+"""Rows that every entry point refuses, written by the owner of the schema, to test the readers."""
 
 from collections.abc import Mapping
 
@@ -53,7 +53,7 @@ UNREADABLE: Mapping[str, str] = {
         VALUES (%(job)s, '{DEEP}', now())""",
 }
 
-# What makes no difference to a worker, and could to whoever reads.
+# Values that do not affect a worker but might break a reader.
 ODD: Mapping[str, str] = {
     "run_at: before Christ": "UPDATE tenure.job SET run_at = '0044-03-15 BC' WHERE id = %(job)s",
     "run_at: -infinity": "UPDATE tenure.job SET run_at = '-infinity' WHERE id = %(job)s",

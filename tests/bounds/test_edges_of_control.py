@@ -1,4 +1,4 @@
-"""What is said when jobs and workers are looked after is bounded in every verb."""
+"""Every verb that operates jobs or workers limits the size of its arguments."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A row that a worker cannot read ends failed, and those that were claimed with it run."""
+"""A row that a worker cannot read fails, and the rows claimed with it run."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_a_row_that_cannot_be_read_does_not_keep_its_neighbours_from_a_claim(
 def test_a_worker_sets_rows_aside_that_it_cannot_read_and_runs_the_others(
     database: str, store: Store, sql: psycopg.Connection, tmp_path: Path
 ) -> None:
-    """All kinds at once, each with neighbours on both sides, and a worker that goes on."""
+    """Every kind at once, with readable jobs on both sides; the worker keeps running."""
     bad: dict[str, int] = {}
     good = [echo(store, 0)]
     for kind, statement in UNREADABLE.items():

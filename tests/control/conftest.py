@@ -1,4 +1,4 @@
-"""What is said to the database by async code, and how seldom it is looked at."""
+"""Fixtures that record the verbs sent by async code and slow down its polling."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -29,7 +29,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks so seldom that only a notice can explain a change that is seen."""
+    """Poll so rarely that only a notification can explain a change that is seen."""
     monkeypatch.setattr(polling, "FIRST_PAUSE", 600.0)
     monkeypatch.setattr(hub, "EVERY", 600.0)
     monkeypatch.setattr(hub, "EVERYTHING_EVERY", 600.0)

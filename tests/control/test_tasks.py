@@ -1,4 +1,4 @@
-"""Tasks as they are declared: names, signatures, executors, hooks; each mistake has a sentence."""
+"""Declaring tasks: names, signatures, executors, hooks, and an error message for each mistake."""
 
 import asyncio
 import json
@@ -270,7 +270,7 @@ def test_a_command_that_cannot_be_is_refused(app: Tenure, argv: Any, sentence: s
     assert sentence in said
 
 
-# What is said of them.
+# How tasks are announced.
 
 
 def test_the_announcement_is_json_and_its_digest_changes_with_the_task(app: Tenure) -> None:

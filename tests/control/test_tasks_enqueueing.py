@@ -1,4 +1,4 @@
-"""Jobs of tasks: with what is said of each, one or many, in the caller's own transaction."""
+"""Enqueueing jobs of tasks: with options, one or many, in the caller's own transaction."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Schedules as they are declared: checked at import, frozen, and known to whoever fires them."""
+"""Declaring schedules: checked at import, immutable, and known to the worker that fires them."""
 
 import json
 from collections.abc import Callable

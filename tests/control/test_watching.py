@@ -1,4 +1,4 @@
-"""Subscription: what there is first, then changes alone, with one look for all who watch."""
+"""Subscriptions: first the current state, then only changes, with one query for all watchers."""
 
 import asyncio
 from datetime import timedelta
@@ -136,7 +136,7 @@ def test_what_was_seen_last_is_not_sent_again(database: str, store: Store) -> No
     run(story())
 
 
-# Many who watch.
+# Many watchers.
 
 
 def test_two_hundred_watchers_of_one_job_cost_one_query(
@@ -187,7 +187,7 @@ def test_nothing_is_asked_when_nobody_watches(
             for reader in readers:
                 await reader.has("queued")
             await readers[0].stop()
-            await soon(lambda: asked[-4:] == ["show"] * 4, "the other goes on")
+            await soon(lambda: asked[-4:] == ["show"] * 4, "the other one is still watched")
             await readers[1].stop()
             before = len(asked)
             await asyncio.sleep(0.6)

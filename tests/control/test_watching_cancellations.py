@@ -1,4 +1,4 @@
-"""Subscription cancellations and the whole of a tenant, and what makes a look come sooner."""
+"""Subscriptions to cancellations and whole tenants, and what makes a poll come sooner."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A policy as it is written: what it may hold, and what is said of what it may not."""
+"""Reading a policy: what it may contain, and the error messages for what it may not."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any

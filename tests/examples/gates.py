@@ -1,4 +1,4 @@
-"""Places where a test can hold an example, and see what it does there."""
+"""Points where a test can hold an example and observe it."""
 
 import os
 import time
@@ -65,7 +65,7 @@ class _Handler(SimpleHTTPRequestHandler):
             self._site.open.wait(30)
         try:
             super().do_GET()
-        except ConnectionError:  # whoever asked has gone
+        except ConnectionError:  # the client has disconnected
             self.close_connection = True
 
     def log_message(self, *_: Any) -> None: ...

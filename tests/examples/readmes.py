@@ -1,4 +1,4 @@
-"""Somebody who follows the README of an example, in a copy of the examples."""
+"""Follow the README of an example, as a user would, in a copy of the examples."""
 
 import shutil
 import socket
@@ -25,7 +25,7 @@ _MADE = shutil.ignore_patterns("__pycache__", ".tenure")
 
 
 class ExampleSessions(Sessions):
-    """A command that ends with "&" goes on in the background, and is ended after the last one."""
+    """Run commands; those that end with "&" run in the background until the last one is done."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

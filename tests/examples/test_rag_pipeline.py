@@ -78,7 +78,7 @@ def test_a_stop_at_any_step_leaves_a_consistent_index(
     assert _inconsistent(sql) == []
     assert counts["pages"] == PAGES
     assert pipeline.search("when is high water at spring tide?")[0] == f"{site.url}tides.html"
-    if intent == "pause":  # a job that goes on fetches nothing again but what it was stopped at
+    if intent == "pause":  # a resumed job fetches again only the page it was stopped at
         again = Counter(site.asked)
         assert all(n == 1 for path, n in again.items() if path != site.held), again
 

@@ -1,4 +1,4 @@
-"""The planner's orphans fail with their message, whoever finds them; its documents are true."""
+"""The planner's orphans fail with their message, however found; its documents are accurate."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Play one scenario beside its neighbours, and note what does not hold."""
+"""Run one scenario next to its neighbours, and record every claim that does not hold."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -67,7 +67,7 @@ def play(lane: Lane, scenario: Scenario, number: int, evidence: Evidence) -> Non
         )
     if poison or evidence.broken:
         traces.kill_runners()
-        # Whoever runs next must not meet a runner whose death nobody has noticed yet.
+        # The next scenario must not meet a runner whose death has not been noticed yet.
         lane.ends(lane.enqueue(neighbour, gate=gate))
 
 

@@ -1,4 +1,4 @@
-"""Nothing of a stopped job is left: what hides from whoever looks for it."""
+"""Nothing of a stopped job is left, even if it hides from inspection."""
 
 from collections.abc import Mapping
 

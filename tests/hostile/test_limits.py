@@ -1,4 +1,4 @@
-"""What a stop cannot reach. Each test shows a limit; where one fails, a limit is gone."""
+"""What a stop cannot reach. Each test shows a limit; if one fails, that limit is gone."""
 
 import socket
 import threading
@@ -21,7 +21,7 @@ NUMBERS = iter(range(500_000, 600_000))
 
 @pytest.fixture(scope="module")
 def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A service outside the worker that beats for whoever asks, for two seconds."""
+    """A service outside the worker that beats for each client for two seconds."""
     place = tmp_path_factory.mktemp("helper") / "socket"
 
     def serve(listener: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""A job that harms its runner ends all the same, and its neighbours go on."""
+"""A job that harms its runner still ends, and its neighbours keep running."""
 
 from collections.abc import Mapping
 

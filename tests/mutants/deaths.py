@@ -1,4 +1,4 @@
-"""Leases, death, and what is taken back."""
+"""Leases, dead workers, and the recovery of their jobs."""
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
@@ -78,7 +78,7 @@ DEATHS: tuple[Mutant, ...] = (
         "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
     ),
     mutant(
-        "a worker nobody knows has no time to appear",
+        "an unknown worker gets no time to register",
         "orphaned_jobs",
         "(NOT s.unknown OR h.started_at < now_ts - orphan_after)",
         "true",

@@ -1,4 +1,4 @@
-"""Who may speak for a running job, and what an ending becomes."""
+"""Which worker may report on a running job, and what its outcome becomes."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -207,7 +207,7 @@ FENCES: tuple[Mutant, ...] = (
         "finish::test_an_outcome_without_the_current_fence_is_refused_counted_and_kept",
     ),
     mutant(
-        "busy is said of what is lost",
+        "a lost job is reported as busy",
         "refused_outcomes",
         "retry AND j.state = 'running'",
         "true OR j.state = 'running'",

@@ -1,4 +1,4 @@
-"""One fleet for many tenants: who has moved, whom a notice is for, where the dead held jobs."""
+"""One fleet for many tenants: tenant activity, notifications, and the jobs of dead workers."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -37,7 +37,7 @@ FLEETS: tuple[Mutant, ...] = (
         "fleets::test_a_sweep_says_where_the_dead_held_jobs",
     ),
     mutant(
-        "a worker that nobody knows is not missed",
+        "an unknown worker is not missed",
         "control/sweep",
         "(w.id IS NULL OR w.dead_at IS NOT NULL)",
         "w.dead_at IS NOT NULL",

@@ -1,10 +1,10 @@
-"""Guards of looks: of the attempt that runs, by whoever may stop it, and not for ever."""
+"""Guards of inspections: of the running attempt, by callers who may stop it, kept for an hour."""
 
 from tests.mutants.mutant import Mutant, mutant
 
 LOOKS: tuple[Mutant, ...] = (
     mutant(
-        "an old token answers a look",
+        "an old token answers an inspection",
         "answer_inspection",
         "AND j.worker_id = answer_inspection.worker AND j.token = answer_inspection.token"
         " FOR SHARE",
@@ -12,7 +12,7 @@ LOOKS: tuple[Mutant, ...] = (
         "inspections::test_only_the_attempt_that_runs_can_be_looked_into",
     ).and_also("AND l.token = answer_inspection.token", ""),
     mutant(
-        "the dead answer looks",
+        "a dead worker answers an inspection",
         "answer_inspection",
         "w.dead_at IS NULL",
         "true",
@@ -26,35 +26,35 @@ LOOKS: tuple[Mutant, ...] = (
         "inspections::test_an_answer_is_an_object_of_a_limited_size",
     ),
     mutant(
-        "what was seen is for everybody",
+        "anybody may read an inspection",
         "inspection",
         "IF refusal IS NOT NULL THEN",
         "IF false THEN",
         "inspections::test_a_look_is_for_whoever_may_stop_the_job_and_is_on_record",
     ),
     mutant(
-        "everybody may look",
+        "anybody may inspect",
         "inspect",
         "IF refusal IS NOT NULL THEN",
         "IF false THEN",
         "inspections::test_a_look_is_for_whoever_may_stop_the_job_and_is_on_record",
     ),
     mutant(
-        "a look outlives the attempt",
+        "an inspection outlives the attempt",
         "close_inspections",
         "IF EXISTS (SELECT FROM tenant.inspection) THEN",
         "IF false THEN",
         "inspections::test_with_the_attempt_goes_all_that_was_seen",
     ),
     mutant(
-        "a look takes the orders of a stop away",
+        "an inspection removes the orders of a stop",
         "answer_inspection",
         "AND s.orders -> 'inspection' = to_jsonb(answer_inspection.inspection)",
         "",
         "inspections::test_the_signal_of_a_stop_outlives_the_look",
     ),
     mutant(
-        "what was seen is kept",
+        "old inspections are kept",
         "prune",
         "l.asked_at < now_ts - interval '1 hour'",
         "false",

@@ -1,4 +1,4 @@
-"""What may become ready, and when."""
+"""Which jobs may become ready, and when."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -60,7 +60,7 @@ PROMOTION: tuple[Mutant, ...] = (
         "races/targets::test_a_target_paused_beside_a_promote_starts_nothing",
     ),
     mutant(
-        "whoever was next starts although its target is paused",
+        "the next job starts although its target is paused",
         "pause",
         "WHERE pause.subject = 'target' AND j.target",
         "WHERE false AND j.target",

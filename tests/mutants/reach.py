@@ -1,4 +1,4 @@
-"""Whose keys, workers, jobs and policies are whose."""
+"""Which owner keys, workers, jobs and policies belong to."""
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
@@ -254,7 +254,7 @@ REACH: tuple[Mutant, ...] = (
         _REACH + "a_key_names_the_job_of_whoever_asks",
     ),
     mutant(
-        "whoever came last decides what a key names",
+        "the last owner decides which job a key names",
         "job_with_key",
         "AND p.owner <> whose) THEN",
         "AND false) THEN",

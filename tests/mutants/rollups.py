@@ -1,4 +1,4 @@
-"""Guards of the rollups: each end is counted, and counted once."""
+"""Guards of the rollups: each ended job is counted exactly once."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -11,7 +11,7 @@ ROLLUPS: tuple[Mutant, ...] = (
         "rollups::test_a_job_that_commits_late_is_not_lost",
     ),
     mutant(
-        "a mark is settled whoever is still under way",
+        "a mark is settled while transactions are still open",
         "roll_up",
         "ELSIF progress.marked_by IS NULL OR open >= progress.marked_by"
         " OR progress.marked_by > mine THEN",

@@ -1,4 +1,4 @@
-"""Stopping by what jobs have in common: filters, policies, bulk stops; artifacts nobody keeps."""
+"""Stopping by what jobs have in common: filters, policies, bulk stops; expired artifacts."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -138,7 +138,7 @@ RULES: tuple[Mutant, ...] = (
         "policies::test_an_operators_policy_takes_along_what_is_its_own",
     ),
     mutant(
-        "a condition that nobody knows holds for everybody",
+        "an unknown condition matches every job",
         "policy_jobs",
         "ELSE 'false' END",
         "ELSE 'true' END",

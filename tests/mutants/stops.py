@@ -1,4 +1,4 @@
-"""Stopping, asking again, going on."""
+"""Stopping, repeating a stop, and resuming."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -159,7 +159,7 @@ STOPS: tuple[Mutant, ...] = (
         "cancellation_record::test_a_closed_record_stays_closed",
     ),
     mutant(
-        "completed is said of a record with an open member",
+        "a record with an open member is completed",
         "close_record",
         "close_record.status = 'completed' AND EXISTS",
         "false AND EXISTS",

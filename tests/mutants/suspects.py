@@ -1,4 +1,4 @@
-"""Suspects of a death: who is charged, who runs alone, and what is kept of it."""
+"""Suspects of a crash: which job is charged, which runs alone, and what is recorded."""
 
 from tests.mutants.mutant import Mutant, mutant
 
@@ -141,7 +141,7 @@ SUSPECTS: tuple[Mutant, ...] = (
         "crash_and_release::test_who_is_displaced_twice_runs_alone_next",
     ),
     mutant(
-        "whoever was released before counts as displaced",
+        "any job released before counts as displaced",
         "was_displaced",
         "AND a.outcome = 'displaced'",
         "",

@@ -1,4 +1,4 @@
-"""The catalogue of tasks: what is filled in, who waits, and who may announce."""
+"""The catalogue of tasks: defaults, jobs of unknown tasks, and who may announce."""
 
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
@@ -16,7 +16,7 @@ TASKS: tuple[Mutant, ...] = (
         f"{_TASKS}::test_sql_gets_what_the_task_declares_and_what_is_said_comes_first",
     ),
     mutant(
-        "what the task declares comes before what is said",
+        "options of the task override options of the call",
         "control/apply_declaration",
         "coalesce(task.defaults -> 'options', '{}') || given;",
         "given || coalesce(task.defaults -> 'options', '{}');",
@@ -65,7 +65,7 @@ TASKS: tuple[Mutant, ...] = (
         f"{_TASKS}::test_a_rerun_counts_its_deadline_from_its_own_enqueue",
     ),
     python_mutant(
-        "tasks are looked up for whoever may not enqueue",
+        "tasks are looked up for callers who may not enqueue",
         "web/api/jobs.py",
         'await caller.arequire("enqueue")',
         "pass",

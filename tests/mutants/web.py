@@ -81,7 +81,7 @@ WEB: tuple[Mutant, ...] = (
         f"{_SITES}test_whoever_a_hook_knows_is_as_careful",
     ),
     python_mutant(
-        "whoever brings a cookie may use any host",
+        "a request with a cookie may use any host",
         "web/principals.py",
         "if self.hosts.is_strict:",
         "if False:",
@@ -124,7 +124,7 @@ WEB: tuple[Mutant, ...] = (
         f"{_SLOW}test_half_open_requests_keep_nobody_out",
     ),
     python_mutant(
-        "whoever is served makes room",
+        "a connection under way is closed to make room",
         "cli/server.py",
         "and other is not self and other.is_waiting",
         "and other is not self",
@@ -138,7 +138,7 @@ WEB: tuple[Mutant, ...] = (
         f"{_SLOW}test_long_urls_and_headers_are_refused",
     ),
     python_mutant(
-        "a read goes on without its client",
+        "a read continues after its client is gone",
         "web/request_guard.py",
         "working.cancel()",
         "pass",
@@ -250,7 +250,7 @@ WEB: tuple[Mutant, ...] = (
         "tests/cli/test_serve.py::test_only_a_proxy_that_was_named_says_what_is_spoken",
     ),
     mutant(
-        "a token lasts for ever unless it is said",
+        "a token lasts forever by default",
         "create_token",
         "lifetime interval DEFAULT '90 days'",
         "lifetime interval DEFAULT NULL",

@@ -1,4 +1,4 @@
-"""What the tests of dying workers share: jobs that are started, and how often they ran."""
+"""Shared by the tests of dying workers: start jobs, and count how often they ran."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ SHORT = {"TENURE_LEASE": "1s", "TENURE_BEAT": "200ms", "TENURE_RECOVER_EVERY": "
 
 
 class Scene:
-    """A database, a folder, and whoever works there."""
+    """A database, a folder, and the workers that use them."""
 
     def __init__(self, url: str, store: Store, folder: Path) -> None:
         self.url = url
@@ -48,7 +48,7 @@ class Scene:
     def starting(
         self, *options: str, app: str = APP, url: str | None = None, **settings: str
     ) -> Iterator[RunningWorker]:
-        """A worker of which nobody knows yet whether it will ever run."""
+        """Start a worker without waiting for it to run; it may never do so."""
         log = self.folder / f"starting-{len(list(self.folder.glob('starting-*.log')))}.log"
         command = [sys.executable, "-m", "tenure", "worker", app, "--url", url or self.url, "-v"]
         with log.open("wb") as output:

@@ -1,4 +1,4 @@
-"""What the tests of stops share: a worker, jobs that run, and a look at what is left of them."""
+"""Shared by the tests of stops: a worker, running jobs, and a check of what they leave behind."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -90,7 +90,7 @@ class Stage:
 
 
 def _alive(pids: list[int], worker: RunningWorker) -> list[int]:
-    """A runner that goes on to other jobs is no leftover."""
+    """Return the processes that are alive, except runners that continue with other jobs."""
     reused = runners_of(worker)
     return [pid for pid in pids if pid not in reused and not _is_gone(pid)]
 

@@ -1,4 +1,4 @@
-"""What happens between the end of a job's code and the end of its attempt: hooks and resources."""
+"""Hooks and resources: what runs between the end of a job's code and the end of its attempt."""
 
 import signal
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def logged(stage: Stage, job: int) -> str:
 
 def report_of(job: Job) -> dict[str, Any]:
     report: dict[str, Any] = job.cleanup
-    # A close that hangs goes on in its thread, which is named beside the report.
+    # A close that hangs keeps its thread, which is listed next to the report.
     assert set(report) - {"left_behind"} == set(KEYS)
     assert report["cleanup_started_at"] <= report["cleanup_completed_at"]
     assert report["cleanup_duration_seconds"] >= 0.2, "the slow one has 200 ms"

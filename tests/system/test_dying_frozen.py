@@ -1,4 +1,4 @@
-"""Parts of a worker that are stopped (SIGSTOP) for longer than its lease, and then go on."""
+"""Parts of a worker that are stopped (SIGSTOP) for longer than its lease, and then continue."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
     [keeper, *others] = first.tree
     stopped = [keeper, *others] if whole_tree else [keeper]
     stop(keeper)
-    # It ends while nobody listens: what it has to say is said too late.
+    # It ends while the keeper is stopped, so its outcome is reported too late.
     scene.let_go(late)
     eventually((scene.folder / f"waited-{late}").exists)
     stop(*stopped)

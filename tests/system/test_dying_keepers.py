@@ -1,4 +1,4 @@
-"""Keepers, guards and whole workers that are killed: nothing of them goes on, no job is lost."""
+"""Killed keepers, guards and whole workers: nothing of them keeps running, and no job is lost."""
 
 import os
 import re
@@ -62,7 +62,7 @@ def test_a_killed_guard_takes_the_runners_and_the_jobs_run_again_at_once_unspent
         assert all(map(is_gone, below))
         assert all(run.split()[2] in "-Z" for run in map(scene.second_run, [family, *jobs]))
         assert scene.store.statistics().recovered == 0
-        assert before not in scene.living(), "it starts anew"
+        assert before not in scene.living(), "it has a new identity"
         assert worker.drain() == 0
 
 

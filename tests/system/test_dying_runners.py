@@ -1,4 +1,4 @@
-"""Runners that die: their jobs are back at once, and whoever was on the CPU pays."""
+"""Runners that die: their jobs are back at once, and the job on the CPU is charged."""
 
 import os
 import signal

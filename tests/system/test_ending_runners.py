@@ -1,4 +1,4 @@
-"""The runners of a job are listed, and one is ended by its id; its jobs go on elsewhere."""
+"""Listing the runners of a job, and ending one by its id; its jobs continue elsewhere."""
 
 from collections.abc import Iterator
 

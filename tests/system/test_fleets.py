@@ -1,4 +1,4 @@
-"""One worker for many tenants: all are served, nobody takes all the room, idle ones cost little."""
+"""One worker for many tenants: all are served, none takes all slots, idle ones cost little."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_jobs_of_a_tenant_that_is_dropped_are_killed_and_nobody_waits_for_them(
 def test_a_tenant_whose_tables_are_locked_holds_up_nobody(
     app: Tenure, store: Store, sql: psycopg.Connection, database: str, tmp_path: Path
 ) -> None:
-    """As by whoever migrates or drops it. Both desks come to it again and again."""
+    """A migration or a drop locks them so. Both connection slots keep trying the tenant."""
     make_tenants(database, "acme")
     settings = {"TENURE_LEASE": "10m", "TENURE_BEAT": "1s", "TENURE_POLL": "200ms"}
     with running_worker(database, tmp_path, "--all-tenants", app=PLACE, settings=settings):
@@ -147,7 +147,7 @@ def test_runners_of_tenants_that_have_nothing_to_do_are_dismissed(
 
 
 def few_runners(worker: RunningWorker) -> bool:
-    """Some for whoever comes again, a spare, and one that may be on its way."""
+    """Allow for runners of recent tenants, a spare, and one that may be starting."""
     return len(worker.runners) <= 9
 
 

@@ -1,4 +1,4 @@
-"""Timeouts, deadlines, memory, budgets: limits act through the same ladder as every stop."""
+"""Timeouts, deadlines, memory, budgets: limits use the same ladder as every stop."""
 
 import re
 from collections.abc import Iterator
@@ -157,7 +157,7 @@ def test_a_users_stop_of_a_job_over_its_budget_ends_failed(stage: Stage) -> None
 
 
 def test_a_budget_may_pause(stage: Stage) -> None:
-    """It is over its budget, so somebody must give it more before it can go on."""
+    """The job has exceeded its budget and cannot continue until somebody raises it."""
     handle = stage.start(limits.function_spends_too_much)
     state = stage.watch.becomes(handle.id, State.FAILED, State.PAUSED)
     job = stage.store.show(handle.id)

@@ -1,4 +1,4 @@
-"""A database that goes away: stopped, cut off, silent. Jobs go on, once, and nothing is lost."""
+"""A database that is stopped, cut off or silent: jobs continue, run once, and nothing is lost."""
 
 import random
 import selectors
@@ -52,7 +52,7 @@ def test_jobs_outlive_an_outage_longer_than_their_lease(own_server: Path, tmp_pa
         with psycopg.connect(server.url, autocommit=True) as connection:
             schema.migrate(connection, DEFAULT)
         scene = Scene(server.url, store, tmp_path)
-        # So seldom a poll that only a live LISTEN can explain a prompt start.
+        # Polls are so rare that only a live LISTEN can explain a prompt start.
         with scene.worker(TENURE_POLL="1h") as worker:
             before = scene.only_worker()
             ends = scene.start(dying.lasts.new_job(1.0))

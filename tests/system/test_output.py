@@ -1,4 +1,4 @@
-"""What jobs print, and jobs that are programs; and a job that blocks its event loop."""
+"""Output of jobs, jobs that are programs, and a job that blocks its event loop."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whom a worker serves: queues, tenants, priorities; and how long its processes last."""
+"""What a worker serves (queues, tenants, priorities), and how long its processes live."""
 
 from collections.abc import Iterator
 from pathlib import Path

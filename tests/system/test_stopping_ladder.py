@@ -1,4 +1,4 @@
-"""How far a stop goes, and when: force, asking first, the last rung allowed, shields."""
+"""How far a stop goes, and when: force, asking first, the last allowed rung, shields."""
 
 import time
 from collections.abc import Iterator
@@ -114,7 +114,7 @@ def test_who_does_not_hear_is_interrupted_after_being_asked(stage: Stage) -> Non
 
 
 def ends_by_itself(stage: Stage, handle: Jobs, cancellation: str, last: str) -> None:
-    """It goes on, long after its grace is over, until it ends; then it is cancelled."""
+    """Check that the job runs long past its grace, ends by itself, and is then cancelled."""
     if last == "interrupted":
         eventually(lambda: stage.lines(f"swallowed-{handle.id}"), "it was interrupted")
     until = time.monotonic() + 0.5

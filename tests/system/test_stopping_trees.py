@@ -1,4 +1,4 @@
-"""A job goes with its children, and what comes after it with the job: all on one record."""
+"""A job is stopped with its children and its dependents, all on one record."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -54,7 +54,7 @@ def test_children_go_with_a_parent_that_waits_for_them(stage: Stage) -> None:
 def test_a_tree_with_one_that_will_not_stop_is_cancelled_when_that_one_is_gone(
     stage: Stage,
 ) -> None:
-    """Cancelled is said of a parent only when nothing below it runs."""
+    """A parent becomes cancelled only when no descendant runs any more."""
     parent = stage.start(stopping.runs_beside_its_children)
     children = children_of(stage, parent)
     stubborn = stage.start(stopping.swallows_cancellation.using(parent=parent.id))

@@ -1,4 +1,4 @@
-"""For every route: what it needs, and a request that whoever may is granted."""
+"""For every route: the role it needs, and a request that succeeds with that role."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -159,7 +159,7 @@ CASES: Mapping[str, Case] = {
     "GET /api/jobs/{job_id}/cancellation-status": Case(
         lambda s: (f"/api/jobs/{s.cancelled()}/cancellation-status", None)
     ),
-    # Stops, and what lets jobs go on.
+    # Stops and resumes.
     "POST /api/jobs/{job_id}/cancel": _owners(lambda s: (f"/api/jobs/{s.job()}/cancel", {})),
     "POST /api/tasks/{task_id}/cancel": _owners(lambda s: (f"/api/tasks/{s.job()}/cancel", {})),
     "POST /api/jobs/{job_id}/pause": _owners(lambda s: (f"/api/jobs/{s.job()}/pause", {})),
@@ -255,7 +255,7 @@ CASES: Mapping[str, Case] = {
     "GET /api/tenants": _shared(lambda _: ("/api/tenants", None)),
     "POST /api/tenants": _shared(lambda _: ("/api/tenants", {"name": "acme"})),
     "DELETE /api/tenants/{name}": _shared(
-        # Whoever comes this far finds nothing; tenants are dropped elsewhere.
+        # An authorized caller gets 404: there is no such tenant. Drops are tested elsewhere.
         lambda _: ("/api/tenants/nowhere", None),
         404,
     ),

@@ -1,4 +1,4 @@
-"""Other sites: what a browser sends for them is refused where no token is needed."""
+"""Requests that a browser sends for other sites are refused where no token is needed."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -128,7 +128,7 @@ def test_the_names_of_the_setting_are_known(database: str, store: Store) -> None
             ("example.org", 403),
         ):
             assert httpx.get(f"{url}/api/jobs", headers={"host": host}).status_code == code, host
-        # Where names are set, whoever brings a cookie has to use them too.
+        # Where host names are set, requests with a cookie must use them too.
         assert httpx.post(f"{url}/login", headers={"host": "evil.example"}).status_code == 403
 
 

@@ -1,4 +1,4 @@
-"""Statements that take too long, and clients that are gone: PostgreSQL works for neither."""
+"""PostgreSQL stops working on statements that take too long or whose client is gone."""
 
 import socket
 import threading
@@ -39,7 +39,7 @@ def api(database: str, **settings: str) -> Iterator[tuple[str, Headers]]:
 
 @contextmanager
 def held(database: str, table: str) -> Iterator[None]:
-    """Nobody gets at this table: whoever reads or writes it waits."""
+    """Lock the table: all reads and writes wait."""
     with psycopg.connect(database) as holder:
         holder.execute(f"LOCK TABLE tenure.{table} IN ACCESS EXCLUSIVE MODE".encode())
         yield
@@ -130,7 +130,7 @@ def test_a_limit_is_gone_with_its_statement(database: str, store: Store) -> None
 
 
 def test_searches_that_were_given_up_hold_no_connection(database: str, store: Store) -> None:
-    """More than a tenant has connections: each client hangs up while its search goes on."""
+    """More clients than a tenant has connections; each hangs up during its search."""
     make_job(store)
     with api(database, read_timeout="none") as (url, headers), held(database, "payload"):
         place = urlsplit(url)
@@ -157,5 +157,5 @@ def test_a_change_is_carried_out_though_its_client_is_gone(database: str, store:
                     headers=headers,
                     timeout=httpx.Timeout(20, read=0.5),
                 )
-            eventually(lambda: at_work(database, "stop") == 1, "it goes on")
+            eventually(lambda: at_work(database, "stop") == 1, "it keeps running")
         eventually(lambda: store.show(job).cancelled_by == "root", "it is cancelled")

@@ -1,4 +1,4 @@
-"""The command line of every program: one word for each thing that is measured.
+"""The command line of every program: one subcommand for each measurement.
 
     python -m bench.peers.programs.NAME prepare
     python -m bench.peers.programs.NAME worker 100
@@ -18,7 +18,7 @@ from typing import Any
 from bench.peers.programs.notes import now, ours
 
 URL = os.environ.get("BENCH_URL", "")
-_FIRST = 5  # that are not counted: connections are opened, code is read
+_FIRST = 5  # warm-up jobs, not counted: they open connections and import code
 _STARTS = 30.0  # seconds that a job may take to start
 
 
@@ -27,33 +27,33 @@ class Peer(ABC):
 
     @abstractmethod
     async def prepare(self) -> None:
-        """An empty queue."""
+        """Create an empty queue."""
 
-    async def open(self) -> None:  # noqa: B027 - not everybody has to
-        """Before one of the following."""
+    async def open(self) -> None:  # noqa: B027 - optional
+        """Connect, before any of the calls below."""
 
-    async def close(self) -> None:  # noqa: B027 - likewise
-        """After it."""
+    async def close(self) -> None:  # noqa: B027 - optional
+        """Disconnect, after the last call."""
 
     @abstractmethod
     async def enqueue(self, job: str, key: str) -> Any:
-        """One job; what ``stop`` needs to find it."""
+        """Enqueue one job; return what ``stop`` needs to find it."""
 
     @abstractmethod
     async def enqueue_many(self, job: str, n: int) -> None:
-        """In bulk, by the fastest way that the peer documents."""
+        """Enqueue in bulk, in the fastest way that the peer documents."""
 
     async def stop(self, job: Any) -> None:
-        """Ask that it stop. A peer that cannot says so in the list of peers."""
+        """Ask the job to stop. The list of peers says which peers cannot do this."""
         raise NotImplementedError
 
     @abstractmethod
     async def is_drained(self) -> bool:
-        """Whether all jobs have ended, and that is on record."""
+        """Return True once all jobs have ended and their outcomes are stored."""
 
     @abstractmethod
     async def work(self, concurrency: int) -> None:
-        """Be a worker; does not return."""
+        """Run a worker; never returns."""
 
 
 def main(peer: Peer) -> None:
@@ -114,7 +114,7 @@ async def _pick_up(peer: Peer, n: int) -> list[float]:
     """Seconds from the call of enqueue to the first line of the function."""
     called = {}
     for number in range(_FIRST + n):
-        await asyncio.sleep(0.03 * (1 + random.random()))  # noqa: S311 - in step with nothing
+        await asyncio.sleep(0.03 * (1 + random.random()))  # noqa: S311 - only jitter
         called[str(number)] = now()
         await peer.enqueue("enter", str(number))
     ours.wait_for("entered", _FIRST + n - 1, _STARTS)
@@ -125,14 +125,14 @@ async def _pick_up(peer: Peer, n: int) -> list[float]:
 
 
 async def _stop(peer: Peer, job: str, n: int, patience: float) -> list[float | None]:
-    """Seconds from the call to the end of the code; nothing for code that goes on."""
+    """Return seconds from each stop to the end of the code; None for code that keeps running."""
     taken: list[float | None] = []
     for number in range(n):
         key = f"{job}-{number}"
         made = await peer.enqueue(job, key)
         if (entered := ours.wait_for("entered", key, _STARTS)) is None:
             sys.exit(f"{job} {number} did not start within {_STARTS:g} s")
-        await asyncio.sleep(0.2 + random.random() * 0.6)  # noqa: S311 - likewise
+        await asyncio.sleep(0.2 + random.random() * 0.6)  # noqa: S311 - only jitter
         asked = now()
         await peer.stop(made)
         ended = _end_of(key, entered.pid, asked + patience)

@@ -1,6 +1,6 @@
 """Prove from outside that code is alive: it appends the time to a file of its own every 20 ms.
 
-Imports only the standard library: processes that are spawned anew import this module too.
+Imports only the standard library: spawned processes import this module too.
 """
 
 import os

@@ -278,7 +278,7 @@ async def anyio_threads() -> None:
 
 
 class _Consumer:
-    """A background task that is started again by whoever finds it ended."""
+    """A background task that the next caller restarts if it has ended."""
 
     def __init__(self) -> None:
         self.asked: asyncio.Queue[asyncio.Future[str]] = asyncio.Queue()

@@ -1,4 +1,4 @@
-"""Code that hides what it leaves in the event loop from whoever looks for it."""
+"""Code that hides what it leaves in the event loop from any inspection."""
 
 import asyncio
 import contextvars

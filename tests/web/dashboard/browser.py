@@ -1,4 +1,4 @@
-"""A real browser before a real server; Debian's Chromium, driven by Playwright."""
+"""A real browser (Debian's Chromium, driven by Playwright) against a real server."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="apt install chromi
 
 
 class Server:
-    """``tenure serve`` in a process of its own, which can be started anew at the same address."""
+    """``tenure serve`` in its own process, which can be restarted at the same address."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self._url, self._folder = url, folder

@@ -1,4 +1,4 @@
-"""How the pages look: readable by everybody, on every screen, light and dark."""
+"""Appearance of the pages: accessible, on every screen size, light and dark."""
 
 import os
 from datetime import timedelta
@@ -25,11 +25,11 @@ from tests.web.served import served
 
 pytestmark = needs_chromium
 
-# Where the screenshots of the documentation go, if somebody wants them made anew.
+# Folder for the screenshots of the documentation; set it to take them again.
 SHOTS = os.environ.get("TENURE_TEST_SCREENSHOTS")
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text()
-# What axe finds, one line each; its findings are told as the rule and where it was broken.
+# Return what axe finds, one line for each violation: the rule, and where it is broken.
 CHECK = """async () => {
   const { violations } = await axe.run(document, { resultTypes: ["violations"] });
   return violations.flatMap(({ id, nodes }) =>

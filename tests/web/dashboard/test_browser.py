@@ -1,6 +1,6 @@
-"""The page in a real browser, before a real server and a real worker.
+"""The dashboard in a real browser, against a real server and a real worker.
 
-All scenes share them, and the database: each has jobs, people and queues of its own.
+All tests share these and the database; each has jobs, users and queues of its own.
 """
 
 import os
@@ -131,7 +131,7 @@ def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(stage: Stage, 
     pid = process.locator("th").inner_text()
     stop(page, "Cancel", "stuck")
     expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
-    # An event loop goes on for others; a process whose function was interrupted does not.
+    # An event loop keeps running for other jobs; a process with an interrupted function ends.
     tree = (
         f"its process tree is gone: pid {pid}"
         if name == "blocks"

@@ -1,4 +1,4 @@
-"""Every form that changes something is one of ours, filled in by whoever sends it."""
+"""Every form that changes something comes from our own page, in the session that sends it."""
 
 import pytest
 from starlette.routing import Route

@@ -1,4 +1,4 @@
-"""In by a token and out again; closed to everybody else."""
+"""Log in with a token and log out; everybody else is turned away."""
 
 import asyncio
 from collections.abc import Iterator
@@ -146,7 +146,7 @@ def test_whoever_logs_out_is_out_and_nobody_else(http: Http, client: Client) -> 
     answer = here.does("/logout")
     assert answer.status_code == 303
     assert 'tenure_session=""' in answer.headers["set-cookie"]
-    assert here.see("/jobs").status_code == 303, "also for whoever has kept a copy of the cookie"
+    assert here.see("/jobs").status_code == 303, "a kept copy of the cookie is worthless"
     assert there.see("/jobs").status_code == 200, "another browser stays logged in"
     bearer = {"authorization": f"Bearer {secret}"}
     assert http.get("/api/jobs", headers=bearer).status_code == 200, "and the token is as good"

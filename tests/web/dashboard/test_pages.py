@@ -1,4 +1,4 @@
-"""What each page says, and what its forms do."""
+"""What each page shows, and what its forms do."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ def next_page(text: str) -> str:
 def test_a_page_shows_so_many_queues_and_says_how_many_are_left_out(
     root: Visitor, store: Store
 ) -> None:
-    """Whoever enqueues can make thousands of names."""
+    """Any caller who may enqueue can create thousands of queue names."""
     store.enqueue([NewJob(task="work", queue=f"q{number:03}") for number in range(249)])
     store.enqueue([NewJob(task="work", queue="z-busy") for _ in range(2)])
     for path in ("/queues", "/"):

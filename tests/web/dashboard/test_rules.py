@@ -1,4 +1,4 @@
-"""Policies, strategies, bulk stops and tokens: listed, made and dropped by those who may."""
+"""Policies, strategies, bulk stops and tokens: listed, created and dropped, by role."""
 
 from datetime import timedelta
 
@@ -128,7 +128,7 @@ def test_the_secret_of_a_new_token_is_shown_once(
     answer = root.does("/tokens", name="ada", role="operator", lifetime="30d")
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
-    assert "data-live" not in answer.text, "what would be fetched anew would take it away"
+    assert "data-live" not in answer.text, "a refresh would remove the secret"
     assert "data-every" not in answer.text
     secret = next(word for word in said(answer.text).split() if word.startswith("tenure_"))
     who = recognize(client, secret)
