@@ -12,11 +12,11 @@ from bench.working import PATIENCE, Bench, Worker, worker
 from tenure.app import Tenure
 
 _GRANDCHILDREN = 3
-_SETTLES = 1.5  # seconds for a spare to be imported
+_SETTLES = 1.5  # seconds for a spare runner to start
 
 
 def force(bench: Bench) -> Iterator[Figure]:
-    """From the call of cancel until no process of the job is left."""
+    """Measure from the call of cancel until no process of the job is left."""
     n = bench.amounts.kills
     taken: list[float] = []
     with bench.server.database() as url, Tenure(url) as app, worker(bench, url) as at_work:
@@ -37,7 +37,7 @@ def force(bench: Bench) -> Iterator[Figure]:
 
 
 def kill_runners(bench: Bench) -> Iterator[Figure]:
-    """From kill -9 to the first line of the function, in another process."""
+    """Measure from kill -9 until the function starts again in another process."""
     n = bench.amounts.kills
     taken: list[float] = []
     with bench.server.database() as url, Tenure(url) as app, worker(bench, url) as at_work:
@@ -68,7 +68,7 @@ class Watched:
         self._ends = [os.pidfd_open(pid) for pid in pids]
 
     def gone(self) -> None:
-        """Returns when the last of them has ended."""
+        """Wait until the last process has ended."""
         waiting = select.poll()
         for end in self._ends:
             waiting.register(end, select.POLLIN)

@@ -67,7 +67,7 @@ class Round:
 
 
 def run_coroutines(bench: Bench) -> Iterator[Figure]:
-    """A worker and the bare loop take turns, each round on fresh tables."""
+    """Alternate between a worker and the bare loop, each round on fresh tables."""
     jobs, rounds = bench.amounts.jobs, bench.amounts.rounds
     bare: list[float] = []
     ours: list[Round] = []
@@ -86,7 +86,7 @@ def run_coroutines(bench: Bench) -> Iterator[Figure]:
 
 
 def sustain(bench: Bench) -> Iterator[Figure]:
-    """A million jobs without a pause."""
+    """Run a million jobs without a pause."""
     jobs = bench.server.sizes.million
     database = bench.server.database(bench.server.with_a_million)
     console.print(f"{jobs:,} no-op coroutines")
@@ -110,7 +110,7 @@ def run_functions(bench: Bench) -> Iterator[Figure]:
 
 
 def costs(name: str, rounds: list[Round]) -> Iterator[Figure]:
-    """Who was on a CPU for how long: it says what bounds the rate."""
+    """Yield the CPU time of each process, which shows what bounds the rate."""
     for who in rounds[0].spent:
         each = [one.spent[who] for one in rounds]
         yield figure(f"{name}: CPU of {who}", median(each), "us/job")
@@ -154,14 +154,14 @@ def drain_round(
 
 
 def wait_for_all(at_work: Worker, connection: psycopg.Connection, last: int | None = None) -> None:
-    """Asking costs as little as can be as long as there is much to do: only for the last job."""
+    """Wait until all jobs have ended; poll only the last one at first, to keep polling cheap."""
     last = last or _one(connection, _LAST, (QUEUE,))
     at_work.until(lambda: _one(connection, _IS_DONE, (last,)), "the last job ended", _LONGEST, 0.1)
     at_work.until(lambda: _one(connection, _ALL_ENDED, {"queue": QUEUE}), "all jobs ended")
 
 
 def span(connection: psycopg.Connection, jobs: int) -> float:
-    """Seconds from the first start to the last end of the jobs that were measured."""
+    """Return seconds from the first start to the last end of the measured jobs."""
     row = connection.execute(_SPAN, (QUEUE,)).fetchone()
     assert row is not None
     done, seconds = row
@@ -171,7 +171,7 @@ def span(connection: psycopg.Connection, jobs: int) -> float:
 
 
 def _warm_up(at_work: Worker, store: Store, task: str | None) -> dict[str, Callable[[], float]]:
-    """Begin the runners that will be needed; the seconds of CPU of each process."""
+    """Start the runners that are needed; return a reader of CPU seconds for each process."""
     loop_runner = at_work.warm_up(store)
     if task != "noop_in_process":
         return {
@@ -179,14 +179,14 @@ def _warm_up(at_work: Worker, store: Store, task: str | None) -> dict[str, Calla
             "guard": partial(cpu, at_work.guard),
             "loop runner": partial(cpu, loop_runner),
         }
-    # As many at once as there are processes, so that each is begun.
+    # One job for each process, all at once, so that every process starts.
     jobs = [NewJob(task=task, args={"n": 0}, queue=WARM) for _ in range(PROCESSES)]
     made = [job.id for job in store.enqueue(jobs)]
     at_work.until(
         lambda: all(store.show(job).state is State.COMPLETED for job in made),
         "the processes were begun",
     )
-    # Together, because runners come and go.
+    # Counted together, because runners come and go.
     return {
         "keeper": partial(cpu, at_work.keeper),
         "guard and runners": partial(family_cpu, at_work.guard),

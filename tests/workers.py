@@ -20,17 +20,17 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).parent.parent
 APP = "tests.apps.jobs:app"
-# For what must come, and nobody promises how soon: far longer than it takes on a machine that is
-# busy, shorter than every lease and poll that is not to be waited for.
+# Seconds to wait for an event without a deadline: far longer than it takes on a busy machine, but
+# shorter than any lease or poll interval that a test must not depend on.
 PATIENCE = 45.0
-# Short, so that a lost worker is missed within a test; long enough for a machine that is busy.
+# Short, so that a lost worker is noticed within a test; long enough for a busy machine.
 FAST = {"TENURE_LEASE": "3s", "TENURE_BEAT": "500ms", "TENURE_RECOVER_EVERY": "300ms"}
 
 
 def eventually(
     look: Callable[[], T], what: str | Callable[[], str] = "", within: float = PATIENCE
 ) -> T:
-    """Return what is looked for, as soon as it is there; ``what`` describes it in a failure."""
+    """Call ``look`` until it returns something true; ``what`` describes that in a failure."""
     began = time.monotonic()
     while True:
         found = look()
@@ -55,12 +55,12 @@ class RunningWorker:
         return self._log.read_text()
 
     def says(self, text: str, within: float = PATIENCE) -> str:
-        """Its log, as soon as this text is in it."""
+        """Return the log as soon as it contains this text."""
         eventually(lambda: text in self.log, lambda: f"{text!r} in:\n{self.log}", within)
         return self.log
 
     def ends_under_signals(self, number: signal.Signals) -> int:
-        """Its exit code, after this signal was sent again and again until it had ended."""
+        """Send this signal repeatedly until the worker ends; return its exit code."""
         until = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < until, f"it did not end:\n{self.log}"
@@ -72,7 +72,7 @@ class RunningWorker:
         os.kill(self.pid, number)
 
     def ends(self, within: float = PATIENCE) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for the worker to end; return its exit code."""
         try:
             return self.process.wait(within)
         except subprocess.TimeoutExpired:
@@ -84,7 +84,7 @@ class RunningWorker:
 
     @property
     def tree(self) -> list[psutil.Process]:
-        """All its processes, itself first."""
+        """All processes of the worker, the keeper first."""
         keeper = psutil.Process(self.pid)
         return [keeper, *keeper.children(recursive=True)]
 
@@ -106,7 +106,7 @@ def _is_runner(process: psutil.Process) -> bool:
 
 
 def command_of(process: psutil.Process) -> list[str]:
-    """The words it was started with; none of one that has ended since it was seen."""
+    """Return the command line of a process; an empty list if it has ended."""
     try:
         return process.cmdline()
     except psutil.NoSuchProcess:
@@ -122,9 +122,9 @@ def running_worker(
     settings: Mapping[str, str] | None = None,
     host: str = "host",
 ) -> Iterator[RunningWorker]:
-    """A worker at work; whatever the test did to it, nothing of it is left afterwards.
+    """Run a worker, and remove everything it leaves, whatever the test did to it.
 
-    Those of one folder and host see what is left of one another, and of nobody else.
+    Only workers with the same folder and host see the leftovers of one another.
     """
     number = len(list(folder.glob("worker-*.log")))
     log = folder / f"worker-{number}.log"
@@ -180,13 +180,13 @@ def _has_living_thread(pid: int) -> bool:
     """Check every thread: the others may keep running after the main thread has ended."""
     try:
         stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    except OSError:  # one of them ended meanwhile
+    except OSError:  # a thread ended meanwhile
         return psutil.pid_exists(pid) and _has_living_thread(pid)
     return any(stat.rpartition(")")[2].split()[0] not in "ZX" for stat in stats)
 
 
 class Watcher:
-    """Looks at jobs until something is true of them."""
+    """Poll jobs until a condition holds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

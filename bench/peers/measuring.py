@@ -14,7 +14,7 @@ from bench.peers.programs.notes import now
 from bench.quantiles import quantile
 
 _DRAIN = 180.0  # seconds, at most
-_SETTLES = 2.0  # seconds until a worker that was busy weighs what it weighs
+_SETTLES = 2.0  # seconds until the memory of a busy worker has settled
 
 _SINGLY, _MANY = "enqueue one by one", "enqueue in bulk"
 _DRAIN_BY_ONE, _DRAIN_BY_TWO = "drain, one worker", "drain, two workers"
@@ -34,11 +34,11 @@ class Amounts:
     rounds: int = 3
     singly: int = 1_000
     many: int = 20_000
-    share: float = 1.0  # of the jobs of a drain
+    share: float = 1.0  # fraction of the peer's jobs to drain
     picked_up: int = 60
     stopped: int = 5
-    patience: float = 10.0  # seconds for a stop
-    recovery: float = 40.0  # seconds to wait for
+    patience: float = 10.0  # seconds to wait for a stop
+    recovery: float = 40.0  # seconds to wait for a recovery
     crowd: int = 1_000_000
     crowded: float = 10.0  # seconds
     naps: int = 1_000
@@ -81,7 +81,7 @@ def drain_by_two(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 
 def _drained(driver: Driver, amounts: Amounts, workers: int) -> float:
-    """Jobs per second from the moment at which each worker has run one."""
+    """Return jobs per second, counted once each worker has run a job."""
     n = int(driver.peer.jobs * amounts.share) * workers
     driver.fill(n)
     watching = driver.launch("drained", n, _DRAIN)
@@ -99,7 +99,7 @@ def _drained(driver: Driver, amounts: Amounts, workers: int) -> float:
 
 
 def drain_a_crowd(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    """For some seconds, with a million that are over and a million that wait."""
+    """Drain for some seconds next to a million finished and a million waiting jobs."""
     if driver.peer.server is not Server.POSTGRESQL:
         yield Figure(_CROWDED, None, "keeps them in memory")
         return
@@ -118,7 +118,7 @@ def drain_a_crowd(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 
 def live(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    """A worker with nothing to do and with one job after the other; one with many that sleep."""
+    """Measure a worker that is idle, runs single jobs, or holds many sleeping ones."""
     with driver.workers() as [worker]:
         driver.warm()
         time.sleep(_SETTLES)
@@ -155,13 +155,13 @@ def stop(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 
 def recover(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    """A worker is killed with all its processes; another one is there."""
+    """Kill a worker with all its processes while another one runs."""
     with driver.workers(1) as first:
         driver.warm()
         driver.call("enqueue", "wait", "lost")
         driver.until(lambda: driver.notes.first("entered", "lost"), "it was started")
         with driver.workers(1, after=1):
-            time.sleep(5)  # until it is up, and both have said that they live
+            time.sleep(5)  # until it is up and both have sent a heartbeat
             killed = now()
             first[0].kill()
             end = killed + amounts.recovery
@@ -178,11 +178,11 @@ def recover(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 @dataclass(frozen=True)
 class Line:
-    """Of the table."""
+    """A line of the table."""
 
     name: str
     unit: str
-    bound: str  # what Tenure's number is made of, where another one is better
+    bound: str  # what bounds Tenure's figure where a peer's is better
     more_is_better: bool = False
 
 

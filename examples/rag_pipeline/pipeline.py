@@ -27,7 +27,7 @@ job_manager = JobManager(**PRESETS[os.environ.get("RAG_PRESET", "production")])
 app = job_manager.app
 repo = JobRepository(app)
 
-BATCH = 4  # chunks that are embedded and staged together
+BATCH = 4  # chunks embedded and staged together
 
 
 @app.task(retry=Retry(max=3), ask_for="5s", last_rung="interrupted")
@@ -92,7 +92,7 @@ def upsert(ctx: Context) -> int:
 
 @app.task(target="index")
 async def build(ctx: Context, site: str, most: int = 100, pause: float = 0.0) -> dict[str, int]:
-    """The whole of it. It holds no slot while its tasks run, and stopping it stops them."""
+    """Run the whole pipeline. It holds no slot while its tasks run; stopping it stops them."""
     crawled = await ctx.aspawn(crawl, site, most, pause)
     chunked = await ctx.aspawn(chunk.using(after=crawled), site)
     embedded = await ctx.aspawn(embed.using(after=chunked))
@@ -102,6 +102,6 @@ async def build(ctx: Context, site: str, most: int = 100, pause: float = 0.0) ->
 
 
 def search(question: str, n: int = 3) -> list[str]:
-    """The pages that are nearest to a question."""
+    """Return the pages nearest to a question."""
     with index.connect(app.url) as database:
         return index.nearest(database, model().embed([question])[0], n)

@@ -35,7 +35,7 @@ def stubborn(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def untidy(ctx: Context) -> None:
-    """What it holds cannot be closed."""
+    """Hold a resource that cannot be closed."""
     ctx.resources.add(Noted(ctx.job.id, "lock file", "fails"), timeout="100ms")
     started(ctx)
     await asyncio.sleep(NEVER)

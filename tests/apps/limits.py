@@ -28,7 +28,7 @@ def function_too_slow(ctx: Context) -> None:
 
 @app.task(retry=SOON, timeout="500ms", grace="1s")
 def hogs_too_long(ctx: Context) -> None:
-    with ctx.shield():  # or a timeout that comes before the C code would find it easy
+    with ctx.shield():  # a timeout before the C code runs would be too easy
         started(ctx, os.getpid())
         hog()
 

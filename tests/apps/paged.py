@@ -26,7 +26,7 @@ class Session(ResourceManager):
 
 @app.task
 async def walk(ctx: Context, steps: int = 100_000, pause: float = 0.1, label: str = "step") -> int:
-    """Moves on a little at a time, and says so."""
+    """Make small steps and report each as progress."""
     ctx.resources.add(Session())
     for step in range(steps):
         ctx.progress(step, steps, f"{label} {step}")
@@ -47,16 +47,16 @@ async def clings(ctx: Context) -> None:
 
 @app.task(retry=0)
 def blocks(ctx: Context) -> None:
-    """Is inside one call for ever."""
+    """Block in one call forever."""
     ctx.log.info("about to block")
     time.sleep(NEVER)
 
 
 @app.task(retry=0)
 async def holds(ctx: Context) -> None:
-    """Holds its event loop for ever."""
+    """Block the event loop forever."""
     ctx.log.info("about to block")
-    await asyncio.sleep(0.1)  # for the line to be said
+    await asyncio.sleep(0.1)  # for the log line to be sent
     time.sleep(NEVER)
 
 
@@ -68,7 +68,7 @@ async def breaks(ctx: Context, message: str = "no good") -> None:
 
 @app.task
 async def family(ctx: Context, children: int = 3) -> None:
-    """Has children, and waits beside them."""
+    """Spawn children and sleep while they run."""
     for number in range(children):
         await ctx.aspawn(walk, label=f"child {number}")
     await asyncio.sleep(NEVER)

@@ -31,12 +31,12 @@ from tests.runtime.half_dead import END_THIS_THREAD, WRITER
 app = Tenure()
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
 NEVER = 3600.0  # seconds; no test waits for their end
-if "TENURE_TEST_FOLDER" in os.environ:  # in a runner: so that they are soon used up
+if "TENURE_TEST_FOLDER" in os.environ:  # in a runner: descriptors should run out soon
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 def mark(name: str, text: str = "") -> None:
-    """Append a line to a file that the test looks at."""
+    """Append a line to a file that the test reads."""
     with (FOLDER / name).open("a") as file:
         file.write(f"{text}\n")
 
@@ -56,7 +56,7 @@ def quick() -> int:
 
 @app.task(retry=0)
 def starts_a_writer(ctx: Context, how: str, ends: bool) -> None:
-    """Start a process that writes on after its main thread has ended; as a child or a daemon."""
+    """Start a child or daemon that keeps writing after its main thread has ended."""
     place = FOLDER / f"lines-{ctx.job.id}"
     command = [sys.executable, "-ISc", WRITER, str(place)]
     if how == "child":
@@ -77,7 +77,7 @@ def starts_a_writer(ctx: Context, how: str, ends: bool) -> None:
 
 
 def daemonise(seconds: float) -> None:
-    """Start a process whose parent is gone, and which ends after so many seconds."""
+    """Start a process without a parent that ends after the given number of seconds."""
     between = os.fork()
     if between == 0:
         if os.fork() == 0:
@@ -88,7 +88,7 @@ def daemonise(seconds: float) -> None:
 
 @app.task(retry=0)
 def leaves_orphans(ctx: Context, count: int, ends: bool) -> int:
-    """All of them have ended before this function does."""
+    """Start orphans, which all end before this function does."""
     for _ in range(count):
         daemonise(0)
     while any(is_alive(pid) for pid in children_of(os.getpid())):
@@ -101,9 +101,9 @@ def leaves_orphans(ctx: Context, count: int, ends: bool) -> int:
 
 @app.task(retry=0)
 def waits_late_for_its_children(each: int) -> list[list[int]]:
-    """Start processes in every way, with orphans beside them, and wait long after all have ended.
+    """Start processes in every way, and orphans; wait long after all of them have ended.
 
-    The exit codes, by way.
+    Return the exit codes, one list for each way.
     """
     daemonised = threading.Thread(target=daemonise_quietly, args=(50,))
     daemonised.start()
@@ -118,7 +118,7 @@ def waits_late_for_its_children(each: int) -> list[list[int]]:
     daemonised.join()
     while any(is_alive(pid) for pid in children_of(os.getpid())):
         time.sleep(0.005)
-    time.sleep(2.5)  # longer than zombies are left alone
+    time.sleep(2.5)  # longer than the guard leaves zombies alone
     for process in by_multiprocessing:
         process.join()
     return [
@@ -143,18 +143,18 @@ def daemonise_quietly(count: int) -> None:
 
 @app.task(retry=0)
 def waits_at_once_for_its_children(count: int) -> list[int]:
-    """As many threads as there are processors start processes and wait for each."""
+    """Start processes from several threads, each of which waits for its own."""
     daemonise_quietly(10)
     with ThreadPoolExecutor(4) as pool:
         return list(pool.map(lambda _: subprocess.call(["/bin/sh", "-c", "exit 7"]), range(count)))
 
 
-# Endings that cannot be wrapped up.
+# Attempts that are hard to wrap up.
 
 
 @app.task(retry=0)
 def uses_up_its_descriptors(ctx: Context) -> str:
-    """A temporary directory must be removed, and processes looked for, without a descriptor."""
+    """Leave no descriptor for removing the temporary directory or looking for processes."""
     started(ctx)
     ctx.temp_dir()
     with suppress(OSError):
@@ -184,7 +184,7 @@ class Unshowable(Exception):
 
 
 class Text(str):
-    """Raises when anything is done with it."""
+    """A string that raises when it is used."""
 
     __slots__ = ()
 
@@ -195,7 +195,7 @@ class Text(str):
 
 
 class Masked(Exception):
-    """Raises when it is asked for its class, its traceback or its cause."""
+    """An exception that raises when its class, traceback or cause is read."""
 
     @property
     def _raise(self) -> NoReturn:
@@ -223,7 +223,7 @@ def raises_what_cannot_be_shown(how: str) -> None:
 
 
 class Nowhere(tzinfo):
-    """Raises when somebody wants to know the time."""
+    """A time zone that raises when its offset is read."""
 
     def utcoffset(self, _: datetime | None) -> NoReturn:
         raise SystemExit(7)
@@ -289,11 +289,11 @@ def takes_the_interrupt(ctx: Context, how: str, hogs: bool) -> None:
     time.sleep(NEVER)
 
 
-# A process that is used again.
+# A process that is reused.
 
 
 def look() -> dict[str, Any]:
-    """All that a job may find changed by the job before it."""
+    """Return the process state that an earlier job may have changed."""
     return {
         "pid": os.getpid(),
         "limits": {
@@ -365,7 +365,7 @@ def changes_everything() -> dict[str, Any]:
 
 
 def give_up_privileges() -> None:
-    """Without changing the user: what root may do depends on them alone."""
+    """Drop all capabilities, on which the rights of root depend, but keep the user."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     assert libc.capset(header, (ctypes.c_uint32 * 6)()) == 0
@@ -373,7 +373,7 @@ def give_up_privileges() -> None:
 
 @app.task(retry=0)
 def changes_for_ever(what: str) -> int:
-    """Change what nobody may set back without privileges."""
+    """Change what cannot be restored without privileges."""
     match what:
         case "limit":
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (1, 1))

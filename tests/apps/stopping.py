@@ -24,13 +24,13 @@ NEVER = 3600.0  # seconds; no test waits for their end
 
 
 def mark(name: str, text: str = "") -> None:
-    """Append a line to a file that the test looks at."""
+    """Append a line to a file that the test reads."""
     with (FOLDER / name).open("a") as file:
         file.write(f"{text}\n")
 
 
 def started(ctx: Context, *pids: int) -> None:
-    """Say what is there of this job, then that it runs."""
+    """Record the processes and files of this job, then that it runs."""
     for pid in pids:
         mark(f"pids-{ctx.job.id}", str(pid))
     folder = ctx.temp_dir()
@@ -41,7 +41,7 @@ def started(ctx: Context, *pids: int) -> None:
 
 
 def hog() -> None:
-    """C code that never lets the interpreter's lock go, and looks for no signal either."""
+    """Run C code that never releases the interpreter's lock and never checks for signals."""
     deque(itertools.repeat(0), maxlen=0)
 
 
@@ -51,7 +51,7 @@ def may_go_on(job: int) -> bool:
 
 @app.task
 async def neighbour(ctx: Context) -> int:
-    """Finishes by itself when the test says so."""
+    """Finish when the test says so."""
     mark(f"started-{ctx.job.id}", str(ctx.attempt))
     while not (FOLDER / "neighbours-may-end").exists():
         await asyncio.sleep(0.02)
@@ -94,14 +94,14 @@ async def spins(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def matches_without_end(ctx: Context) -> None:
-    """Holds the lock as well, but looks for signals now and then."""
+    """Hold the lock as well, but in code that checks for signals now and then."""
     started(ctx)
     re.match(r"(a+)+b", "a" * 40)
 
 
 @app.task(retry=0)
 async def hogs_in_a_coroutine(ctx: Context) -> None:
-    with ctx.shield():  # a stop that comes before the C code would find it easy
+    with ctx.shield():  # a stop before the C code runs would be too easy
         started(ctx)
         hog()
 
@@ -120,7 +120,7 @@ async def swallows_cancellation(ctx: Context) -> None:
     try:
         started(ctx)
         await asyncio.sleep(NEVER)
-    except asyncio.CancelledError:  # which comes once
+    except asyncio.CancelledError:  # sent only once
         mark(f"swallowed-{ctx.job.id}")
     await asyncio.sleep(NEVER)
 
@@ -134,7 +134,7 @@ async def leaves_a_thread(ctx: Context) -> None:
 
 @app.task(retry=0, close_timeout="300ms")
 async def talks_and_leaves_a_thread(ctx: Context) -> str:
-    """More than is kept, so that its last word comes with its end: how much was dropped."""
+    """Log more than is kept, so that a last line (how many were dropped) comes with the end."""
     threading.Thread(target=time.sleep, args=(NEVER,), daemon=True).start()
     started(ctx)
     for number in range(10_001):
@@ -166,7 +166,7 @@ async def leaves_a_task(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def is_cancelled_too_late(ctx: Context) -> str:
-    """Nothing awaits any more, so this cancel is still pending when the function has returned."""
+    """Cancel the own task with no await left: the cancel is still pending after the return."""
     started(ctx)
     task = asyncio.current_task()
     assert task is not None
@@ -270,7 +270,7 @@ while time.monotonic() < until:
 
 
 def start_grandchild(job: int) -> None:
-    """A daemon: twice forked, in a session of its own, deaf to SIGTERM."""
+    """Start a daemon: forked twice, in its own session, ignoring SIGTERM."""
     noted = FOLDER / f"pids-{job}"
     subprocess.run([sys.executable, "-c", _GRANDCHILD, noted], check=True)
     until = time.monotonic() + 10
@@ -303,7 +303,7 @@ def hogs_with_a_grandchild(ctx: Context) -> None:
 
 @app.task(retry=0)
 def forks_without_end(ctx: Context) -> None:
-    """At most 60 processes, for at most 10 s, each in a session of its own."""
+    """Fork at most 60 processes, for at most 10 s, each in its own session."""
     slots = FOLDER / f"storm-{ctx.job.id}"
     slots.mkdir()
     storm = subprocess.Popen([sys.executable, "-c", _STORM, slots])
@@ -314,7 +314,7 @@ def forks_without_end(ctx: Context) -> None:
     time.sleep(NEVER)
 
 
-# Asked, and what they make of it.
+# Jobs that are asked to stop.
 
 
 @app.task(retry=0)
@@ -347,7 +347,7 @@ def function_finishes_its_page(ctx: Context) -> list[int]:
 
 @app.task(retry=0)
 async def ends_when_it_may(ctx: Context) -> str:
-    """Hears of a stop, is not impressed, and ends when the test says so."""
+    """Ignore the stop and end when the test says so."""
 
     async def wait() -> None:
         while not (may_go_on(ctx.job.id) and ctx.cancelled):
@@ -442,7 +442,7 @@ async def runs_beside_its_children(ctx: Context) -> None:
 
 @app.task(retry=0)
 async def waits_for_its_children(ctx: Context) -> None:
-    """Gives its slot back while they run."""
+    """Release the slot while the children run."""
     children = [await ctx.aspawn(leaf), await ctx.aspawn(leaf)]
     mark(f"children-{ctx.job.id}", ",".join(str(child.id) for child in children))
     mark(f"started-{ctx.job.id}", str(ctx.attempt))

@@ -39,7 +39,7 @@ class Doors:
 
 
 def by_job(doors: Doors, field: str, value: Any) -> None:
-    """From Python, as a NewJob."""
+    """Enqueue from Python, as a NewJob."""
     if field in OPTIONS:
         raise NotImplementedError
     if field == "run_at":
@@ -50,7 +50,7 @@ def by_job(doors: Doors, field: str, value: Any) -> None:
 
 
 def by_name(doors: Doors, field: str, value: Any) -> None:
-    """From Python, by the name of a task: what REST and the command line do."""
+    """Enqueue from Python by the name of a task, as REST and the command line do."""
     task, args, said = _said(field, value)
     _python(
         lambda: doors.client.perform(enqueued([job_of(doors.client, task, args, said)]), DEFAULT)
@@ -58,7 +58,7 @@ def by_name(doors: Doors, field: str, value: Any) -> None:
 
 
 def by_async_name(doors: Doors, field: str, value: Any) -> None:
-    """The same from async code."""
+    """Enqueue by the name of a task from async code."""
     task, args, said = _said(field, value)
 
     async def enqueue() -> None:
@@ -71,8 +71,8 @@ def by_async_name(doors: Doors, field: str, value: Any) -> None:
 
 
 def by_sql(doors: Doors, field: str, value: Any) -> None:
-    """By the verb, as a producer's role calls it."""
-    if field == "deadline":  # the verb takes seconds, or a moment
+    """Enqueue through the SQL verb, as a producer's role calls it."""
+    if field == "deadline":  # the verb takes seconds or a timestamp
         value = _length(value)
         value = value.total_seconds() if isinstance(value, timedelta) else value
     if field in OPTIONS:
@@ -84,7 +84,7 @@ def by_sql(doors: Doors, field: str, value: Any) -> None:
 def by_rest(doors: Doors, field: str, value: Any) -> None:
     if field == "max_attempts":
         raise NotImplementedError
-    body = {"task": "work", "unannounced": True, field: value}  # the deep one last, for dumped
+    body = {"task": "work", "unannounced": True, field: value}  # nested value last, for dumped
     if field == "secret":
         body |= {"args": dict.fromkeys(_names(value), 1), "secret": value}
     rest(doors.http.send("POST", "/api/jobs", content=dumped(body), headers=JSON))
@@ -131,7 +131,7 @@ def sql(doors: Doors, statement: str, *values: Any) -> None:
     try:
         doors.sql.execute(statement.encode(), values)
     except psycopg.Error as error:
-        # 22: PostgreSQL itself cannot read the text, because of NUL or half of a character.
+        # 22: PostgreSQL itself cannot read the string (NUL, or an incomplete character).
         if (error.sqlstate or "22")[:2] not in ("TN", "22"):
             raise
         raise Refusal(error.diag.message_primary or str(error)) from None
@@ -193,7 +193,7 @@ def _names(value: Any) -> list[str]:
 
 
 def _words(field: str, value: Any) -> list[str]:
-    """A value as somebody types it; what nobody can type is not tried."""
+    """Return the value as typed on a command line; skip values that cannot be typed."""
     if field == "priority" and type(value) is int:
         return [str(value)]
     words = value if field == "tags" else [value]
@@ -203,7 +203,7 @@ def _words(field: str, value: Any) -> list[str]:
 
 
 def dumped(value: Any) -> str:
-    """The value as JSON, however deeply it is nested."""
+    """Return the value as JSON, however deeply it is nested."""
     levels, inner = 0, value
     names = []
     while isinstance(inner, dict) and inner:

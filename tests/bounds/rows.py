@@ -7,7 +7,7 @@ import psycopg
 DEEP = "[" * 3000 + "]" * 3000
 HUGE = "1" * 5000  # Python reads no more than 4,300 digits
 
-# What a row of tenure.payload, tenure.job or tenure.outcome can hold that a worker cannot run with.
+# Values in tenure.payload, tenure.job or tenure.outcome that a worker cannot run with.
 UNREADABLE: Mapping[str, str] = {
     "options: a text": """UPDATE tenure.payload SET options = '"x"' WHERE job_id = %(job)s""",
     "options: a list": "UPDATE tenure.payload SET options = '[1]' WHERE job_id = %(job)s",
@@ -100,5 +100,5 @@ ODD: Mapping[str, str] = {
 
 
 def write(sql: psycopg.Connection, statement: str, job: int) -> None:
-    """Do to a job what the statement says."""
+    """Apply the statement to a job."""
     sql.execute(statement.replace("%(job)s", str(job)).encode())

@@ -17,7 +17,7 @@ Call = Callable[[Doors, Any], None]
 
 
 def verb(statement: str) -> Call:
-    """A verb in SQL; {job}, {stop} and {worker} are there, and the value is the parameter."""
+    """Call a verb in SQL with the value as parameter; {job}, {stop} and {worker} are filled in."""
 
     def call(doors: Doors, value: Any) -> None:
         job = make_job(doors.store)
@@ -30,7 +30,7 @@ def verb(statement: str) -> Call:
 
 
 def asked(method: str, path: str, **body: Any) -> Call:
-    """A request; the value stands where the body says VALUE."""
+    """Send a request; the value replaces VALUE in the body."""
 
     def call(doors: Doors, value: Any) -> None:
         place = path.format(job=make_job(doors.store))
@@ -41,7 +41,7 @@ def asked(method: str, path: str, **body: Any) -> Call:
 
 
 def typed(*words: str) -> Call:
-    """A command; the value stands where the words say VALUE."""
+    """Run a command; the value replaces VALUE in its words."""
 
     def call(doors: Doors, value: Any) -> None:
         job = make_job(doors.store)

@@ -15,7 +15,7 @@ Answered = Callable[[int], Awaitable[None]]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The verbs that were sent by async code."""
+    """Record the verbs that async code sends."""
     verbs: list[str] = []
     send = AsyncStore.send
 

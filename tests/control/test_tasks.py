@@ -20,7 +20,7 @@ from tenure.runtime.context import Context
 
 @pytest.fixture
 def app() -> Tenure:
-    """Its database is nowhere: what is declared touches none."""
+    """An app without a database: declarations do not need one."""
     return Tenure("postgresql:///nowhere?host=/nowhere", settings=Settings())
 
 

@@ -67,7 +67,7 @@ def test_a_schedule_survives_its_announcement(app: Tenure, report: Task[..., Non
 
 
 TIMES = [
-    # Clocks go forward over the time, and back over it: it comes once.
+    # The clocks skip the time, or repeat it: the schedule fires once.
     ("30 2 * * *", "2026-03-28T12:00", ["2026-03-29T01:00", "2026-03-30T00:30"]),
     ("30 2 * * *", "2026-10-24T12:00", ["2026-10-25T00:30", "2026-10-26T01:30"]),
     ("0 12 * * MON", "2026-01-05T11:00", ["2026-01-12T11:00"]),

@@ -150,8 +150,8 @@ def test_two_hundred_watchers_of_one_job_cost_one_query(
             store.stop(job)
             await asyncio.gather(*(reader.task for reader in readers))
             assert {tuple(reader.seen) for reader in readers} == {("queued", "cancelled")}
-            # One for what there was, one for what there is; and one that is the listener's, which
-            # may have missed something before it could hear.
+            # One query for the state before, one for the state after, and one by the listener,
+            # which may have missed a change before it was connected.
             assert set(asked) == {"show"}
             assert len(asked) <= 3
 

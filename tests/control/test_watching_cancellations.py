@@ -79,7 +79,7 @@ def test_a_notice_brings_a_change_at_once(
     run(story())
 
 
-# The whole of a tenant.
+# Whole tenants.
 
 
 def test_everything_is_the_statistics_and_the_cancellations_that_move(

@@ -14,7 +14,7 @@ from examples.rag_pipeline.embedding import HashedNgrams
 
 
 class Site:
-    """A folder as a web site. Requests are counted, and those for a held path wait."""
+    """Serve a folder as a web site. Requests are recorded; those for a held path wait."""
 
     def __init__(self, folder: Path) -> None:
         self.asked: list[str] = []
@@ -72,12 +72,12 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 class GatedModel(HashedNgrams):
-    """Writes down what it embeds; while the file ``hold-embedding`` is there, it waits before.
+    """Record what is embedded, and wait while the file ``hold-embedding`` exists.
 
-    The file says how many batches may pass nevertheless, none if it is empty.
+    The file holds the number of batches that may pass; if it is empty, none may.
     """
 
-    _batches = 0  # that came to the gate
+    _batches = 0  # batches that reached the gate
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         folder = Path(os.environ["TENURE_TEST_FOLDER"])

@@ -35,7 +35,7 @@ class ExampleSessions(Sessions):
             self._port = free.getsockname()[1]
 
     def with_free_port(self, text: str) -> str:
-        """Put a port that nobody uses in the place of the one that the READMEs use."""
+        """Replace the port of the READMEs by a free one."""
         return text.replace("8765", str(self._port))
 
     def _type(self, command: str, shown: str) -> None:
@@ -57,7 +57,7 @@ class ExampleSessions(Sessions):
             return caller.connect_ex(("127.0.0.1", self._port)) == 0
 
     def _read(self) -> None:
-        """What was enqueued has begun, and what runs has come somewhere."""
+        """Wait until every job has started and every running job shows progress."""
         if self._up is not None:
             eventually(lambda: all(map(_moves, self._jobs.store.list_jobs())), "begun", PATIENCE)
 

@@ -90,7 +90,7 @@ def test_a_worker_killed_while_embedding_loses_nothing_and_embeds_nothing_twice(
     with worker_of(APP, **MODEL) as worker:
         job = pipeline.build.enqueue(site.url)
         eventually(lambda: _count(sql, "staged"), "a batch is staged", 60)
-        # It stands in front of the second one, or is on its way there.
+        # The worker is waiting before the second batch, or about to.
         for process in worker.tree:
             process.kill()
     staged = {
@@ -117,7 +117,7 @@ def _hold(
     sql: psycopg.Connection,
     folder: Path,
 ) -> Callable[[], object]:
-    """Bring the pipeline to this step and hold it there; what is called to let it go."""
+    """Bring the pipeline to this step and hold it there; return a function that releases it."""
     if step == "crawl":
         site.hold("/cranes.html")
         eventually(site.arrived.is_set, "the crawl is at its third page", 60)
@@ -127,7 +127,7 @@ def _hold(
         gate.touch()
         eventually((folder / "embedded").exists, "something is being embedded", 60)
         return gate.unlink
-    # A lock that its transaction needs.
+    # Take a lock that the step's transaction needs.
     blocker = psycopg.connect(sql.info.dsn, password=sql.info.password)
     table = {"chunk": "rag.chunk", "upsert": "rag.entry"}[step]
     blocker.execute(f"LOCK TABLE {table} IN SHARE MODE".encode())
@@ -137,7 +137,7 @@ def _hold(
 
 
 def _inconsistent(sql: psycopg.Connection) -> list[Any]:
-    """Entries without the chunk they were made of, and pages that are half split."""
+    """Return entries without their chunk, and pages that are only partly split."""
     return [
         *sql.execute(
             "SELECT e.url FROM rag.entry AS e LEFT JOIN rag.chunk AS c USING (digest)"

@@ -54,10 +54,10 @@ pytestmark = pytest.mark.usefixtures("planner_database")
 
 @pytest.fixture
 def running_job(store: Store) -> int:
-    """A job that is running, by a worker that has just beaten."""
+    """Return a running job whose worker has just sent a heartbeat."""
     job = planner.hold.enqueue(60.0).id
     make_worker(store, timedelta(minutes=2)).claim_one()
-    store.sweep()  # the fleet looks for dead workers all the time
+    store.sweep()  # the fleet keeps looking for dead workers
     return job
 
 
@@ -90,7 +90,7 @@ def test_an_orphan_is_failed_with_the_message(
     job = store.show(running_job)
     assert (job.state, job.error_message) == (State.FAILED, ORPHAN_MESSAGE)
     assert job.completed_at is not None
-    assert job.attempt == 1  # it is not tried again
+    assert job.attempt == 1  # it is not retried
 
 
 @pytest.mark.parametrize("reconcile", [run_the_snippet, run_the_task], ids=["snippet", "task"])
@@ -154,7 +154,7 @@ def test_an_orphan_of_a_killed_worker_fails_and_can_be_resumed(
     assert orphan.error_message == ORPHAN_MESSAGE
     assert orphan.started_at == started
     assert orphan.completed_at is not None
-    assert orphan.attempt == 1  # it was not tried again
+    assert orphan.attempt == 1  # it was not retried
     job.resume("looked at it")
     assert job.status() == "queued"
 

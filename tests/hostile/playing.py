@@ -28,7 +28,7 @@ POISONED: Mapping[Executor, tuple[Any, Any]] = {
 
 
 def play(lane: Lane, scenario: Scenario, number: int, evidence: Evidence) -> None:
-    """Run one scenario beside its neighbours, and note what does not hold."""
+    """Run one scenario next to its neighbours; record what does not hold as evidence."""
     task, neighbour = TASKS[scenario.executor]
     poison = scenario.kind.group == "poison"
     if poison:
@@ -74,7 +74,7 @@ def play(lane: Lane, scenario: Scenario, number: int, evidence: Evidence) -> Non
 def _ends_somehow(
     lane: Lane, scenario: Scenario, handle: Handle[Any], traces: Traces, evidence: Evidence
 ) -> None:
-    """A job that poisons its runner ends, whatever it did to the means of ending it."""
+    """Check that a job that poisons its runner ends, whatever it did to prevent that."""
     if scenario.way != "completes":
         if not patiently(lambda: traces.is_ready, WITHIN):
             evidence.broken.append(f"it never ran: {lane.show(handle)}")

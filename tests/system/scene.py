@@ -16,7 +16,7 @@ from tenure.store.store import Store
 from tests.workers import FAST, PATIENCE, ROOT, RunningWorker, Watcher, eventually, running_worker
 
 APP = "tests.apps.dying:app"
-# No test waits this long: whatever comes back sooner did not wait for a lease.
+# Longer than any test waits: a job that is back sooner did not wait for a lease.
 LONG = {"TENURE_LEASE": "90s", "TENURE_BEAT": "500ms"}
 SHORT = {"TENURE_LEASE": "1s", "TENURE_BEAT": "200ms", "TENURE_RECOVER_EVERY": "200ms"}
 
@@ -72,13 +72,13 @@ class Scene:
         return made.id
 
     def start(self, job: NewJob) -> int:
-        """Enqueue it, and wait until its code runs."""
+        """Enqueue a job, and wait until its code runs."""
         id_ = self.enqueue(job)
         self.ran(id_)
         return id_
 
     def runs(self, job: int) -> list[str]:
-        """A line for each time its code began; see tests/apps/dying.py."""
+        """Return a line for each time the job's code started; see tests/apps/dying.py."""
         try:
             return (self.folder / f"ran-{job}").read_text().splitlines()
         except FileNotFoundError:
@@ -101,7 +101,7 @@ class Scene:
         return [self.store.show(job) for job in jobs]
 
     def living(self) -> set[str]:
-        """The ids of the workers that are alive."""
+        """Return the ids of the workers that are alive."""
         workers = self.store.workers()
         return {str(one.id) for one in workers if one.status in ("alive", "draining")}
 
@@ -115,24 +115,24 @@ class Scene:
         return psutil.Process(int(text))
 
     def outcomes(self, job: int) -> list[str]:
-        """How its attempts ended; one that completed without any trouble is not listed."""
+        """Return how the job's attempts ended; an attempt that completed normally is not listed."""
         return [str(attempt["outcome"]) for attempt in self.store.show(job).attempts]
 
 
 def runner_of(worker: RunningWorker, run: str) -> psutil.Process:
-    """The process that a line of `runs` names; it must be one of the worker's."""
+    """Return the process that a line of `runs` names; it must be a runner of the worker."""
     pid = int(run.split()[1])
     return next(runner for runner in worker.runners if runner.pid == pid)
 
 
 def state_of(process: psutil.Process) -> str:
-    """One letter, as the kernel has it: T is stopped."""
+    """Return the kernel's letter for the state of a process: T is stopped."""
     stat = Path(f"/proc/{process.pid}/stat").read_text()
     return stat.rpartition(")")[2].split()[0]
 
 
 def kill_all(processes: Iterable[psutil.Process]) -> None:
-    """At the same moment, as far as that is possible: none of them moves when the first dies."""
+    """Kill all processes as if at once: all are stopped before the first is killed."""
     processes = list(processes)
     for process in processes:
         os.kill(process.pid, signal.SIGSTOP)

@@ -40,30 +40,30 @@ class Stage:
         eventually(lambda: len(self.lines(name)) >= times, f"job {job} runs for the {times}. time")
 
     def lines(self, name: str) -> list[str]:
-        """What jobs have written to this file."""
+        """Return the lines that jobs have written to this file."""
         path = self.folder / name
         return path.read_text().splitlines() if path.exists() else []
 
     def is_alive(self, pid: int) -> bool:
-        """A process that has ended and is only not yet reaped is not."""
+        """Return whether a process is alive; a zombie is not."""
         try:
             return not is_gone(psutil.Process(pid))
         except psutil.NoSuchProcess:
             return False
 
     def let(self, what: str) -> None:
-        """Allow what jobs wait for."""
+        """Create the file that jobs wait for."""
         (self.folder / what).touch()
 
     def stop(self, handle: Jobs, **how: Any) -> CancellationRecord:
-        """Its record, when it is closed."""
+        """Cancel a job and return its record once it is closed."""
         asked = handle.cancel(reason="enough", **how)
         return self.watch.record_ends(asked.cancellation_id)
 
     def is_stopped(
         self, handle: Jobs, record: CancellationRecord, *rungs: str, state: State = State.CANCELLED
     ) -> None:
-        """Its state, its record and the rung are as they should be, and nothing of it is left."""
+        """Check the state, record and rung of a stopped job, and that nothing of it is left."""
         job = self.store.show(handle.id)
         assert job.state is state
         assert (record.status, record.error, record.tasks_open) == ("completed", None, ())
@@ -72,11 +72,11 @@ class Stage:
         assert member.rung in rungs, f"{member.rung} is none of {rungs}"
         if Rung.INTERRUPTED <= Rung(str(member.rung)) <= Rung.KILLED:
             assert member.rung in rungs_in(record)[handle.id]
-        # Of one that was killed the directories have a test of their own.
+        # The directories of a killed job have a test of their own.
         self.nothing_is_left(handle.id, files=member.rung != Rung.KILLED)
 
     def nothing_is_left(self, *jobs: int, files: bool = True) -> None:
-        """No temporary directory, none of their processes, and no stranger."""
+        """Check that no temporary directory, process or stray process of the jobs is left."""
         folders = [Path(line) for job in jobs for line in self.lines(f"temp-{job}") if files]
         eventually(lambda: not any(map(Path.exists, folders)), f"{folders} are gone", 10)
         pids = [int(line) for job in jobs for line in self.lines(f"pids-{job}")]
@@ -84,7 +84,7 @@ class Stage:
         eventually(lambda: not self.strangers(), "what no runner is answerable for is gone", 10)
 
     def strangers(self) -> list[psutil.Process]:
-        """Processes that were started by jobs; a test's jobs have left none."""
+        """Return the processes started by jobs that no runner accounts for."""
         own = {self.worker.pid, *runners_of(self.worker)}
         return [one for one in _started_here(self.folder) if one.pid not in own]
 
@@ -96,7 +96,7 @@ def _alive(pids: list[int], worker: RunningWorker) -> list[int]:
 
 
 def runners_of(worker: RunningWorker) -> set[int]:
-    """The pids of its guard and its runners, though one of them may die while they are counted."""
+    """Return the pids of the guard and its runners; retry if one dies meanwhile."""
 
     def look() -> set[int]:
         try:
@@ -124,7 +124,7 @@ def _started_here(folder: Path) -> Iterator[psutil.Process]:
 
 
 def rungs_in(record: CancellationRecord) -> dict[int, Mapping[str, datetime]]:
-    """Return the moments of the stop, by job."""
+    """Return when each job reached which rung."""
     return {member.job_id: member.reached for member in record.members}
 
 
@@ -132,7 +132,7 @@ def rungs_in(record: CancellationRecord) -> dict[int, Mapping[str, datetime]]:
 def staged(
     app: Tenure, url: str, folder: Path, name: str, *options: str, **settings: str
 ) -> Iterator[Stage]:
-    """A fresh database, and a worker for this app of `tests.apps`."""
+    """Yield a stage with a fresh database and a worker for this app of `tests.apps`."""
     wipe(url)
     before, app._url = app._url, url
     try:

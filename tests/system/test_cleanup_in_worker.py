@@ -47,7 +47,7 @@ def report_of(job: Job) -> dict[str, Any]:
 
 
 def closed_as_it_should(stage: Stage, job: Job) -> dict[str, Any]:
-    """One closes by itself, the other only by force."""
+    """Check that one resource was closed gracefully and the other by force."""
     report = report_of(job)
     assert sorted(stage.lines(f"closed-{job.id}")) == ["good", "slow by force"]
     assert (report["graceful_close_succeeded"], report["force_closed"]) == (["good"], ["slow"])
@@ -55,7 +55,7 @@ def closed_as_it_should(stage: Stage, job: Job) -> dict[str, Any]:
     return report
 
 
-# Before the others, which share a worker.
+# This test comes before the others, which share a worker.
 
 
 def test_a_drain_closes_the_resources_and_the_job_goes_on_elsewhere(
@@ -165,7 +165,7 @@ def test_every_end_closes_the_resources(stage: Stage, task: Task[..., Any], how:
 @pytest.mark.parametrize("task", WITH_RESOURCES, ids=named)
 def test_a_timeout_closes_the_resources(stage: Stage, task: Task[..., Any]) -> None:
     def times_out_after_it_began() -> Any:
-        """On a busy machine its time may be over before it has any resource."""
+        """Retry: on a busy machine the job may time out before it has any resource."""
         handle = task.using(timeout="500ms").enqueue()
         stage.watch.becomes(handle.id, State.FAILED)
         assert stage.store.show(handle.id).error["type"] == "tenure.Timeout"

@@ -72,7 +72,7 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
         go_on(*stopped)
         first.says(f"worker {dead} was declared dead: what it ran is killed; it starts again")
         eventually(lambda: all(map(is_gone, old)), "what it ran is killed")
-        if not whole_tree:  # else the end of the late one may never have come out of its runner
+        if not whole_tree:  # else the late outcome may never have left its runner
             first.says(f"late write refused: its end of job {late} ")
             assert scene.store.statistics().refused > 0, "and on record"
         done = scene.completes(*jobs, late)

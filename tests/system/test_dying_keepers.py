@@ -119,7 +119,7 @@ def test_a_worker_that_is_only_frozen_is_not_taken_for_dead_by_its_neighbour(sce
         before = scene.store.show(job).worker_id
         worker.signal(signal.SIGSTOP)
         third = ("--queues", "none")
-        with scene.worker(*third, **LONG) as newcomer:  # it looks when it starts, and then again
+        with scene.worker(*third, **LONG) as newcomer:  # it checks at its start and again later
             newcomer.drain()
         assert scene.store.show(job).worker_id == before
         worker.signal(signal.SIGCONT)

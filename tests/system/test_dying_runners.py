@@ -24,14 +24,14 @@ def scene(
 
 @pytest.fixture(scope="module")
 def worker(scene: Scene) -> Iterator[RunningWorker]:
-    # Nor does anything wait for a poll.
+    # With such a poll interval, nothing here can depend on polling.
     with scene.worker(TENURE_POLL="1h", **LONG) as worker:
         yield worker
 
 
 @pytest.fixture(autouse=True)
 def same_worker(scene: Scene, worker: RunningWorker) -> Iterator[None]:
-    """Whatever dies here, the worker does not, and nothing waits for a lease."""
+    """Check after each test that the worker is the same and that no lease has expired."""
     before = scene.only_worker()
     yield
     assert scene.only_worker() == before

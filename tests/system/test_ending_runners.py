@@ -20,7 +20,7 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def runner_of(job: Jobs) -> JobRunner:
-    """The runner of a job, as soon as its worker has told of it."""
+    """Return the runner of a job as soon as its worker has reported it."""
 
     def told() -> list[JobRunner]:
         return [it for it in job.runners() if it.runner is not None]
@@ -30,7 +30,7 @@ def runner_of(job: Jobs) -> JobRunner:
 
 
 def is_given_back(stage: Stage, job: Jobs) -> None:
-    """It runs again, and its first run was not charged."""
+    """Check that the job runs again and that its first run was not charged."""
     eventually(lambda: len(stage.lines(f"started-{job.id}")) == 2, f"job {job.id} runs again")
     seen = stage.store.show(job.id)
     assert (seen.state, seen.attempt, seen.crashes) == (State.RUNNING, 1, 0)

@@ -24,7 +24,7 @@ def make_tenants(database: str, *names: str) -> None:
 
 
 def connections(sql: psycopg.Connection) -> int:
-    """Of workers, to the database."""
+    """Return the number of connections that workers have to the database."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenure keeper'"
     [(found,)] = sql.execute(query).fetchall()
     return int(found)
@@ -86,13 +86,13 @@ def test_more_tenants_take_no_more_connections(
 def test_a_job_of_which_nobody_heard_is_found(
     app: Tenure, sql: psycopg.Connection, database: str, tmp_path: Path
 ) -> None:
-    """Its tenant has moved, and that is asked in one question about all."""
+    """One query over all tenants shows which of them have new jobs."""
     names = [f"quiet{number}" for number in range(6)]
     make_tenants(database, *names)
     settings = {"TENURE_POLL": "300ms"}
     with running_worker(database, tmp_path, "--all-tenants", app=PLACE, settings=settings):
         assert serving.quick.using(tenant="quiet0").enqueue().result(timeout="45s") == "done"
-        for name in names:  # no notice is sent from now on
+        for name in names:  # no notification is sent from now on
             schema = Tenant(name).schema
             sql.execute(
                 f"CREATE OR REPLACE FUNCTION {schema}.notify_idle(queues text[]) RETURNS void"

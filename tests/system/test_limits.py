@@ -24,7 +24,7 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def stopped_by(stage: Stage, handle: Jobs, policy: str) -> CancellationRecord:
-    """The record of the stop that a policy made of this job."""
+    """Return the record of the stop of this job by a policy."""
 
     def look() -> str | None:
         return stage.store.show(handle.id).cancellation_id
@@ -57,7 +57,7 @@ def test_an_attempt_over_its_timeout_fails_and_is_tried_again(
     assert job.error["type"] == "tenure.Timeout"
     assert job.error_message == "timeout of 500ms exceeded"
     assert [attempt["error"]["type"] for attempt in job.attempts] == ["tenure.Timeout"] * 2
-    # On a busy machine the time of an attempt may be over before its code does anything.
+    # On a busy machine an attempt may time out before its code does anything.
     ran = stage.lines(f"started-{handle.id}")
     assert ran == sorted({*ran} & {"1", "2"}), "each attempt runs once"
     rungs = [attempt["rung"] for attempt in job.attempts]
@@ -88,7 +88,7 @@ def test_a_stop_of_a_job_that_has_timed_out_and_does_not_end_is_a_stop(stage: St
 def test_a_job_over_its_deadline_is_stopped_on_record(stage: Stage, task: Task[..., Any]) -> None:
     handle = task.using(deadline="1500ms", retry=3).enqueue()
     record = stopped_by(stage, handle, "deadline")
-    # On a busy machine it may pass before the job has a runner.
+    # On a busy machine the deadline may pass before the job has a runner.
     rungs = ["interrupted"] if stage.lines(f"started-{handle.id}") else ["interrupted", "asked"]
     stage.is_stopped(handle, record, *rungs)
     assert "deadline" in record.reason

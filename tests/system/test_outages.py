@@ -31,7 +31,7 @@ def scene(database: str, store: Store, tmp_path: Path) -> Scene:
     return Scene(database, store, tmp_path)
 
 
-# A server that is stopped in the hardest way
+# A server that is stopped in immediate mode
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def own_server() -> Iterator[Path]:
 
 
 def stop_at_once(folder: Path) -> None:
-    """What pg_ctl calls immediate: no checkpoint, no goodbye."""
+    """Stop the server in the immediate mode of pg_ctl, without a checkpoint."""
     postmaster = psutil.Process(int((folder / "data/postmaster.pid").read_text().split()[0]))
     postmaster.send_signal(signal.SIGQUIT)
     eventually(lambda: not postmaster.is_running(), "the server is gone")
@@ -101,7 +101,7 @@ def test_every_job_completes_once_while_connections_are_cut_again_and_again(
             if cuts < 50:
                 jobs.append(scene.enqueue(dying.lasts.new_job(0.1)))
             eventually(lambda before=before: completed() > before, "something gets done")  # type: ignore[misc]
-            time.sleep(random.uniform(0, 0.15))  # not for luck: to hit another moment
+            time.sleep(random.uniform(0, 0.15))  # so that each cut hits another point in time
             before = completed()
         done = [scene.store.show(job) for job in jobs]
         assert {(job.result, job.attempt, job.crashes) for job in done} == {(1, 1, 0)}
@@ -111,7 +111,7 @@ def test_every_job_completes_once_while_connections_are_cut_again_and_again(
 
 
 class Proxy:
-    """Stands between a worker and its server on loopback, and is cut or falls silent."""
+    """A proxy between a worker and its server that can cut connections or go silent."""
 
     def __init__(self, url: str) -> None:
         told = conninfo_to_dict(url)
@@ -130,11 +130,11 @@ class Proxy:
         self._thread.start()
 
     def cut_instead_of_an_answer_with(self, mark: str) -> None:
-        """The server has committed by then, and the worker never hears of it."""
+        """Cut the connection at this answer: the server has committed, the worker cannot know."""
         self._mark = mark.encode()
 
     def fall_silent(self) -> int:
-        """What is open stays open, and carries nothing any more; new connections are as usual."""
+        """Keep open connections open but forward nothing on them; new ones work as usual."""
         with self._lock:
             self._silent |= set(self._other)
             return len(self._silent) // 2
@@ -233,7 +233,7 @@ def test_connections_that_fall_silent_are_given_up_in_time(scene: Scene, proxy: 
         assert [(job.result, job.crashes) for job in scene.completes(*jobs)] == [(1, 0)] * 2
         assert [len(scene.runs(job)) for job in jobs] == [1, 1]
         scene.completes(scene.enqueue(dying.quick.new_job()), within=30)
-        # By now it must listen again: a poll would come too late for all of these.
+        # By now it must be listening again: a poll would come too late for these jobs.
         for _ in range(3):
             scene.completes(scene.enqueue(dying.quick.new_job()), within=20)
         assert scene.only_worker() == before

@@ -21,7 +21,7 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def lines_of(stage: Stage, job: int, n: int = 100) -> list[tuple[str, str]]:
-    """Level and text of the first lines in its log."""
+    """Return level and text of the first lines in the job's log."""
     return [(line["level"], line["line"]) for line in stage.store.job_output(job, "logs", n=n)]
 
 
@@ -35,7 +35,7 @@ def all_lines_of(stage: Stage, job: int) -> list[tuple[str, str]]:
 
 
 def output_of(stage: Stage, job: int) -> str:
-    """The artifact with all that a program has printed."""
+    """Return the artifact with everything a program printed."""
     [artifact] = stage.store.show(job).artifacts
     assert artifact["name"] == "output.txt"
     return Path(str(artifact["url"]).removeprefix("file://")).read_text()
@@ -68,7 +68,7 @@ def test_a_program_that_is_not_there_has_failed(stage: Stage) -> None:
 
 
 def program(stage: Stage, name: str, ears: str) -> Jobs:
-    """A program with a child in a session of its own, at work."""
+    """Start a program that has a child in its own session, and wait until it runs."""
     pids, began = stage.folder / f"pids-of-{name}", stage.folder / f"began-{name}"
     handle = output.runs_on.enqueue(pids=str(pids), started=str(began), ears=ears)
     eventually(began.exists, "the program runs")
@@ -92,13 +92,14 @@ def test_a_program_that_ignores_sigterm_is_killed(stage: Stage) -> None:
 def test_force_kills_a_program_and_its_children(stage: Stage) -> None:
     handle = program(stage, "forced", "hears")
     said = ("stdout", "the program runs")
-    eventually(lambda: said in lines_of(stage, handle.id))  # what its runner has not read is lost
+    # Output that the runner has not read is lost.
+    eventually(lambda: said in lines_of(stage, handle.id))
     record = stage.stop(handle, force=True)
     stage.is_stopped(handle, record, "killed")
     assert said in lines_of(stage, handle.id)
 
 
-# What jobs print.
+# Output of jobs.
 
 
 def test_all_that_a_function_and_its_programs_print_is_in_its_log(stage: Stage) -> None:
@@ -116,7 +117,7 @@ def test_all_that_a_function_and_its_programs_print_is_in_its_log(stage: Stage) 
 def test_what_a_coroutine_prints_is_in_its_log_and_what_its_program_prints_in_the_workers(
     stage: Stage,
 ) -> None:
-    """Nobody can say for which of its jobs a loop runner's program prints."""
+    """In a loop runner, the output of a program cannot be attributed to one of its jobs."""
     handle = output.its_child_prints.enqueue()
     handle.result(timeout="20s")
     assert lines_of(stage, handle.id) == [("stdout", "from the coroutine")]

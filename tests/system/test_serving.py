@@ -146,7 +146,7 @@ def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
 
 
 def why_no_runner(store: Store, job: int) -> str:
-    """What explain says about it, as soon as it does."""
+    """Return the reason that ``explain`` gives, as soon as it does."""
     [sentence] = eventually(
         lambda: [one.sentence for one in store.explain(job).reasons if one.reason == "no runner"],
         "explain says that no runner can be started",

@@ -110,7 +110,7 @@ def test_who_does_not_hear_is_interrupted_after_being_asked(stage: Stage) -> Non
     assert record.duration_seconds >= 1
 
 
-# The last rung allowed.
+# The last allowed rung.
 
 
 def ends_by_itself(stage: Stage, handle: Jobs, cancellation: str, last: str) -> None:
@@ -216,7 +216,7 @@ def test_no_shield_holds_a_kill(stage: Stage, task: Task[..., Any]) -> None:
 
 
 def test_a_job_that_waits_for_its_runner_is_stopped_as_well(stage: Stage) -> None:
-    """Each has a process of its own that must first be started."""
+    """Each job needs a process of its own, which must be started first."""
     busy = [stage.start(stopping.sleeps) for _ in range(2)]
     for handle in busy:
         handle.cancel(reason="enough", force=True)

@@ -19,7 +19,7 @@ def stage(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def children_of(stage: Stage, parent: Jobs) -> list[Jobs]:
-    """Its children, when their code runs."""
+    """Return the children of a job once their code runs."""
     children = parent.children()
     for child in children:
         stage.runs(child.id)

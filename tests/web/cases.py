@@ -17,13 +17,13 @@ from tenure.store.outcomes import Artifact, Ending, Report
 from tests.factories import Worker, make_worker
 
 OWNER = "ada"
-MARK = "seen-by-nobody-else"  # in whatever belongs to the default tenant
+MARK = "seen-by-nobody-else"  # part of every name in the default tenant
 
 Request = tuple[str, Any]  # the path, and the body
 
 
 class Scene:
-    """Things of the default tenant, new for every request."""
+    """Objects of the default tenant, created for each request."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self.store = client.store
@@ -36,22 +36,22 @@ class Scene:
         return made.id
 
     def name(self) -> str:
-        """Of something that there is."""
+        """Return a name for an object that is created."""
         return f"{MARK}-{uuid4()}"
 
     def new(self) -> str:
-        """For something that there is not."""
+        """Return a name that is not in use."""
         return f"new-{uuid4()}"
 
     def held(self, **more: Any) -> tuple[int, Worker, int]:
-        """A job that a worker holds."""
+        """Return a job that a worker holds, the worker and the token."""
         queue = self.new()
         job = self.job(queue=queue, **more)
         worker = make_worker(self.store, timedelta(hours=1), queues=[queue])
         return job, worker, worker.claim_one().token
 
     def runner(self) -> str:
-        """A runner with a job in it."""
+        """Return the name of a runner that has a job."""
         job, worker, token = self.held()
         name = self.name()
         about = {"tenant": "default", "kind": "async", "pid": 7, "jobs": {str(job): token}}
@@ -107,14 +107,14 @@ class Scene:
 class Case:
     make: Callable[[Scene], Request]
     needs: Role = Role.VIEWER
-    mine: bool = False  # of operators, only for the owner of the job
+    mine: bool = False  # an operator must own the job
     streams: bool = False
-    elsewhere: tuple[int, ...] = (404,)  # what it answers an admin of another tenant
+    elsewhere: tuple[int, ...] = (404,)  # status for an admin of another tenant
     granted: tuple[int, ...] = (200, 201, 202)
 
 
 def _reads(path: str) -> Case:
-    """The same path for all; each tenant sees its own."""
+    """Return a case whose path is the same for all tenants; each sees its own data."""
     return Case(lambda _: (path, None), elsewhere=(200,))
 
 
@@ -127,7 +127,7 @@ def _owners(make: Callable[[Scene], Request]) -> Case:
 
 
 def _shared(make: Callable[[Scene], Request], *granted: int) -> Case:
-    """For admins of the default tenant alone."""
+    """Return a case that only admins of the default tenant may use."""
     return Case(make, Role.ADMIN, elsewhere=(403,), granted=granted or (200, 201))
 
 
@@ -147,7 +147,7 @@ CASES: Mapping[str, Case] = {
         lambda s: (f"/api/jobs/{s.held()[0]}/inspect", {"wait": 0}),
         Role.OPERATOR,
         mine=True,
-        granted=(504,),  # nobody is there to answer
+        granted=(504,),  # no worker is running that could answer
     ),
     "GET /api/jobs/{job_id}/tasks": Case(lambda s: (f"/api/jobs/{s.job()}/tasks", None)),
     "GET /api/jobs/{job_id}/partials": Case(lambda s: (f"/api/jobs/{s.job()}/partials", None)),
@@ -251,7 +251,7 @@ CASES: Mapping[str, Case] = {
     ),
     "GET /api/bulk": _reads("/api/bulk"),
     "GET /api/bulk/{bulk_id}": Case(lambda s: (f"/api/bulk/{s.bulk()}", None)),
-    # Tenants, tokens, the whole.
+    # Tenants, tokens, the whole installation.
     "GET /api/tenants": _shared(lambda _: ("/api/tenants", None)),
     "POST /api/tenants": _shared(lambda _: ("/api/tenants", {"name": "acme"})),
     "DELETE /api/tenants/{name}": _shared(

@@ -22,7 +22,7 @@ JSON = {"content-type": "application/json"}
 
 @pytest.fixture
 def open_url(client: Client) -> Iterator[str]:
-    """A server that is open to all, as an admin."""
+    """Serve without tokens: every caller is an admin."""
     with served(create_app(client, open_to=Role.ADMIN)) as url:
         yield url
 
@@ -97,7 +97,7 @@ def test_the_same_site_and_programs_may_act(open_url: str, store: Store) -> None
     ["evil.example", "evil.example:8321", "localhost.evil.example", "127.0.0.1.evil.example", ""],
 )
 def test_a_name_that_leads_here_is_not_enough(host: str, open_url: str, store: Store) -> None:
-    """A site gives its own name this address: to a browser both are then the same site."""
+    """DNS rebinding: a site points its own name here, so a browser treats both as one site."""
     headers = {"host": host, "origin": f"http://{host}", "sec-fetch-site": "same-origin"}
     answer = httpx.post(f"{open_url}/api/tokens", json=TOKEN, headers=headers)
     code, _, message = problem(answer)

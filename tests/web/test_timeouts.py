@@ -29,7 +29,7 @@ Headers = dict[str, str]
 
 @contextmanager
 def api(database: str, **settings: str) -> Iterator[tuple[str, Headers]]:
-    """Its address, and the headers of an admin."""
+    """Serve the API; yield its address and the headers of an admin."""
     given = Settings(**settings)  # type: ignore[arg-type]
     with Client(database, settings=given) as client:
         secret, _ = make_token(client, "root", Role.ADMIN)

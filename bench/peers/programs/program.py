@@ -95,7 +95,7 @@ async def _one(peer: Peer, job: str, key: str) -> None:
 
 
 async def _singly(peer: Peer, n: int) -> float:
-    """Jobs per second, one call after the other."""
+    """Return jobs per second, enqueued one call at a time."""
     for number in range(_FIRST):
         await peer.enqueue("noop", f"first-{number}")
     began = now()
@@ -111,7 +111,7 @@ async def _many(peer: Peer, job: str, n: int) -> float:
 
 
 async def _pick_up(peer: Peer, n: int) -> list[float]:
-    """Seconds from the call of enqueue to the first line of the function."""
+    """Return seconds from each enqueue to the first line of the function."""
     called = {}
     for number in range(_FIRST + n):
         await asyncio.sleep(0.03 * (1 + random.random()))  # noqa: S311 - only jitter
@@ -138,12 +138,12 @@ async def _stop(peer: Peer, job: str, n: int, patience: float) -> list[float | N
         ended = _end_of(key, entered.pid, asked + patience)
         taken.append(None if ended is None else ended - asked)
         if ended is None:
-            break  # the next ones would only wait for its place
+            break  # the next jobs would only wait for its slot
     return taken
 
 
 def _end_of(key: str, pid: int, until: float) -> float | None:
-    """Its own word, or the end of its process, which can leave no word."""
+    """Return when the job noted its end, or when its process was gone; None if neither."""
     while now() < until:
         if (event := ours.first("stopped", key)) is not None:
             return event.at
@@ -156,7 +156,7 @@ def _end_of(key: str, pid: int, until: float) -> float | None:
 
 
 async def _drained(peer: Peer, n: int, patience: float) -> float | None:
-    """When all was done and on record: nobody is asked before n jobs ran."""
+    """Return when all jobs had ended; the peer is not queried before n jobs have run."""
     ours.note("watching", n)
     end = now() + patience
     while now() < end:

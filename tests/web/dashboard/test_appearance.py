@@ -35,7 +35,7 @@ CHECK = """async () => {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 150)} ${failureSummary}`));
 }"""
-# What axe does not look at: nothing is cut off at the side, and one sees where one is.
+# Not checked by axe: nothing is cut off at the side, and the focus is visible.
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 FOCUSED = """() => {
   const style = getComputedStyle(document.activeElement);
@@ -45,7 +45,7 @@ FOCUSED = """() => {
 
 @pytest.fixture
 def scene(store: Store) -> dict[str, str]:
-    """Something of everything; names of pages, and their paths."""
+    """Create one object of every kind; return the names of the pages and their paths."""
     worker = make_worker(store, timedelta(seconds=60))
     store.create_pool("browsers", ["chromium-1", "chromium-2"])
     draft = NewJob(task="shop.crawl", queue="crawl", owner="ann", tags=["eu"], args={"site": "a"})
@@ -115,7 +115,7 @@ def test_every_page_can_be_read_by_everybody(
         for name, path in scene.items():
             page.goto(path)
             _shoot(page, f"{name}-{scheme}")
-            # What is folded away is read as well.
+            # Check collapsed parts as well.
             page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
             page.evaluate(AXE)
             assert page.evaluate(CHECK) == [], name

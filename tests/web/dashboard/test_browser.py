@@ -41,7 +41,7 @@ def test_watch_a_job_cancel_it_and_see_the_proof(stage: Stage) -> None:
     message = page.locator(".progress-line")
     expect(message).to_contain_text("step")
     first = message.inner_text()
-    expect(message).not_to_have_text(first)  # it moves without anybody's doing
+    expect(message).not_to_have_text(first)  # it updates without user action
 
     page.locator("summary", has_text="Pause").click()
     box = page.locator("details.act[open]").get_by_label("Reason")
@@ -108,7 +108,7 @@ def test_the_page_outlives_its_server_and_tells_of_a_worker_that_was_killed(
         stage.server.start()
         expect(cut).to_be_hidden()
         seen = message.inner_text()
-        expect(message).not_to_have_text(seen)  # the same page, logged in as before
+        expect(message).not_to_have_text(seen)  # the same page, still logged in
 
         for process in doomed.tree:
             with suppress(psutil.NoSuchProcess):
@@ -163,9 +163,9 @@ def test_two_people_see_what_is_theirs_and_nothing_else(stage: Stage) -> None:
     boss = stage.opens("boss", Role.ADMIN, tenant="acme", path=listed)
     for page in (ann, vic, boss):
         expect(page.locator("main")).to_contain_text("No jobs")
-    boss.goto("/schedules")  # where nothing is looked at
+    boss.goto("/schedules")  # a page that does not poll
     with boss.expect_request(is_look):
-        boss.goto(listed)  # a stream begins with what there is, and the page looks once
+        boss.goto(listed)  # the stream starts with the current state: one fetch
     looked = looks(boss)
     mine = make_job(stage.store, "tests.apps.paged.walk", queue="shop", owner="ann")
     for page in (ann, vic):
@@ -203,7 +203,8 @@ def test_the_secret_of_a_token_stays_until_one_leaves(stage: Stage) -> None:
     secret = page.locator("pre.secret").inner_text()
     looked = looks(page)
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    page.evaluate("async () => (await fetch('/login')).text()")  # asked for later than a look
+    # A fetch by the page would come before this one.
+    page.evaluate("async () => (await fetch('/login')).text()")
     assert not looked
     assert page.locator("pre.secret").inner_text() == secret
     assert stage.logs_in(secret)

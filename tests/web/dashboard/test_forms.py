@@ -18,7 +18,7 @@ CHANGING = sorted(
 
 
 def filled(path: str, store: Store) -> str:
-    """The path, about something that there is."""
+    """Return the path with the ids of existing objects."""
     job = make_job(store)
     known = {
         "{job}": str(job),

@@ -29,7 +29,7 @@ def page(client: Client, base_url: str = "http://localhost", **options: Any) -> 
 
 
 def log_in(http: Http, secret: str, **more: str) -> Any:
-    # By somebody new: a cookie that is set must not stay with those who ask next.
+    # With a new client: its cookie must not stay in the client of later requests.
     return http.as_({}).send("POST", "/login", data={"token": secret, **more})
 
 
@@ -70,7 +70,7 @@ def test_the_cookie_is_for_https_alone_where_that_is_spoken(client: Client, data
 
 
 def test_the_cookie_is_for_https_alone_where_a_proxy_speaks_it(http: Http, client: Client) -> None:
-    """A browser says in the header Origin what it speaks; no header of a proxy is needed."""
+    """The browser's Origin header gives the scheme; no header of a proxy is needed."""
     secret, _ = make_token(client, "ada", Role.VIEWER)
     proxied = {"origin": "https://localhost", "sec-fetch-site": "same-origin"}
     answer = http.as_(proxied).send("POST", "/login", data={"token": secret})

@@ -19,7 +19,7 @@ from tests.web.http_client import asking
 
 
 def ids(text: str) -> list[int]:
-    """The jobs of a list, in its order."""
+    """Return the ids of the listed jobs, in order."""
     rows = [told for tag, told in tags(text) if tag == "tr" and "data-key" in told]
     return [int(told["data-key"]) for told in rows]
 
@@ -47,7 +47,7 @@ def test_a_page_shows_so_many_queues_and_says_how_many_are_left_out(
 def test_jobs_are_listed_newest_first_page_by_page(root: Visitor, store: Store) -> None:
     made = [job.id for job in store.enqueue([NewJob(task="work") for _ in range(120)])]
     first = root.sees("/jobs")
-    make_job(store)  # what is new moves nothing that is on a later page
+    make_job(store)  # a new job does not shift the later pages
     second = root.sees(next_page(first))
     third = root.sees(next_page(second))
     assert [*ids(first), *ids(second), *ids(third)] == made[::-1]

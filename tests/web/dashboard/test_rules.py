@@ -258,7 +258,7 @@ def test_what_went_on_with_a_job_above_it_says_so(root: Visitor, store: Store) -
 
 
 def test_what_has_failed_is_looked_at_now_and_then(root: Visitor, store: Store) -> None:
-    """Somebody may resume it."""
+    """The page of a failed job keeps polling, because the job may be resumed."""
     job = make_job_in(store, State.FAILED)
     [main] = [told for tag, told in tags(root.sees(f"/jobs/{job}")) if tag == "main"]
     assert "data-live" not in main
