@@ -8,7 +8,7 @@ _RECHECK = "WHERE w.id = late.id AND w.dead_at IS NULL AND w.expires_at < now_ts
 
 DEATHS: tuple[Mutant, ...] = (
     mutant(
-        "the dead renew",
+        "a dead worker renews its lease",
         "control/renew",
         " AND w.dead_at IS NULL AND w.left_at IS NULL",
         "",
@@ -22,14 +22,14 @@ DEATHS: tuple[Mutant, ...] = (
         "renew::test_a_renewal_pushes_the_lease_out_by_its_length",
     ),
     mutant(
-        "declared dead in the middle of a claim",
+        "a worker is declared dead during its claim",
         "control/declare_dead",
         _LATE,
         _UNLOCKED,
         "races/claims::test_a_worker_in_the_middle_of_a_claim_is_not_declared_dead",
     ),
     mutant(
-        "a renewal that was accepted does not count",
+        "an accepted renewal does not count",
         "control/declare_dead",
         _LATE,
         _UNLOCKED,
@@ -43,7 +43,7 @@ DEATHS: tuple[Mutant, ...] = (
         "recover::test_nobody_dies_for_one_lease_after_an_outage_of_the_sweeps_own",
     ),
     mutant(
-        "a sweep does not know that it was away",
+        "a sweep does not notice that it was away",
         "control/declare_dead",
         "last_sweep.away := now_ts - last_sweep.swept_at;",
         "",
@@ -57,14 +57,14 @@ DEATHS: tuple[Mutant, ...] = (
         "races/claims::test_a_sweep_does_not_wait_for_another",
     ),
     mutant(
-        "who says goodbye lives on",
+        "a worker that leaves stays alive",
         "control/leave",
         "WHERE w.id = worker AND w.dead_at IS NULL AND tenure.may_act_for_worker(w.registered_by);",
         "WHERE false;",
         "recover::test_a_worker_that_says_goodbye_is_recovered_at_once",
     ),
     mutant(
-        "jobs of the living are taken",
+        "jobs of living workers are recovered",
         "orphaned_jobs",
         "OR w.dead_at IS NOT NULL OR",
         "OR w.id IS NOT NULL OR",
@@ -99,28 +99,28 @@ DEATHS: tuple[Mutant, ...] = (
         "recover::test_ten_thousand_bad_rows_do_not_hold_up_an_orphan",
     ),
     mutant(
-        "one bad row stops those after it",
+        "one bad row stops the rows after it",
         "recover_each",
         "EXCEPTION WHEN OTHERS THEN",
         "EXCEPTION WHEN division_by_zero THEN",
         "recover::test_ten_thousand_bad_rows_do_not_hold_up_an_orphan",
     ),
     mutant(
-        "a dry run declares somebody dead",
+        "a dry run declares a worker dead",
         "recover",
         "IF NOT dry_run THEN\n        declared",
         "IF true THEN\n        declared",
         "recover::test_a_dry_run_shows_and_changes_nothing",
     ),
     mutant(
-        "a job that was started is stale",
+        "a started job counts as stale",
         "stale_jobs",
         "AND j.started_at IS NULL",
         "",
         "guards::test_a_job_that_was_started_once_is_not_stale",
     ),
     mutant(
-        "who waits in a paused queue is stale",
+        "a job in a paused queue counts as stale",
         "stale_jobs",
         "IN (('tenant', ''), ('queue', l.queue))",
         "IN (('tenant', ''))",
@@ -134,7 +134,7 @@ DEATHS: tuple[Mutant, ...] = (
         "recover::test_a_job_that_nobody_started_has_the_chosen_message_too",
     ),
     python_mutant(
-        "one sweep in twelve looks for jobs without a beat",
+        "only one sweep in twelve looks for jobs without a heartbeat",
         "runtime/keeper/services/recovery.py",
         "return min(tenants, _VISITS)",
         "return tenants // 12",
@@ -149,14 +149,14 @@ DEATHS: tuple[Mutant, ...] = (
         "prune::test_a_failed_job_that_blocks_its_target_is_kept",
     ),
     mutant(
-        "a tree is pruned that has not ended",
+        "a tree that has not ended is pruned",
         "prune",
         "OR NOT coalesce(tree.ended_at < now_ts - (keep ->> tree.state::text)::interval, false)",
         "",
         "guards::test_a_job_is_kept_while_something_below_it_lives",
     ).and_also("tree.ended_at IS NULL\n", "false\n"),
     mutant(
-        "what others need is pruned",
+        "a job that others depend on is pruned",
         "prune",
         "OR EXISTS (SELECT FROM tenant.edge AS e JOIN",
         "OR false AND EXISTS (SELECT FROM tenant.edge AS e JOIN",

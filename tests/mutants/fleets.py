@@ -9,14 +9,14 @@ _MAY_RUN = (
 
 FLEETS: tuple[Mutant, ...] = (
     mutant(
-        "a worker sees tenants that are none of its business",
+        "a worker sees tenants it does not serve",
         "control/tenant_activity",
         _MAY_RUN,
         "",
         "fleets::test_a_worker_is_told_of_tenants_whose_jobs_it_may_run",
     ),
     mutant(
-        "a sweep tells of tenants that are none of the worker's business",
+        "a sweep reports tenants that the worker does not serve",
         "control/sweep",
         _MAY_RUN,
         "",
@@ -30,7 +30,7 @@ FLEETS: tuple[Mutant, ...] = (
         "fleets::test_a_tenant_has_moved_before_it_is_seen_why",
     ),
     mutant(
-        "the living are swept",
+        "living workers are swept",
         "control/sweep",
         "(w.id IS NULL OR w.dead_at IS NOT NULL)",
         "true",
@@ -44,14 +44,14 @@ FLEETS: tuple[Mutant, ...] = (
         "fleets::test_a_worker_that_nobody_knows_is_missed_too",
     ),
     mutant(
-        "where a worker has claimed is not on record",
+        "the tenants where a worker has claimed are not recorded",
         "tenant/claim_batch",
         "IF got > 0 THEN",
         "IF false THEN",
         "fleets::test_a_sweep_says_where_the_dead_held_jobs",
     ),
     mutant(
-        "a tenant is forgotten before all is taken back",
+        "a tenant is forgotten before all its jobs are recovered",
         "tenant/delete_holds",
         "AND (SELECT true FROM tenant.job AS j"
         " WHERE j.worker_id = h.worker_id AND j.state = 'running' LIMIT 1) IS NULL",
@@ -59,7 +59,7 @@ FLEETS: tuple[Mutant, ...] = (
         "fleets::test_a_sweep_says_so_until_all_are_taken_back",
     ),
     mutant(
-        "a recovery forgets where the living have claimed",
+        "a recovery forgets where living workers have claimed",
         "tenant/delete_holds",
         "AND (SELECT true FROM tenure.worker AS w"
         " WHERE w.id = h.worker_id AND w.dead_at IS NULL) IS NULL",
@@ -67,14 +67,14 @@ FLEETS: tuple[Mutant, ...] = (
         "fleets::test_a_recovery_does_not_forget_the_living",
     ),
     mutant(
-        "a notice goes to workers of other tenants",
+        "a notification goes to workers of other tenants",
         "control/notify_workers",
         "AND (w.tenants IS NULL OR notify_workers.tenant = ANY (w.tenants))",
         "",
         "fleets::test_a_notice_is_for_workers_that_serve_its_tenant",
     ),
     mutant(
-        "a notice is not counted",
+        "a notification is not counted",
         "tenant/notify_idle",
         "PERFORM nextval('tenant.activity');",
         "",

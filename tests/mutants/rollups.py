@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant, mutant
 
 ROLLUPS: tuple[Mutant, ...] = (
     mutant(
-        "what is not committed yet counts as settled",
+        "an uncommitted job counts as settled",
         "roll_up",
         "IF open >= mine THEN",
         "IF true THEN",
@@ -19,7 +19,7 @@ ROLLUPS: tuple[Mutant, ...] = (
         "rollups::test_a_job_that_commits_late_is_not_lost",
     ),
     mutant(
-        "a mark is settled only when nobody at all is under way",
+        "a mark is settled only when no transaction at all is open",
         "roll_up",
         "OR open >= progress.marked_by OR",
         "OR",
@@ -33,21 +33,21 @@ ROLLUPS: tuple[Mutant, ...] = (
         "rollups::test_a_mark_of_another_server_holds_up_nothing",
     ),
     mutant(
-        "a moment is marked later than the transaction began",
+        "a mark is later than the start of its transaction",
         "roll_up",
         "tenure.now() - (clock_timestamp() - transaction_timestamp())",
         "tenure.now() + interval '5 seconds'",
         "rollups::test_a_caller_in_a_transaction_of_its_own_marks_no_later_than_it_began",
     ),
     mutant(
-        "two count the same",
+        "two workers count the same jobs",
         "roll_up",
         "SELECT r.* INTO progress FROM tenant.rolled_up AS r FOR UPDATE SKIP LOCKED;",
         "SELECT r.* INTO progress FROM tenant.rolled_up AS r;",
         "rollups::test_two_who_count_at_once_count_each_end_once",
     ),
     mutant(
-        "a fleet counts all the time",
+        "a fleet counts at every sweep",
         "roll_up",
         "progress.checked_at > began - least(every, interval '1 day')",
         "false",
@@ -61,7 +61,7 @@ ROLLUPS: tuple[Mutant, ...] = (
         "rollups::test_what_is_older_than_a_day_is_forgotten",
     ),
     mutant(
-        "an attempt of before tells the times of a job that failed without a start",
+        "a job that failed without a start takes the times of an earlier attempt",
         "ends_between",
         "AND j.started_at >= j.run_at",
         "AND j.started_at IS NOT NULL",

@@ -9,7 +9,7 @@ _LOOKED_UP = (
 
 TASKS: tuple[Mutant, ...] = (
     mutant(
-        "a job from SQL is not filled in",
+        "a job from SQL gets no defaults",
         "declared_jobs",
         "ELSE tenure.apply_declaration(job, known) END;",
         "ELSE job END;",
@@ -37,7 +37,7 @@ TASKS: tuple[Mutant, ...] = (
         f"{_TASKS}::test_a_paused_job_waits_for_its_task_again_when_it_is_resumed",
     ),
     mutant(
-        "a worker speaks for somebody else's",
+        "a worker announces for another user's worker",
         "control/announce",
         "AND w.dead_at IS NULL AND tenure.may_act_for_worker(w.registered_by);",
         "AND w.dead_at IS NULL;",

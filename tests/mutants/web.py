@@ -9,7 +9,7 @@ _LOGIN = "tests/web/dashboard/test_login.py::"
 
 WEB: tuple[Mutant, ...] = (
     python_mutant(
-        "a page lists all queues there are",
+        "a page lists all queues",
         "web/dashboard/overview.py",
         "shown = ranked[:_MAX_QUEUES]",
         "shown = ranked",
@@ -24,7 +24,7 @@ WEB: tuple[Mutant, ...] = (
         "::test_an_option_that_is_given_and_empty_does_not_count_as_left_out",
     ),
     python_mutant(
-        "one who waits many times keeps the others out",
+        "one client with many waits locks out the others",
         "web/authentication.py",
         "with self._requests.hold(caller.principal): await self._app(scope, receive, sent)",
         "await self._app(scope, receive, sent)",
@@ -46,14 +46,14 @@ WEB: tuple[Mutant, ...] = (
         f"{_SITES}test_another_site_changes_nothing",
     ),
     python_mutant(
-        "every fetch is a visit",
+        "every fetch counts as a navigation",
         "web/origins.py",
         'request.method in SAFE and headers.get("sec-fetch-mode") == "navigate"',
         "request.method in SAFE",
         f"{_SITES}test_a_link_on_another_site_leads_to_the_page",
     ),
     python_mutant(
-        "a form of another site is a visit",
+        "a form of another site counts as a navigation",
         "web/origins.py",
         'request.method in SAFE and headers.get("sec-fetch-mode") == "navigate"',
         'headers.get("sec-fetch-mode") == "navigate"',
@@ -88,28 +88,28 @@ WEB: tuple[Mutant, ...] = (
         f"{_SITES}test_the_names_of_the_setting_are_known",
     ),
     python_mutant(
-        "a request may take for ever to arrive",
+        "a request may take forever to arrive",
         "cli/server.py",
         "elif self._arrival is None and not self.transport.is_closing():",
         "elif False:",
         f"{_SLOW}test_a_request_that_does_not_arrive_is_cut",
     ),
     python_mutant(
-        "a request behind another may take for ever to arrive",
+        "a later request on a connection may take forever to arrive",
         "cli/server.py",
         "super().on_response_complete() self._watch_arrival()",
         "super().on_response_complete()",
         f"{_SLOW}test_a_request_that_does_not_arrive_is_cut",
     ),
     python_mutant(
-        "a drip keeps a request alive",
+        "a slow drip keeps a request alive",
         "cli/server.py",
         "super().data_received(data) self._watch_arrival()",
         "super().data_received(data)\n        self._stop_arrival()\n        self._watch_arrival()",
         f"{_SLOW}test_a_request_that_drips_is_cut_all_the_same",
     ),
     python_mutant(
-        "an answer waits for its reader for ever",
+        "a response waits for its reader forever",
         "cli/server.py",
         "self._stop_unread() self._unread = self.loop.call_later("
         "self.config.request_timeout, self.transport.abort)",
@@ -117,7 +117,7 @@ WEB: tuple[Mutant, ...] = (
         f"{_SLOW}test_an_answer_that_nobody_reads_is_given_up",
     ),
     python_mutant(
-        "any number of connections",
+        "connections are unlimited",
         "cli/server.py",
         "if len(self.connections) > self.config.max_connections:",
         "if False:",
@@ -131,7 +131,7 @@ WEB: tuple[Mutant, ...] = (
         f"{_SLOW}test_answers_under_way_are_not_cut_for_new_connections",
     ),
     python_mutant(
-        "a URL of any length",
+        "a URL may have any length",
         "web/request_guard.py",
         'elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_URL:',
         "elif False:",
@@ -145,28 +145,28 @@ WEB: tuple[Mutant, ...] = (
         f"{_TIMEOUTS}test_searches_that_were_given_up_hold_no_connection",
     ),
     python_mutant(
-        "a change is given up with its client",
+        "a change is cancelled when its client is gone",
         "web/request_guard.py",
         'elif scope["method"] in ("GET", "HEAD"):',
         "elif True:",
         f"{_TIMEOUTS}test_a_change_is_carried_out_though_its_client_is_gone",
     ),
     python_mutant(
-        "a read of any length",
+        "a read may take any time",
         "control/authorized_client.py",
         "settings.read_timeout if is_read else settings.write_timeout",
         "None if is_read else settings.write_timeout",
         f"{_TIMEOUTS}test_a_read_that_takes_too_long_is_given_up",
     ),
     python_mutant(
-        "a change of any length",
+        "a change may take any time",
         "control/authorized_client.py",
         "settings.read_timeout if is_read else settings.write_timeout",
         "settings.read_timeout if is_read else None",
         f"{_TIMEOUTS}test_a_change_has_a_limit_of_its_own",
     ),
     python_mutant(
-        "a limit lengthens that of the role",
+        "a limit raises the limit of the role",
         "store/transport.py",
         "least(CAST('%d ms' AS interval),",
         "coalesce(CAST('%d ms' AS interval),",
@@ -180,7 +180,7 @@ WEB: tuple[Mutant, ...] = (
         f"{_TIMEOUTS}test_a_limit_is_gone_with_its_statement",
     ),
     mutant(
-        "text is looked for in all jobs",
+        "text is searched in all jobs",
         "refuse_text_alone",
         "IF filter ? 'text'",
         "IF false AND filter ? 'text'",
@@ -194,7 +194,7 @@ WEB: tuple[Mutant, ...] = (
         "refusals::test_what_comes_after_them_is_counted_in_one_row",
     ),
     mutant(
-        "all are counted together",
+        "refusals of all callers are counted together",
         "refused",
         "VALUES (refused.actor, now_ts, 1)",
         "VALUES ('', now_ts, 1)",
@@ -208,7 +208,7 @@ WEB: tuple[Mutant, ...] = (
         "refusals::test_a_new_hour_begins_anew",
     ),
     python_mutant(
-        "logging out leaves the session as it is",
+        "logging out does not end the session",
         "web/dashboard/sessions.py",
         "await alog_out(self._client, session) self._forget(session)",
         "pass",
@@ -222,28 +222,28 @@ WEB: tuple[Mutant, ...] = (
         "sessions::test_a_session_ends_alone",
     ),
     mutant(
-        "a session for ever",
+        "a session lasts forever",
         "control/session_principal",
         "AND s.expires_at > tenure.now()",
         "",
         "sessions::test_a_session_lasts_no_longer_than_it_may",
     ),
     mutant(
-        "any number of sessions",
+        "sessions are unlimited",
         "control/log_in",
         "ORDER BY o.created_at DESC OFFSET 99",
         "ORDER BY o.created_at DESC OFFSET 9999",
         "sessions::test_a_token_has_a_hundred_sessions_at_most",
     ),
     python_mutant(
-        "a cookie behind TLS goes in the clear",
+        "a cookie behind TLS is not marked secure",
         "web/origins.py",
         'request.url.scheme == "https" or origin.lower().startswith("https://")',
         'request.url.scheme == "https"',
         f"{_LOGIN}test_the_cookie_is_for_https_alone_where_a_proxy_speaks_it",
     ),
     python_mutant(
-        "anybody says that TLS is spoken",
+        "any client may claim that TLS is used",
         "cli/server.py",
         "proxy_headers=settings.proxies is not None,",
         "proxy_headers=True,",
