@@ -38,9 +38,9 @@ def files(folder: Path, kind: str) -> set[str]:
         (SOURCE, ".py"),
         (SOURCE / "store" / "verbs", ".sql"),
         (SOURCE / "store" / "migrations", ".sql"),
-        (SOURCE / "web" / "page" / "templates", ".html"),
-        (SOURCE / "web" / "page" / "static", ".css"),
-        (SOURCE / "web" / "page" / "static", ".js"),
+        (SOURCE / "web" / "dashboard" / "templates", ".html"),
+        (SOURCE / "web" / "dashboard" / "static", ".css"),
+        (SOURCE / "web" / "dashboard" / "static", ".js"),
     ],
 )
 def test_a_wheel_has_all_of_it(wheel: set[str], place: Path, kind: str) -> None:

@@ -29,7 +29,7 @@ def alone(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli
 
 def test_tasks_are_announced_without_a_worker_listed_and_shown(alone: Cli, store: Store) -> None:
     said = alone("job", "enqueue", "crawl", "site=a").sentence(2)
-    assert "nobody has announced any task yet" in said
+    assert "no task has been announced yet" in said
     assert alone("task", "announce", "app_of_test_task.py:app").out.startswith("Announced 1 task")
     assert [task["name"] for task in alone.json("task", "list")] == ["crawl"]
     shown = alone.json("task", "show", "crawl")

@@ -232,7 +232,7 @@ def test_a_worker_for_a_tenant_that_does_not_exist_is_refused(database: str, app
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("gopher://ada:geheim@host/x", "there is no way to keep files at gopher://"),
+        ("gopher://ada:geheim@host/x", "the scheme gopher:// is unknown"),
         ("s3://ada:geheim@bucket", "s3:// needs a package that is not installed"),
     ],
 )

@@ -61,7 +61,7 @@ def notes(model: Model, before: Snapshot, act: Act) -> list[Note]:
         case "clear":
             return [("clear", "job", str(act.job))]
         case "pause" | "unpause":
-            done = act.answer[act.verb + "d"]
+            done = act.answer["paused" if act.verb == "pause" else "resumed"]
             return [(act.verb, *act.options["subject"])] if done else []
         case "drain":
             return [("drain", "worker", str(act.worker))]

@@ -9,7 +9,7 @@ from tests.mutants.entrance import ENTRANCE
 from tests.mutants.entry import ENTRY
 from tests.mutants.fences import FENCES
 from tests.mutants.fleets import FLEETS
-from tests.mutants.looks import LOOKS
+from tests.mutants.inspections import INSPECTIONS
 from tests.mutants.mutant import Mutant
 from tests.mutants.promotion import PROMOTION
 from tests.mutants.reach import REACH
@@ -38,7 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *REACH,
     *RULES,
     *ROLLUPS,
-    *LOOKS,
+    *INSPECTIONS,
     *FLEETS,
     *RUNTIME,
     *ENTRY,

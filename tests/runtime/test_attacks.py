@@ -60,7 +60,7 @@ def _error(store: Store, job: int) -> dict[str, Any]:
         {"grace": -1},
         {"last_rung": "asked twice"},
         {"retry": {"maximum": 3}},
-        {"retry": 3},
+        {"retry": [3]},
         {"deadline": "tomorrow"},
         {"deadline": "2030-01-01T00:00:00"},
         {"memory": "much"},

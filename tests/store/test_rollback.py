@@ -118,7 +118,7 @@ def test_how_long_to_ask_is_told_to_the_worker(store: Store) -> None:
 
 
 def test_a_negative_time_to_ask_is_refused(store: Store, sql: psycopg.Connection) -> None:
-    with pytest.raises(InputRefused, match="zero or more"):
+    with pytest.raises(InputRefused, match="cannot be negative"):
         store.stop(make_job(store), ask_for=timedelta(seconds=-1))
 
 

@@ -228,7 +228,7 @@ def test_the_second_signal_hurries_and_says_so(folder: Path, database: str, stor
         running.signal(signal.SIGTERM)
         assert running.ends() == 5
         assert "up     │ hurrying: running jobs are stopped and handed over\n" in running.log
-        assert "what was not finished was handed over" in running.log
+        assert "unfinished jobs were handed over to the next worker" in running.log
         assert store.show(job).status == "queued"
         assert database not in running.log
 

@@ -196,7 +196,7 @@ def test_one_who_waits_many_times_keeps_nobody_out(
     app = create_app(client, limits=RequestLimits(requests=2))
     with (
         served(app) as url,
-        httpx.Client(base_url=url, timeout=20) as api,
+        httpx.Client(base_url=url, timeout=90) as api,
         ThreadPoolExecutor() as waiting,
     ):
         path, body = f"/api/jobs/{job}/cancel", {"wait": "60s"}

@@ -77,6 +77,14 @@ def event_id(value: Job | CancellationRecord | Statistics | Totals) -> str:
     return hashlib.sha256(msgspec.json.encode(kept, order="deterministic")).hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class Cursor:
+    """How far a subscriber of a poll has read."""
+
+    after: int  # the newest event that it has received, or that was there when it joined
+    is_new: bool = False  # it has received nothing yet
+
+
 class Poll:
     """The repeated query of one thing, for all its subscribers."""
 
@@ -90,7 +98,7 @@ class Poll:
         self._latest: dict[str, tuple[int, Event[Any]]] = {}
         self._number = 0  # of the newest event
         self._problem: Exception | None = None
-        self.subscribers: dict[Subscriber, int | None] = {}  # with the newest event each has taken
+        self.subscribers: dict[Subscriber, Cursor] = {}
         self.asked = 0
         self.answered = 0  # the last question that had an answer
         self.is_over = False
@@ -121,7 +129,7 @@ class Poll:
         except StoreUnavailable as problem:
             self._problem = problem
             return
-        except Exception as problem:  # noqa: BLE001  each of those who watch is fields
+        except Exception as problem:  # noqa: BLE001  every subscriber gets it
             self._problem = problem
             self.is_over = True
             return
@@ -139,7 +147,7 @@ class Poll:
         self._woken.set()
 
     def join(self, subscriber: "Subscriber") -> None:
-        self.subscribers[subscriber] = None
+        self.subscribers[subscriber] = Cursor(self._number, is_new=True)
 
     def leave(self, subscriber: "Subscriber") -> None:
         self.subscribers.pop(subscriber, None)
@@ -153,13 +161,13 @@ class Poll:
 
     def take(self, subscriber: "Subscriber") -> list[Event[Any]]:
         """Return the events it has not received yet, oldest first."""
-        seen = self.subscribers[subscriber]
-        self.subscribers[subscriber] = self._number
+        cursor = self.subscribers[subscriber]
+        self.subscribers[subscriber] = Cursor(self._number)
         events = [
             event
             for number, event in sorted(self._latest.values(), key=lambda known: known[0])
-            # A new subscriber has no use for the end of a thing that it never saw.
-            if (number > seen if seen is not None else self._ends or not event.is_last)
+            # A new subscriber has no use for what ended before it joined.
+            if number > cursor.after or (cursor.is_new and (self._ends or not event.is_last))
         ]
         self._forget()
         return events
@@ -167,7 +175,8 @@ class Poll:
     def _forget(self) -> None:
         """Drop the ends that all subscribers have received."""
         if not self._ends:
-            seen = min((number or 0 for number in self.subscribers.values()), default=self._number)
+            cursors = self.subscribers.values()
+            seen = min((cursor.after for cursor in cursors), default=self._number)
             over = [key for key, (n, event) in self._latest.items() if event.is_last and n <= seen]
             for key in over:
                 del self._latest[key]
@@ -204,10 +213,14 @@ class Subscriber:
         return [event for poll in self.polls for event in poll.take(self)]
 
     async def news(self) -> list[Event[Any]]:
-        """Wait for events and return them; an empty list is the end."""
+        """Wait for events and return them; an empty list is the end.
+
+        Nothing is returned before each poll has had its first answer: that of a poll for changes
+        is where the changes begin, and those before it would be missed.
+        """
         while True:
-            events = self.take()
-            if events:
+            is_ready = all(poll.answered or poll.is_over for poll in self.polls)
+            if is_ready and (events := self.take()):
                 return events
             self._raise_problem()
             if self._is_over or all(poll.is_over for poll in self.polls):

@@ -77,7 +77,7 @@ def test_of_nothing_there_are_empty_drawings(vic: Visitor) -> None:
     words = said(vic.sees("/"))
     assert "0 completed in all. None." in words
     assert "no job was started" in words
-    assert "The same as a table" not in words
+    assert "Show as a table" not in words
 
 
 def test_one_looks_further_back_or_at_one_queue(vic: Visitor, store: Store) -> None:

@@ -47,7 +47,7 @@ def look_again(page: Page) -> str:
 def test_what_ends_is_drawn_and_moves_nothing_else(overview: Page, store: Store) -> None:
     completed = overview.locator("figure", has_text="Completed")
     expect(completed.locator(".sum")).to_have_text("1")
-    overview.get_by_text("The same as a table").click()
+    overview.get_by_text("Show as a table").click()
     overview.evaluate("document.querySelector('.history').isThis = true")
     places = (
         "[...document.querySelectorAll('h1, .cards, .chart, .fold')].map((one) => one.offsetTop)"

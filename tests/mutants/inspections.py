@@ -1,8 +1,8 @@
-"""Guards of inspections: of the running attempt, by callers who may stop it, kept for an hour."""
+"""Guards of inspections (whose attempt, by whom, kept for how long) and of subscriptions."""
 
-from tests.mutants.mutant import Mutant, mutant
+from tests.mutants.mutant import Mutant, mutant, python_mutant
 
-LOOKS: tuple[Mutant, ...] = (
+INSPECTIONS: tuple[Mutant, ...] = (
     mutant(
         "an old token answers an inspection",
         "answer_inspection",
@@ -59,5 +59,19 @@ LOOKS: tuple[Mutant, ...] = (
         "l.asked_at < now_ts - interval '1 hour'",
         "false",
         "inspections::test_what_was_seen_is_forgotten_after_an_hour",
+    ),
+    python_mutant(
+        "a subscriber misses changes before the first answer of a poll",
+        "control/polling.py",
+        "if is_ready and (events := self.take()):",
+        "if events := self.take():",
+        "tests/control/test_polling.py::test_nothing_is_received_before_each_poll_has_answered",
+    ),
+    python_mutant(
+        "a subscriber misses what ended before its first event",
+        "control/polling.py",
+        "if number > cursor.after or (",
+        "if (number > cursor.after and not cursor.is_new) or (",
+        "tests/control/test_polling.py::test_what_ends_after_a_subscriber_has_joined_is_received",
     ),
 )
