@@ -257,7 +257,7 @@ def test_a_tenant_has_so_many_names_and_no_more(doors: Doors, name: str) -> None
             SELECT 'q' || n, 'work' FROM generate_series(1, {most}) AS n""",
             """SELECT tenure.enqueue('{"task": "work", "queue": "new"}', role => 'operator')""",
         ),
-        "policies_of_one": (
+        "policies_per_operator": (
             f"""SELECT tenure.enqueue('{{"task": "work"}}', by => 'x');
             INSERT INTO tenure.policy (name, spec, enabled, created_at, created_by, whose)
             SELECT 'p' || n, '{{"when": {{"age": "1h"}}}}', false, now(), 'x', 'x'
@@ -265,7 +265,7 @@ def test_a_tenant_has_so_many_names_and_no_more(doors: Doors, name: str) -> None
             """SELECT tenure.set_policy('one more', '{"filter": {"id": 1}, "when": {"age": "1h"}}',
                 by => 'x', role => 'operator')""",
         ),
-        "bulks_of_one": (
+        "bulks_per_operator": (
             f"""SELECT tenure.bulk_stop('{{}}', by => 'x', role => 'operator')
             FROM generate_series(1, {most}) AS n""",
             "SELECT tenure.bulk_stop('{}', by => 'x', role => 'operator')",

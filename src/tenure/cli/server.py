@@ -66,7 +66,7 @@ def _addresses(host: str, port: int) -> list[Any]:
         raise InputRefused(f"--host: {shown(host)} is not a known host: {error}") from None
 
 
-_ONE_DAY = 86_400  # seconds
+_DAY = 86_400  # seconds
 
 
 class BoundedConfig(uvicorn.Config):
@@ -76,7 +76,7 @@ class BoundedConfig(uvicorn.Config):
         self, app: Any, *, request_timeout: float, max_connections: int, **options: Any
     ) -> None:
         # BoundedProtocol closes idle connections too, so the timer of uvicorn never fires first.
-        super().__init__(app, http=BoundedProtocol, timeout_keep_alive=_ONE_DAY, **options)
+        super().__init__(app, http=BoundedProtocol, timeout_keep_alive=_DAY, **options)
         self.request_timeout = request_timeout  # seconds
         self.max_connections = max_connections
 

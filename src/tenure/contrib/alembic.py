@@ -39,6 +39,6 @@ def _execute(op: Any, statement: str) -> None:
     try:
         op.execute(ddl)
     except Exception as error:
-        if ours := find_tenure_error(error):
-            raise ours from error
+        if cause := find_tenure_error(error):
+            raise cause from error
         raise

@@ -79,7 +79,7 @@ def event_id(value: Job | CancellationRecord | Statistics | Totals) -> str:
 
 @dataclass(frozen=True)
 class Cursor:
-    """How far a subscriber of a poll has read."""
+    """The position of a subscriber in the events of a poll."""
 
     after: int  # the newest event that it has received, or that was there when it joined
     is_new: bool = False  # it has received nothing yet

@@ -270,8 +270,8 @@ TENANT: Mapping[str, Bound] = {
     "pools_in_all": Count(1000),
     "slots": Count(10_000),
     "policies": Count(1000),
-    "policies_of_one": Count(100),
-    "bulks_of_one": Count(100),
+    "policies_per_operator": Count(100),
+    "bulks_per_operator": Count(100),
     "strategies": Count(1000),
 }
 

@@ -25,11 +25,11 @@ class Migrator:
         self.url = url
 
     def migrate(self, tenant: Tenant, *, by: str | None = None, via: str = "python") -> list[Plan]:
-        """What was done, by scope. A tenant that is new is on record in the default one."""
+        """Migrate, and return what was done; the default tenant records who made a new tenant."""
         return self._carry_out(lambda to: schema.migrate(to, tenant, by=by, via=via))
 
     def pending(self, tenant: Tenant) -> list[Plan]:
-        """What would be done, by scope."""
+        """Return what a migration would do, by scope."""
         return self._carry_out(lambda at: schema.pending(at, tenant))
 
     def tenants(self) -> list[Tenant]:

@@ -83,13 +83,13 @@ class Authenticator:
         until, caller = self._cached.get(known_by, (0.0, None))
         if caller is None or until <= now:
             self._cached.pop(known_by, None)
-            caller = self._caller(await self._look_up(secret))
+            caller = self._caller(await self._identify(secret))
             self._cached[known_by] = now + TRUSTED_FOR, caller
             while len(self._cached) > _MAX_CACHED:
                 self._cached.popitem(last=False)
         return caller
 
-    async def _look_up(self, secret: str) -> Principal:
+    async def _identify(self, secret: str) -> Principal:
         return await arecognize(self._client, secret)
 
     def _forget(self, secret: str) -> None:

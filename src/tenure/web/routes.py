@@ -97,14 +97,14 @@ def _adapt(handler: Handler, signature: inspect.Signature, status: int) -> Handl
         answer = await handler(**given)
         return answer if isinstance(answer, Response) else JsonResponse(answer, status)
 
-    ours = {"request", "caller", "body"}
+    passed = {"request", "caller", "body"}
     theirs = [
         each.replace(
             kind=inspect.Parameter.KEYWORD_ONLY,
             annotation=JobId if name in jobs else each.annotation,
         )
         for name, each in parameters.items()
-        if name not in ours
+        if name not in passed
     ]
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
     endpoint.__signature__ = inspect.Signature([_REQUEST, *theirs])  # type: ignore[attr-defined]

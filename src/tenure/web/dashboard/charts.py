@@ -106,12 +106,12 @@ def _counts(
     history: History, kind: str, name: str, tone: str, count: Callable[[EndCountsAt], int]
 ) -> Chart:
     counts = [count(bucket) for bucket in history.buckets]
-    most, whole = max(counts), sum(counts)
-    top = _round_up(most)
+    peak_count, whole = max(counts), sum(counts)
+    top = _round_up(peak_count)
     bars = "".join(_bar(place, n / top) for place, n in enumerate(counts) if n)
-    peak = history.buckets[counts.index(most)]
+    peak = history.buckets[counts.index(peak_count)]
     description = f"{whole:,} {kind} in all. "
-    description += f"Maximum: {most:,}, {span_of(history, peak)}." if whole else "None."
+    description += f"Maximum: {peak_count:,}, {span_of(history, peak)}." if whole else "None."
     return Chart(
         kind,
         name,
@@ -217,11 +217,11 @@ def _y(value: float, ticks: Sequence[float]) -> float:
     return round(HEIGHT * (1 - (place + share) / (len(ticks) - 1)), 1)
 
 
-def _round_up(most: int) -> int:
+def _round_up(peak_count: int) -> int:
     """Return the next round number, preferably an even one."""
     size = 1
     while True:
         for step in (1, 2, 3, 4, 6, 8):
-            if step * size >= most:
+            if step * size >= peak_count:
                 return step * size
         size *= 10

@@ -46,7 +46,7 @@ class Dashboard:
         self._router = Router(routes.ROUTES, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._is_ours(scope):
+        if scope["type"] != "http" or not self._is_dashboard(scope):
             await self._app(scope, receive, send)
             return
         started = False
@@ -77,7 +77,7 @@ class Dashboard:
         caller: AuthorizedClient | None = scope.get(CALLER)
         return nullcontext() if caller is None else self._requests.hold(caller.principal)
 
-    def _is_ours(self, scope: Scope) -> bool:
+    def _is_dashboard(self, scope: Scope) -> bool:
         if path_of(scope).startswith(API):  # checked first: most requests are for the API
             return False
         return any(route.matches(scope)[0] is not Match.NONE for route in routes.ROUTES)

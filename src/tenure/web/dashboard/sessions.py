@@ -57,7 +57,7 @@ class Sessions(Authenticator):
     def _secret(self, request: Request) -> str | None:
         return request.cookies.get(COOKIE)
 
-    async def _look_up(self, secret: str) -> Principal:
+    async def _identify(self, secret: str) -> Principal:
         return await arecognize_session(self._client, secret)
 
 

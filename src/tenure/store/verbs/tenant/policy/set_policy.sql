@@ -49,9 +49,10 @@ BEGIN
             'a tenant has at most {policies.max} policies of %s',
             CASE WHEN is_admin THEN 'its admins' ELSE 'all its operators' END);
     ELSIF NOT is_admin AND (SELECT count(*) FROM tenant.policy AS p
-            WHERE p.name <> set_policy.name AND p.whose = actor) >= {policies_of_one.max} THEN
+            WHERE p.name <> set_policy.name AND p.whose = actor) >= {policies_per_operator.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
-            '%s has {policies_of_one.max} policies, and an operator has no more; drop one first', actor);
+            '%s has {policies_per_operator.max} policies, and an operator has no more; drop one first',
+            actor);
     END IF;
     SELECT p.* INTO before FROM tenant.policy AS p WHERE p.name = set_policy.name FOR UPDATE;
     INSERT INTO tenant.policy AS p (name, spec, enabled, created_at, created_by, whose)

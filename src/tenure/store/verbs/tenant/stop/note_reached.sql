@@ -8,9 +8,9 @@ DECLARE
     stop  CONSTANT bigint := tenant.cancellation_id(note_reached.cancellation);
     noted integer;
 BEGIN
-    UPDATE tenant.member AS m SET reached = m.reached || r.moments
+    UPDATE tenant.member AS m SET reached = m.reached || r.times
     FROM (
-        SELECT o.job_id, r.value AS moments FROM jsonb_each(note_reached.reached) AS r
+        SELECT o.job_id, r.value AS times FROM jsonb_each(note_reached.reached) AS r
         JOIN tenant.member AS o ON o.stop_id = stop AND o.job_id = r.key::bigint
         WHERE o.worker_id = note_reached.worker AND o.ended_at IS NULL
         FOR NO KEY UPDATE OF o SKIP LOCKED) AS r

@@ -17,9 +17,9 @@ BEGIN
     PERFORM tenant.check_bulk(intent, reason, jsonb_populate_record(NULL::tenure.stop_options, options));
     PERFORM tenant.strategy_options(options ->> 'strategy');
     IF tenant.role_of(role) <> 'admin' AND (SELECT count(*) FROM tenant.bulk AS b
-            WHERE b.ended_at IS NULL AND b.whose = actor) >= {bulks_of_one.max} THEN
+            WHERE b.ended_at IS NULL AND b.whose = actor) >= {bulks_per_operator.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = format('%s has {bulks_of_one.max} bulk operations '
+            MESSAGE = format('%s has {bulks_per_operator.max} bulk operations '
             'under way, and an operator has no more; wait for one of them', actor);
     END IF;
     EXECUTE format('SELECT count(*) %s AND %s', tenant.filtered_jobs(filter),
