@@ -156,6 +156,11 @@ def test_nobody_notices_that_a_library_keeps_something(
     evidence[str(scenario)].check()
 
 
+# Started before other threads start programs: a process that is forked meanwhile inherits the pipe
+# whose end subprocess.Popen waits for, and then CPython waits for ever.
+FORKING = ("process_pool_fork", "multiprocessing_pool")
+
+
 @pytest.mark.parametrize("executor", ["async", "thread"])
 def test_a_long_job_beside_users_of_all_habits_begins_once(arena: Arena, executor: str) -> None:
     """A hundred short jobs come and go meanwhile."""
@@ -163,11 +168,18 @@ def test_a_long_job_beside_users_of_all_habits_begins_once(arena: Arena, executo
     names = [habit.name for habit in IN_BOTH if habit.executor == executor]
     uses, long = TASKS[executor]
     with arena.lane() as lane:
+        for name in FORKING:
+            assert lane.ends(lane.enqueue(uses, habit=name, mark=mark), within=60)
         neighbour = lane.enqueue(long, mark=mark, seconds=LONG)
         patiently(lambda: lane.begins(neighbour, mark), WITHIN)
         users = [lane.enqueue(uses, habit=name, mark=mark) for name in names * 4]
         ended = [lane.ends(user, within=60) or lane.show(user) for user in users]
         job = lane.ends(neighbour, within=60) or lane.show(neighbour)
-        assert {(one.state, one.attempt) for one in ended} == {(State.COMPLETED, 1)}
+        others = [
+            (name, user.state, user.attempt)
+            for name, user in zip(names * 4, ended, strict=True)
+            if (user.state, user.attempt) != (State.COMPLETED, 1)
+        ]
+        assert others == []
         assert (job.state, job.attempt) == (State.COMPLETED, 1)
         assert lane.begins(neighbour, mark) == 1
