@@ -33,11 +33,12 @@ def test_a_page_shows_so_many_queues_and_says_how_many_are_left_out(
     root: Visitor, store: Store
 ) -> None:
     """Any caller who may enqueue can create thousands of queue names."""
-    store.enqueue([NewJob(task="work", queue=f"q{number:03}") for number in range(249)])
-    store.enqueue([NewJob(task="work", queue="z-busy") for _ in range(2)])
+    queues = ["z-busy", *(f"q{number:03}" for number in range(249))]
+    store.enqueue([NewJob(task="work", queue=queue) for queue in [*queues, "z-busy"]])
     for path in ("/queues", "/"):
         text = root.sees(path)
-        rows = [told["data-key"] for tag, told in tags(text) if tag == "tr" and "data-key" in told]
+        keys = [told.get("data-key") for tag, told in tags(text) if tag == "tr"]
+        rows = [key for key in keys if key in queues]  # other tables have rows, too
         assert len(rows) == 200
         assert rows == sorted(rows)
         assert "z-busy" in rows
