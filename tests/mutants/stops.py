@@ -70,7 +70,7 @@ STOPS: tuple[Mutant, ...] = (
     mutant(
         "every stop cascades",
         "stop_job",
-        "\"cascade\" AND intent = 'cancel'",
+        "options.\"cascade\" AND intent = 'cancel'",
         "intent = 'cancel'",
         "stop::test_without_cascade_dependents_wait_and_recovery_leaves_them_alone",
     ),
