@@ -1,7 +1,9 @@
 """The transaction of a job that also completes it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from types import TracebackType
+from typing import Any
 from uuid import UUID
 
 from tenure.config import Settings
@@ -29,40 +31,29 @@ class JobTransaction:
         self._plain = Transaction(self._url, self._fence, self._settings, idle=self._idle)
         return self._plain.__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
         if kind is None:
             # Reports made until now still count; after the commit none can.
             self._attempt.make_context().flush()
+        with self._committing(kind is None):
+            return self._plain.__exit__(kind, error, traceback)
+
+    @contextmanager
+    def _committing(self, commits: bool) -> Iterator[None]:
         self._attempt.shield()  # an interrupted commit may or may not have happened
         try:
-            answer = self._plain.__exit__(kind, error, traceback)
-            self._attempt.committed = kind is None
+            yield
+            self._attempt.committed = commits
         finally:
             self._attempt.unshield()
-        return answer
 
     async def __aenter__(self) -> AsyncTransaction:
         await self._attempt.arequest("transaction")
         self._async = AsyncTransaction(self._url, self._fence, self._settings, idle=self._idle)
         return await self._async.__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
         if kind is None:
             await self._attempt.make_context().aflush()
-        self._attempt.shield()
-        try:
-            answer = await self._async.__aexit__(kind, error, traceback)
-            self._attempt.committed = kind is None
-        finally:
-            self._attempt.unshield()
-        return answer
+        with self._committing(kind is None):
+            return await self._async.__aexit__(kind, error, traceback)

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tenure.domain.duration import duration
@@ -56,12 +55,7 @@ class Worker:
         await self.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.drain()
 
     async def start(self) -> None:

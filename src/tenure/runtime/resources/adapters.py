@@ -3,11 +3,12 @@
 import asyncio
 import inspect
 import socket
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import Any
 
 from tenure.errors import CloseFailed
-from tenure.runtime.resources.calls import TookTooLong, call, cut, in_thread, within
+from tenure.runtime.resources.calls import call, cut, in_thread, is_done_within
 from tenure.runtime.resources.manager import ResourceManager
 
 _BY_FORCE = ("abort", "terminate", "kill")
@@ -29,11 +30,8 @@ class ClosableResourceManager(ResourceManager):
     async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
         if self.same_thread:
             self.thing.close()
-        else:
-            try:
-                await within(timeout_seconds, self._close())
-            except TookTooLong:
-                return False
+        elif not await is_done_within(timeout_seconds, self._close()):
+            return False
         self._closed = True
         return True
 
@@ -77,11 +75,7 @@ class EnteredResourceManager(ResourceManager):
         return not self._left
 
     async def close_gracefully(self, timeout_seconds: float = 5.0) -> bool:
-        try:
-            await within(timeout_seconds, self._leave())
-        except TookTooLong:
-            return False
-        return True
+        return await is_done_within(timeout_seconds, self._leave())
 
     async def force_close(self) -> None:
         for method in (*_BY_FORCE, "aclose", "close"):
@@ -92,25 +86,27 @@ class EnteredResourceManager(ResourceManager):
         raise CloseFailed(f"{self.name} has no way to be closed by force")
 
     async def _leave(self) -> None:
-        error = self.ended_by
         if not hasattr(self.context, "__aexit__"):
             await in_thread(self._leave_plainly)
             return
-        try:
-            await self.context.__aexit__(None if error is None else type(error), error, None)
-        except BaseException as raised:
-            if raised is not error:
-                raise
+        with _except(self.ended_by) as raised:
+            await self.context.__aexit__(*raised)
         self._left = True
 
     def _leave_plainly(self) -> None:
-        error = self.ended_by
-        try:
-            self.context.__exit__(None if error is None else type(error), error, None)
-        except BaseException as raised:
-            if raised is not error:
-                raise
+        with _except(self.ended_by) as raised:
+            self.context.__exit__(*raised)
         self._left = True
+
+
+@contextmanager
+def _except(error: BaseException | None) -> Iterator[tuple[Any, ...]]:
+    """Yield the arguments of an exit by this error, which is no failure if it is raised back."""
+    try:
+        yield None if error is None else type(error), error, None
+    except BaseException as raised:
+        if raised is not error:
+            raise
 
 
 class HeldResourceManager(ResourceManager):

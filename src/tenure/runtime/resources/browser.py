@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from tenure.errors import CloseFailed
-from tenure.runtime.resources.calls import TookTooLong, call, within
+from tenure.runtime.resources.calls import call, is_done_within, within
 from tenure.runtime.resources.manager import ResourceManager
 from tenure.runtime.resources.process import ProcessResourceManager
 
@@ -56,11 +56,7 @@ class BrowserResourceManager(ResourceManager):
                         _closer(layer)()
                 _closer(outermost)()
             return True
-        try:
-            await within(timeout_seconds, self._close_all())
-        except TookTooLong:
-            return False
-        return True
+        return await is_done_within(timeout_seconds, self._close_all())
 
     async def force_close(self) -> None:
         known = [(context, self.pid or _pid_of(context)) for context in self.contexts]

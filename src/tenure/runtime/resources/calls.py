@@ -92,6 +92,15 @@ async def within(seconds: float, work: Awaitable[T]) -> T:
     return task.result()
 
 
+async def is_done_within(seconds: float, work: Awaitable[Any]) -> bool:
+    """Return whether the work was done in time; it is abandoned as by ``within``."""
+    try:
+        await within(seconds, work)
+    except TookTooLong:
+        return False
+    return True
+
+
 async def _only_exceptions(work: Awaitable[T]) -> T:
     try:
         return await work

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from tenure.domain.duration import duration
@@ -187,21 +186,11 @@ class CleanupCoordinator(Registry):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close(error=error)
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         await self.aclose(error=error)

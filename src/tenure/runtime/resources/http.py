@@ -5,12 +5,11 @@ import inspect
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Any, Self
 from weakref import WeakSet
 
 from tenure.errors import CloseFailed, ResourceClosed
-from tenure.runtime.resources.calls import TookTooLong, call, cut, within
+from tenure.runtime.resources.calls import call, cut, is_done_within, within
 from tenure.runtime.resources.manager import ResourceManager
 
 POLL = 0.005
@@ -56,11 +55,7 @@ class HTTPResourceManager(ResourceManager):
             if time.monotonic() >= deadline:
                 return False
             await asyncio.sleep(POLL)
-        try:
-            await within(max(deadline - time.monotonic(), POLL), self._close())
-        except TookTooLong:
-            return False
-        return True
+        return await is_done_within(max(deadline - time.monotonic(), POLL), self._close())
 
     async def force_close(self) -> None:
         self._closing = True
@@ -117,12 +112,7 @@ class TrackedRequest:
         self._manager._tracked.add(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._manager._tracked.discard(self)
         was_aborted = self._aborted
         if isinstance(error, asyncio.CancelledError):
