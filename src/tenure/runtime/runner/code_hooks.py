@@ -4,10 +4,19 @@ import gc
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from typing import Any
 
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 # SIGCHLD is left alone: its handler waits for the processes of all jobs.
 _SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}
+
+_TRACERS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+    (sys.gettrace, sys.settrace),
+    (sys.getprofile, sys.setprofile),
+    (threading.gettrace, threading.settrace),
+    (threading.getprofile, threading.setprofile),
+)
 
 
 class CodeHooks:
@@ -15,8 +24,7 @@ class CodeHooks:
 
     def __init__(self) -> None:
         self._handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-        self._trace, self._profile = sys.gettrace(), sys.getprofile()
-        self._thread_trace, self._thread_profile = threading.gettrace(), threading.getprofile()
+        self._tracers = [(get, put, get()) for get, put in _TRACERS]
         self._on_collection = list(gc.callbacks)
 
     def restore(self) -> None:
@@ -26,13 +34,8 @@ class CodeHooks:
         for number, handler in self._handlers.items():
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
-        if sys.gettrace() is not self._trace:
-            sys.settrace(self._trace)
-        if sys.getprofile() is not self._profile:
-            sys.setprofile(self._profile)
-        if threading.gettrace() is not self._thread_trace:
-            threading.settrace(self._thread_trace)
-        if threading.getprofile() is not self._thread_profile:
-            threading.setprofile(self._thread_profile)
+        for get, put, tracer in self._tracers:
+            if get() is not tracer:
+                put(tracer)
         if gc.callbacks != self._on_collection:
             gc.callbacks[:] = self._on_collection

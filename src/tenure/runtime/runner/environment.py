@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -71,7 +72,7 @@ class ProcessEnvironment:
         self._environ = os.environ, os.environb
         self._variables = dict(os.environb)
         self._zone = time.tzname
-        self._of_kernel = _of_kernel()
+        self._of_kernel = _values(_KERNEL)
         self._modules = dict(sys.modules)
         self._max_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
         self._attributes = [
@@ -89,7 +90,7 @@ class ProcessEnvironment:
                 logging.root.filters,
             )
         ]
-        self._of_python = _of_python()
+        self._of_python = _values(_PYTHON)
         self._decimal = _decimal_context()
 
     def prepare(self) -> None:
@@ -127,8 +128,8 @@ class ProcessEnvironment:
             if values != content:
                 values[:] = content
                 warnings._filters_mutated()  # type: ignore[attr-defined]
-        if _of_python() != self._of_python:
-            for put, value in zip(_PUT_IN_PYTHON, self._of_python, strict=True):
+        if _values(_PYTHON) != self._of_python:
+            for (_, put), value in zip(_PYTHON, self._of_python, strict=True):
                 put(value)
 
     def _restore_variables(self) -> None:
@@ -157,14 +158,18 @@ class ProcessEnvironment:
         os.close(free)
         if free > self._max_open:
             return "most of the descriptors that it may have are open"
-        if _of_kernel() == self._of_kernel:
+        if _values(_KERNEL) == self._of_kernel:
             return ""
-        for put, value in zip(_PUT_IN_KERNEL, self._of_kernel, strict=True):
+        for (_, put), value in zip(_KERNEL, self._of_kernel, strict=True):
             with suppress(OSError, ValueError):
                 put(value)
-        if _of_kernel() == self._of_kernel:
+        if _values(_KERNEL) == self._of_kernel:
             return ""
         return "its resource limits, its priority or its user cannot be restored"
+
+
+def _values(settings: "tuple[_Setting, ...]") -> list[Any]:
+    return [get() for get, _ in settings]
 
 
 def _decimal_context() -> Any:
@@ -173,56 +178,35 @@ def _decimal_context() -> Any:
     return decimal.getcontext().copy() if decimal is not None else None
 
 
-def _of_python() -> tuple[Any, ...]:
-    """Return the settings of the interpreter that are not attributes of modules."""
-    return (
-        gc.isenabled(),
-        gc.get_threshold(),
-        gc.get_debug(),
-        sys.gettrace(),
-        sys.getprofile(),
-        sys.getrecursionlimit(),
-        sys.getswitchinterval(),
-        threading.stack_size(),
-        socket.getdefaulttimeout(),
-        logging.root.level,
-        logging.root.manager.disable,
-        _locale.setlocale(_locale.LC_ALL, None),
-    )
+_Setting = tuple[Callable[[], Any], Callable[[Any], Any]]  # its getter and its setter
 
-
-_PUT_IN_PYTHON: tuple[Callable[[Any], Any], ...] = (
-    lambda enabled: (gc.enable if enabled else gc.disable)(),
-    lambda threshold: gc.set_threshold(*threshold),
-    gc.set_debug,
-    sys.settrace,
-    sys.setprofile,
-    sys.setrecursionlimit,
-    sys.setswitchinterval,
-    threading.stack_size,
-    socket.setdefaulttimeout,
-    lambda level: logging.root.setLevel(level),
-    logging.disable,
-    lambda name: _locale.setlocale(_locale.LC_ALL, name),
+# The settings of the interpreter that are not attributes of modules.
+_PYTHON: tuple[_Setting, ...] = (
+    (gc.isenabled, lambda enabled: (gc.enable if enabled else gc.disable)()),
+    (gc.get_threshold, lambda threshold: gc.set_threshold(*threshold)),
+    (gc.get_debug, gc.set_debug),
+    (sys.gettrace, sys.settrace),
+    (sys.getprofile, sys.setprofile),
+    (sys.getrecursionlimit, sys.setrecursionlimit),
+    (sys.getswitchinterval, sys.setswitchinterval),
+    (threading.stack_size, threading.stack_size),
+    (socket.getdefaulttimeout, socket.setdefaulttimeout),
+    (lambda: logging.root.level, lambda level: logging.root.setLevel(level)),
+    (lambda: logging.root.manager.disable, logging.disable),
+    (partial(_locale.setlocale, _locale.LC_ALL), partial(_locale.setlocale, _locale.LC_ALL)),
 )
-
-
-def _of_kernel() -> tuple[Any, ...]:
-    """Return the settings that the kernel keeps for this process, or for its main thread."""
-    return (
-        os.getpriority(os.PRIO_PROCESS, 0),
-        os.sched_getscheduler(0),
-        os.sched_getaffinity(0),
-        os.getresuid(),
-        [*map(resource.getrlimit, _LIMITS)],
-    )
-
-
-_PUT_IN_KERNEL: tuple[Callable[[Any], Any], ...] = (
-    lambda nice: os.setpriority(os.PRIO_PROCESS, 0, nice),
+# The settings that the kernel keeps for this process, or for its main thread.
+_KERNEL: tuple[_Setting, ...] = (
+    (partial(os.getpriority, os.PRIO_PROCESS, 0), partial(os.setpriority, os.PRIO_PROCESS, 0)),
     # A runner can only begin under a policy that has no priority of its own.
-    lambda policy: os.sched_setscheduler(0, policy, os.sched_param(0)),
-    lambda processors: os.sched_setaffinity(0, processors),
-    lambda users: os.setresuid(*users),
-    lambda limits: [*map(resource.setrlimit, _LIMITS, limits)],
+    (
+        partial(os.sched_getscheduler, 0),
+        lambda policy: os.sched_setscheduler(0, policy, os.sched_param(0)),
+    ),
+    (partial(os.sched_getaffinity, 0), partial(os.sched_setaffinity, 0)),
+    (os.getresuid, lambda users: os.setresuid(*users)),
+    (
+        lambda: [*map(resource.getrlimit, _LIMITS)],
+        lambda limits: [*map(resource.setrlimit, _LIMITS, limits)],
+    ),
 )
