@@ -8,12 +8,28 @@ import mmap
 import os
 
 SIZE = 4096
-_ON_CPU, _INTERRUPT_TARGET, _STAMP = range(3)
+
+
+class _Word:
+    """One number in the shared memory, as an attribute."""
+
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def __get__(self, state: "SharedState", _kind: type) -> int:
+        return int(state.words[self._place])
+
+    def __set__(self, state: "SharedState", value: int) -> None:
+        state.words[self._place] = value
 
 
 class SharedState:
+    on_cpu = _Word(0)  # the run whose code is executing now; 0 if none is
+    interrupt_target = _Word(1)  # the run that the next interrupt is for
+    stamp = _Word(2)  # when the runner's event loop last turned, nanoseconds of CLOCK_MONOTONIC
+
     def __init__(self, descriptor: int) -> None:
-        self._words = memoryview(mmap.mmap(descriptor, SIZE)).cast("q")
+        self.words = memoryview(mmap.mmap(descriptor, SIZE)).cast("q")
 
     @staticmethod
     def create(name: str) -> int:
@@ -21,35 +37,3 @@ class SharedState:
         descriptor = os.memfd_create(name)
         os.ftruncate(descriptor, SIZE)
         return descriptor
-
-    @property
-    def words(self) -> memoryview:
-        """The memory itself, for code on the hot path that cannot afford a property."""
-        return self._words
-
-    @property
-    def on_cpu(self) -> int:
-        """The run whose code is executing now; 0 if none is."""
-        return int(self._words[_ON_CPU])
-
-    @on_cpu.setter
-    def on_cpu(self, run: int) -> None:
-        self._words[_ON_CPU] = run
-
-    @property
-    def interrupt_target(self) -> int:
-        """The run that the next interrupt is for."""
-        return int(self._words[_INTERRUPT_TARGET])
-
-    @interrupt_target.setter
-    def interrupt_target(self, run: int) -> None:
-        self._words[_INTERRUPT_TARGET] = run
-
-    @property
-    def stamp(self) -> int:
-        """The last time the runner's event loop turned, in nanoseconds of CLOCK_MONOTONIC."""
-        return int(self._words[_STAMP])
-
-    @stamp.setter
-    def stamp(self, nanoseconds: int) -> None:
-        self._words[_STAMP] = nanoseconds

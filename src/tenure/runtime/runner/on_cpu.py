@@ -5,7 +5,6 @@ it hits the right one.
 """
 
 from collections.abc import Coroutine, Generator
-from types import TracebackType
 from typing import Any
 
 from tenure.runtime.runner import forks
@@ -43,18 +42,11 @@ class OnCpu(Coroutine[Any, Any, Any]):
                 forks.leave()
             words[0] = 0
 
-    def throw(
-        self,
-        kind: Any,
-        error: BaseException | object = None,
-        trace: TracebackType | None = None,
-    ) -> Any:
+    def throw(self, *raised: Any) -> Any:
         words = self._words
         words[0] = self._run
         try:
-            if error is None and trace is None:
-                return self._coroutine.throw(kind)
-            return self._coroutine.throw(kind, error, trace)
+            return self._coroutine.throw(*raised)
         finally:
             if forks.in_child:
                 forks.leave()
@@ -75,14 +67,9 @@ class TaskOnCpu(OnCpu):
         except (SystemExit, KeyboardInterrupt) as error:
             raise _as_task_error(error) from error
 
-    def throw(
-        self,
-        kind: Any,
-        error: BaseException | object = None,
-        trace: TracebackType | None = None,
-    ) -> Any:
+    def throw(self, *raised: Any) -> Any:
         try:
-            return super().throw(kind, error, trace)
+            return super().throw(*raised)
         except (SystemExit, KeyboardInterrupt) as problem:
             raise _as_task_error(problem) from problem
 
