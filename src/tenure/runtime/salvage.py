@@ -4,8 +4,7 @@ error of its own job. It never ends the runner, and with it other jobs.
 The first line is the context, which refuses such values when the job passes them.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -20,42 +19,34 @@ from tenure.runtime.messages import (
     Message,
 )
 
-T = TypeVar("T", AttemptReport, AttemptEnded)
-
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def sendable(message: Message) -> Any:
     """Return what can be sent in place of a message that cannot; raise InputRefused if nothing."""
     match message:
-        case AttemptReports(reports):
-            return AttemptReports(tuple(_sendable(report, unsent) for report in reports))
-        case Endings(ended):
-            return Endings(tuple(_sendable(end, unsent_ending) for end in ended))
+        case AttemptReports(items) | Endings(items):
+            batch: Any = type(message)
+            return batch(tuple(map(_sendable, items)))
         case _:
             return _nearest(message)
 
 
-def _sendable(item: T, replacement: Callable[[T, str], T]) -> Any:
+def _sendable(item: AttemptReport | AttemptEnded) -> Any:
     try:
         _encode(item)
     except Exception:  # noqa: BLE001 - whatever it is, other jobs must not suffer from it
         try:
             return _nearest(item)
         except InputRefused as refusal:
-            return replacement(item, str(refusal))
+            return unsent(item, str(refusal))
     return item
 
 
-def unsent(report: AttemptReport, why: str) -> AttemptReport:
-    """Return the report that replaces one that cannot be sent."""
-    return _lost_report(report.run, why)
-
-
-def unsent_ending(ended: AttemptEnded, why: str) -> AttemptEnded:
-    """Return the ending that replaces one that cannot be sent."""
-    left = ended.left if isinstance(ended.left, str) else ""
-    return _lost_ending(ended.run, why, left)
+def unsent(item: AttemptReport | AttemptEnded, why: str) -> Any:
+    """Return what replaces a report or an ending that cannot be sent."""
+    left = getattr(item, "left", "")
+    return _lost(type(item), item.run, why, left if isinstance(left, str) else "")
 
 
 def readable(body: bytes | memoryview, problem: msgspec.ValidationError) -> FromRunner:
@@ -63,39 +54,27 @@ def readable(body: bytes | memoryview, problem: msgspec.ValidationError) -> From
     problem if that leaves nothing."""
     match msgspec.msgpack.decode(body):
         case ["AttemptReports", [*reports]]:
-            return AttemptReports(tuple(_read(reports, AttemptReport, _lost_report, problem)))
+            return AttemptReports(tuple(_read(it, AttemptReport, problem) for it in reports))
         case ["Endings", [*ended]]:
-            return Endings(tuple(_read(ended, AttemptEnded, _lost_ending, problem)))
+            return Endings(tuple(_read(it, AttemptEnded, problem) for it in ended))
         case _:
             raise problem
 
 
-def _read(
-    items: Sequence[Any],
-    kind: type[T],
-    replacement: Callable[[int, str], T],
-    problem: msgspec.ValidationError,
-) -> list[T]:
-    found = []
-    for item in items:
-        try:
-            found.append(msgspec.convert(item, kind))
-        except msgspec.ValidationError as why:
-            match item:
-                case [int(run), *_]:
-                    found.append(replacement(run, str(why)))
-                case _:
-                    raise problem from why
-    return found
+def _read(item: Any, kind: type, problem: msgspec.ValidationError) -> Any:
+    try:
+        return msgspec.convert(item, kind)
+    except msgspec.ValidationError as why:
+        match item:
+            case [int(run), *_]:
+                return _lost(kind, run, str(why))
+        raise problem from why
 
 
-def _lost_report(run: int, why: str) -> AttemptReport:
-    return AttemptReport(
-        run, logs=(("error", f"something that this job said cannot be sent: {why}"),)
-    )
-
-
-def _lost_ending(run: int, why: str, left: str = "") -> AttemptEnded:
+def _lost(kind: type, run: int, why: str, left: str = "") -> Any:
+    if kind is AttemptReport:
+        line = f"something that this job said cannot be sent: {why}"
+        return AttemptReport(run, logs=(("error", line),))
     error = {"type": "tenure.InputRefused", "message": f"how it ended cannot be sent: {why}"}
     return AttemptEnded(run, "failed", error=error, left=left)
 

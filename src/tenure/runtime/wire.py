@@ -15,7 +15,7 @@ import msgspec
 
 from tenure.errors import InputRefused
 from tenure.runtime.messages import AttemptReports, Endings, FromKeeper, FromRunner, Message, Start
-from tenure.runtime.salvage import readable, sendable, unsent, unsent_ending
+from tenure.runtime.salvage import readable, sendable, unsent
 
 MAX_BYTES = 64 << 20
 _HEAD = 4
@@ -35,15 +35,15 @@ def frame(message: Message) -> bytes:
 
 def _halves(message: Message, size: int) -> tuple[Message, Message]:
     too_large = f"a message of {size} bytes is more than {MAX_BYTES}"
+    kind: Any = type(message)
     match message:
         case Start(many) | Endings(many) | AttemptReports(many) if len(many) > 1:
-            kind: Any = type(message)
             middle = len(many) // 2
             return kind(many[:middle]), kind(many[middle:])
-        case AttemptReports((report,)) if (lost := unsent(report, too_large)) != report:
-            return AttemptReports((lost,)), AttemptReports(())
-        case Endings((ended,)) if (failed := unsent_ending(ended, too_large)) != ended:
-            return Endings((failed,)), Endings(())
+        case AttemptReports((item,)) | Endings((item,)) if (
+            lost := unsent(item, too_large)
+        ) != item:
+            return kind((lost,)), kind(())
         case _:
             raise InputRefused(too_large)
 
