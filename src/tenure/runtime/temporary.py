@@ -85,16 +85,19 @@ class _Removal:
             for name in ahead:
                 before = len(self.failed)
                 sensitive = where.endswith(SENSITIVE) or name.endswith(SENSITIVE)
-                try:
-                    self._remove_entry(top, name, f"{where}/{name}", top, sensitive)
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    self.fail(f"{where}/{name}", error)
+                self._remove_entry(top, name, f"{where}/{name}", top, sensitive)
                 if len(self.failed) > before:
                     given_up.add(name)
 
     def _remove_entry(self, parent: int, name: str, where: str, top: int, sensitive: bool) -> None:
+        try:
+            self._remove(parent, name, where, top, sensitive)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.fail(where, error)
+
+    def _remove(self, parent: int, name: str, where: str, top: int, sensitive: bool) -> None:
         seen = os.stat(name, dir_fd=parent, follow_symlinks=False)
         if stat.S_ISDIR(seen.st_mode):
             if parent == top:
@@ -113,12 +116,7 @@ class _Removal:
         folder = os.open(name, _DIRECTORY, dir_fd=top)
         try:
             for inner in os.listdir(folder):  # noqa: PTH208
-                try:
-                    self._remove_entry(folder, inner, f"{where}/{inner}", top, sensitive)
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    self.fail(f"{where}/{inner}", error)
+                self._remove_entry(folder, inner, f"{where}/{inner}", top, sensitive)
         finally:
             os.close(folder)
         os.rmdir(name, dir_fd=top)
