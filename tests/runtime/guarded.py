@@ -109,6 +109,13 @@ def until(condition: Callable[[], object], patience: float = 20.0) -> None:
         time.sleep(0.005)
 
 
+async def freeze(guard: Guard) -> None:
+    """Let the deadline pass until all runners are frozen, then trust the keeper again."""
+    guard.trust_until(boottime())
+    await until_async(lambda: guard.is_frozen)
+    guard.trust_until(boottime() + HOUR)
+
+
 async def until_async(condition: Callable[[], object], patience: float = 20.0) -> None:
     end = time.monotonic() + patience
     while not condition():

@@ -15,13 +15,14 @@ import pytest
 from tenure.errors import GuardUnavailable, InputRefused
 from tenure.runtime.guard import processes
 from tenure.runtime.guard.guard_state import boottime
-from tenure.runtime.guarding import Exit, Guard, Killed
+from tenure.runtime.guarding import Exit, Guard
 from tests.runtime.guarded import (
     HOG,
     PARENT,
     SIGN,
     SLEEPER,
     Ground,
+    freeze,
     in_loop,
     is_alive,
     python,
@@ -179,13 +180,13 @@ async def test_kill_leaves_the_other_runner_alone(ground: Ground) -> None:
         first = await ground.runner(guard, HOG, one)
         second = await ground.runner(guard, PARENT, other)
         await until_async(lambda: one.is_ready and other.is_ready)
-        assert await guard.kill(first) == Killed()
+        assert await guard.kill(first) == ()
         assert not one.alive
         assert len(other.alive) == 3
         assert guard.runners == {second}
         assert ground.exits == {first: Exit(None, 9)}
-        assert await guard.kill(first) == Killed()
-        assert await guard.kill(second) == Killed()
+        assert await guard.kill(first) == ()
+        assert await guard.kill(second) == ()
         gone = ground.exits[second]
         assert (gone.gone[0], set(gone.gone), gone.count) == (second, set(other.pids), 3)
         assert not other.alive
@@ -204,7 +205,7 @@ async def test_a_fork_storm_is_killed_while_others_are_heard(ground: Ground) -> 
             asked = time.monotonic()
             await guard.kill(1)  # no runner of this guard: answered at once
             waits.append(time.monotonic() - asked)
-        assert await killing == Killed()
+        assert await killing == ()
         assert not tree.alive
         assert is_alive(neighbour)
         assert max(waits) < 0.5, "asked of a guard that promises 0.1 s on a machine of its own"
@@ -213,16 +214,13 @@ async def test_a_fork_storm_is_killed_while_others_are_heard(ground: Ground) -> 
 @in_loop
 async def test_freeze_and_thaw(ground: Ground) -> None:
     tree, other = ground.tree(), ground.tree()
-    frozen = []
     async with await ground.guard() as guard:
-        guard.on_frozen = lambda: frozen.append(True)
         await ground.runner(guard, HOG, tree)
         await ground.runner(guard, PARENT, other)
         await until_async(lambda: tree.is_ready and other.is_ready)
-        await guard.freeze()
+        await freeze(guard)
         assert guard.is_frozen
         assert tree.states | other.states == {"T"}
-        await until_async(lambda: frozen)
         with pytest.raises(GuardUnavailable, match="nothing is started"):
             await guard.spawn(["/bin/true"], env={})
         assert await guard.thaw()
@@ -260,7 +258,7 @@ async def test_what_someone_wakes_while_frozen_is_stopped_again(walking: Ground)
     tree = walking.tree()
     async with await walking.guard() as guard:
         runner = await walking.runner(guard, SLEEPER, tree)
-        await guard.freeze()
+        await freeze(guard)
         os.kill(runner, signal.SIGCONT)
         stamp = guard._page.stamp
         await until_async(lambda: guard._page.stamp > stamp + 0.6)
@@ -274,8 +272,8 @@ async def test_a_frozen_runner_can_be_killed_alone(ground: Ground) -> None:
         first = await ground.runner(guard, PARENT, one)
         await ground.runner(guard, PARENT, other)
         await until_async(lambda: one.is_ready and other.is_ready)
-        await guard.freeze()
-        assert await guard.kill(first) == Killed()
+        await freeze(guard)
+        assert await guard.kill(first) == ()
         assert not one.alive
         assert guard.is_frozen
         assert other.states == {"T"}
@@ -341,7 +339,7 @@ async def test_the_guard_is_deaf_to_the_terminal(walking: Ground) -> None:
         assert os.getsid(guard.pid) == guard.pid
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             os.kill(guard.pid, each)
-        assert await guard.kill(1) == Killed()
+        assert await guard.kill(1) == ()
 
 
 FREEZER = Path("/sys/fs/cgroup/freezer")
@@ -374,9 +372,9 @@ async def test_what_cannot_be_killed_is_named_and_holds_nobody_up(
         (ice / "freezer.state").write_text("FROZEN")
         await until_async(lambda: (ice / "freezer.state").read_text() == "FROZEN\n")
         killing = asyncio.create_task(guard.kill(runner))
-        assert await guard.kill(neighbour) == Killed()
+        assert await guard.kill(neighbour) == ()
         assert not killing.done()
-        left = (await killing).left
+        left = await killing
         assert [each.pid for each in left] == [stuck]
         assert left[0].why == "uninterruptible"
         assert ground.exits[runner] == Exit(None, 9, left)

@@ -15,7 +15,17 @@ from tenure.runtime.guard import cgroups, processes
 from tenure.runtime.keeper.runs.process_usage import measure
 from tenure.runtime.leftovers import kill_marked
 from tenure.runtime.resources import ProcessResourceManager
-from tests.runtime.guarded import SIGN, SLEEPER, Ground, Tree, in_loop, until, until_async, ways
+from tests.runtime.guarded import (
+    SIGN,
+    SLEEPER,
+    Ground,
+    Tree,
+    freeze,
+    in_loop,
+    until,
+    until_async,
+    ways,
+)
 from tests.runtime.half_dead import END_THIS_THREAD, WRITER, runs, states_of_threads
 
 # The runner itself.
@@ -76,7 +86,7 @@ async def test_a_kill_is_not_over_before_the_last_thread_is(ground: Ground, code
     async with await ground.guard() as guard:
         runner = await ground.runner(guard, code, tree)
         await until_async(lambda: is_under_way(tree))
-        assert (await guard.kill(runner)).left == ()
+        assert await guard.kill(runner) == ()
         assert has_stopped_writing(tree)
         await until_async(lambda: runner in ground.exits)
         assert ground.exits[runner].count == len(tree.pids)
@@ -124,7 +134,7 @@ async def test_a_freeze_stops_such_a_process(ground: Ground, code: str) -> None:
     async with await ground.guard() as guard:
         await ground.runner(guard, code, tree)
         await until_async(lambda: is_under_way(tree))
-        await guard.freeze()
+        await freeze(guard)
         assert all(states_of_threads(pid) <= {"T", "Z"} for pid in tree.pids)
         size = (tree.folder / "ready").stat().st_size
         await asyncio.sleep(0.1)

@@ -15,6 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tenure.errors import GuardUnavailable
 from tenure.runtime.guard import cgroups, processes, wire
 from tenure.runtime.guard.guard_state import GuardState, boottime
@@ -27,13 +29,6 @@ STALE = 3.0  # the guard leaves a new stamp at least once a second
 SECOND_CHECK = 1.0
 
 Reply = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Killed:
-    """The result of a kill; the guard keeps trying to kill what is left."""
-
-    left: tuple[Survivor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +56,14 @@ class Guard:
     """The guard of this keeper.
 
     `on_exit(pid, exit)` is called once for every runner that `spawn` started, also when the guard
-    itself dies. `on_frozen()` is called when all runners are frozen. `died` is done when the guard
-    ended without being asked to, and all its runners were killed.
+    itself dies. `died` is done when the guard ended without being asked to, and all its runners
+    were killed.
     """
 
     def __init__(self, marker: str, process: subprocess.Popen[bytes], page: GuardState) -> None:
         self.marker = marker
         self.kills_by = ""
         self.on_exit: Callable[[int, Exit], None] = lambda _pid, _ended: None
-        self.on_frozen: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
         self.died: asyncio.Future[Swept] = self._loop.create_future()
         self._process = process
@@ -178,13 +172,13 @@ class Guard:
             raise OSError(answer["errno"], os.strerror(answer["errno"]), argv[0] if argv else "")
         return int(answer["pid"])
 
-    async def kill(self, pid: int) -> Killed:
-        """Kill a runner and all below it; return when they are gone, or after 2 seconds."""
-        return _killed(await self._ask("kill", pid=pid))
+    async def kill(self, pid: int) -> tuple[Survivor, ...]:
+        """Kill a runner and all below it; return what is left of them after at most 2 seconds.
 
-    async def freeze(self) -> None:
-        """Freeze all runners now, and return when they are."""
-        await self._ask("freeze")
+        The guard keeps trying to kill what is left.
+        """
+        answer = await self._ask("kill", pid=pid)
+        return msgspec.convert(answer["left"], tuple[Survivor, ...])
 
     async def thaw(self) -> bool:
         """Let them continue; return False if the deadline is past, so that they stay frozen."""
@@ -294,12 +288,10 @@ class Guard:
             case {"tell": "ready", "kills_by": kills_by}:
                 self.kills_by = kills_by
                 self._ready.set_result(None)
-            case {"tell": "frozen"}:
-                self.on_frozen()
             case {"tell": "exited", "pid": pid}:
                 if pid in self._runners:
                     self._runners.remove(pid)
-                    self.on_exit(pid, _exit(message))
+                    self.on_exit(pid, msgspec.convert(message, Exit))
             case {"id": number}:
                 answer = self._requests.pop(number, None)
                 if answer is not None and not answer.done():
@@ -362,16 +354,3 @@ def _launch(
     finally:
         control.close()
         os.close(keeper)
-
-
-def _left(message: wire.Message) -> tuple[Survivor, ...]:
-    return tuple(Survivor(**each) for each in message["left"])
-
-
-def _exit(message: wire.Message) -> Exit:
-    gone = tuple(message["gone"])
-    return Exit(message["code"], message["signal"], _left(message), gone, message["count"])
-
-
-def _killed(answer: Reply) -> Killed:
-    return Killed(_left(answer))

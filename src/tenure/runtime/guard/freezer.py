@@ -43,20 +43,15 @@ class Freezer:
                 has_runners = bool(self._trees.living)
                 return self._state.deadline - boottime() if has_runners else float("inf")
 
-    def check(self) -> Phase:
+    def check(self) -> None:
         """Freeze when the deadline has passed, and keep frozen runners frozen."""
         if not self._trees.living:
             self._enter(Phase.RUNNING)
         elif self.phase is Phase.RUNNING and not self.keeper_is_trusted:
-            self.freeze()
-        if self.phase is not Phase.RUNNING:
-            self._hold()
-        return self.phase
-
-    def freeze(self) -> None:
-        if self.phase is Phase.RUNNING:
             self._since = boottime()
             self._enter(Phase.FREEZING)
+        if self.phase is not Phase.RUNNING:
+            self._hold()
 
     def thaw(self) -> bool:
         """Resume all runners; return False while the keeper is not trusted."""

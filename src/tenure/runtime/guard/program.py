@@ -43,7 +43,6 @@ class GuardProgram:
         self._groups = groups
         self._trees = RunnerTrees(self._answer_left, self._report_exit)
         self._freezer = Freezer(self._trees, state, freeze_max)
-        self._freeze_waiting: list[int] = []
         self._starting: dict[int, tuple[int, Tree]] = {}
         self._spawned = 0
         self._outbox: deque[wire.Message] = deque()
@@ -61,7 +60,7 @@ class GuardProgram:
             self._wait()
             self._state.stamp = boottime()
             self._trees.reap()
-            self._check_trust()
+            self._freezer.check()
             self._trees.continue_killing()
         if self._groups is not None:
             self._groups.remove()
@@ -87,15 +86,6 @@ class GuardProgram:
                 self._send_waiting()
             else:
                 self._read_keeper()
-
-    def _check_trust(self) -> None:
-        before = self._freezer.phase
-        after = self._freezer.check()
-        if after is Phase.FROZEN and before is not Phase.FROZEN:
-            self._send({"tell": "frozen"})
-        if after is not Phase.FREEZING:
-            while self._freeze_waiting:
-                self._answer(self._freeze_waiting.pop())
 
     def _end(self) -> None:
         """Kill everything, then exit: the keeper is gone."""
@@ -131,9 +121,6 @@ class GuardProgram:
                 tree.doom(time.monotonic())
             case "kill":
                 self._answer(number, left=[])
-            case "freeze":
-                self._freezer.freeze()
-                self._freeze_waiting.append(number)
             case "thaw":
                 self._answer(number, thawed=self._freezer.thaw())
             case "close":

@@ -10,10 +10,11 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 from tenure.runtime.guard.processes import catches
-from tenure.runtime.guarding import Exit, Guard, Killed
+from tenure.runtime.guarding import Exit, Guard
 from tenure.runtime.keeper.runs.attempt_log import log_started
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.runner_output import RunnerOutput
+from tenure.runtime.leftovers import Survivor
 from tenure.runtime.messages import (
     ANNOUNCE,
     Begin,
@@ -141,7 +142,7 @@ class Runner:
         if not self.runs:
             self.quit()
 
-    def kill(self) -> Coroutine[Any, Any, Killed]:
+    def kill(self) -> Coroutine[Any, Any, tuple[Survivor, ...]]:
         """Kill it with all that runs in it. It takes no further runs, and its death is no crash."""
         self.killed = self.retired = True
         return self._guard.kill(self.pid)

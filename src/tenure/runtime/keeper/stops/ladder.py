@@ -7,17 +7,17 @@ time and noted with the time at which it was reached.
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from tenure.domain.lifecycle import Rung
 from tenure.observe import tracing
-from tenure.runtime.guarding import Killed
 from tenure.runtime.keeper.background_tasks import BackgroundTasks
 from tenure.runtime.keeper.database.access import DatabaseAccess
 from tenure.runtime.keeper.runs.run import Cause, Run
 from tenure.runtime.keeper.stops.progress import StopProgress
+from tenure.runtime.leftovers import Survivor
 from tenure.runtime.messages import Ask, Interrupt, Orders, Terminate
 from tenure.store.calls import control_calls, worker_calls
 
@@ -122,16 +122,16 @@ class Ladder:
             f"; {others} other jobs are given back" if others else "",
             extra=run.about,
         )
-        result = await runner.kill()
+        survivors = await runner.kill()
         if run.has_session:
             # The statement of a dead client continues, and would be committed.
             call = worker_calls.end_session(self.worker, run.job.id, run.job.token)
             await self.database.retry_until_answered(call, run.tenant)
-        if result.left:
-            self._report_survivors(run, result)
+        if survivors:
+            self._report_survivors(run, survivors)
 
-    def _report_survivors(self, run: Run, result: Killed) -> None:
-        named = ", ".join(f"pid {left.pid} ({left.command}): {left.why}" for left in result.left)
+    def _report_survivors(self, run: Run, survivors: Sequence[Survivor]) -> None:
+        named = ", ".join(f"pid {left.pid} ({left.command}): {left.why}" for left in survivors)
         _log.error("job %d cannot be killed: %s", run.job.id, named, extra=run.about)
         if run.orders is not None and run.orders.cancellation_id is not None:
             error = f"what could not be confirmed: {named}"
