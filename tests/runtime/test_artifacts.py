@@ -1,8 +1,6 @@
 """Artifacts, in a folder and in another kind of store."""
 
-import asyncio
 import io
-import json
 import os
 import threading
 from collections.abc import Iterator
@@ -212,12 +210,6 @@ def test_many_threads_never_go_over_the_limit_together(url: str) -> None:
         thread.join(30)
     assert len(artifacts.list()) == 5
     assert len(refused) == 5
-
-
-def test_async_code_has_a_put_of_its_own(tmp_path: Path) -> None:
-    artifacts = Artifacts(tmp_path, "acme", 42)
-    assert asyncio.run(artifacts.aput("result", {"a": 1})).size == 8
-    assert json.loads(content(artifacts, "result")) == {"a": 1}
 
 
 @pytest.mark.parametrize("data", [object(), {1, 2}, float("nan"), "\ud800"])

@@ -17,14 +17,16 @@ from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime import leftovers
 from tenure.runtime.guard import processes
 from tenure.runtime.leftovers import WorkerFolder, kill_marked, reap
+from tenure.runtime.temporary import temp_dir
 from tests.runtime.guarded import PARENT, SLEEPER, Ground, Tree, python, until
 
 CLAIM = """
 import sys, time
 from pathlib import Path
 from tenure.runtime.leftovers import WorkerFolder
+from tenure.runtime.temporary import temp_dir
 place = WorkerFolder.claim(sys.argv[1], Path(sys.argv[2]))
-secret = place.temp_dir(sensitive=True) / "secret"
+secret = temp_dir(place.folder, sensitive=True) / "secret"
 secret.write_text("secret")
 print(secret, flush=True)
 time.sleep(600)
@@ -113,7 +115,7 @@ def test_a_place_is_private_and_removed_with_all_that_is_in_it(root: Path) -> No
     with WorkerFolder.claim("mine", root) as place:
         assert stat.S_IMODE(root.stat().st_mode) == 0o700
         assert stat.S_IMODE(place.folder.stat().st_mode) == 0o700
-        (place.temp_dir() / "file").write_text("")
+        (temp_dir(place.folder) / "file").write_text("")
         assert reap(root) == []
         assert place.folder.exists()
     assert not place.folder.exists()
@@ -175,8 +177,7 @@ def test_a_worker_that_starts_while_others_reap_keeps_its_place(root: Path) -> N
             say_go(each)
         for number in range(200):
             with WorkerFolder.claim(f"w{number}", root) as place:
-                place.temp_dir()
-                assert place.temp.exists()
+                assert temp_dir(place.folder).exists()
         assert one.poll() is two.poll() is None
         for each in (one, two):
             each.kill()

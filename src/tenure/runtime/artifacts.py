@@ -1,6 +1,5 @@
 """Artifacts: files that a job keeps, in a folder or in any store that fsspec supports."""
 
-import asyncio
 import io
 import json
 import tempfile
@@ -70,10 +69,6 @@ class Artifacts:
                 self._ledger.release(name, before)
                 raise
         return Artifact(name, self._fs.unstrip_protocol(path), size)
-
-    async def aput(self, name: str, data: Any) -> Artifact:
-        """Store an artifact in a thread; it is finished even if the caller is cancelled."""
-        return await asyncio.to_thread(self.put, name, data)
 
     def open(self, name: str) -> IO[bytes]:
         try:

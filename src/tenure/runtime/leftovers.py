@@ -26,7 +26,7 @@ import msgspec
 
 from tenure.errors import InputRefused, SettingInvalid
 from tenure.runtime.guard import cgroups, processes
-from tenure.runtime.temporary import Removed, remove, temp_dir
+from tenure.runtime.temporary import Removed, remove
 from tenure.store.private_files import write_private
 
 PATIENCE = 5.0
@@ -129,7 +129,6 @@ class WorkerFolder:
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
-        self.temp = folder / "temp"
         self._lock = lock
 
     @classmethod
@@ -144,18 +143,12 @@ class WorkerFolder:
             lock = _try_lock(folder)
             if lock is None:
                 raise BlockingIOError(f"{folder} is locked by another process")
-        claimed = cls(folder, lock)
-        claimed.temp.mkdir(mode=0o700)
-        return claimed
+        return cls(folder, lock)
 
     def belongs_to(self, worker: UUID, database: str) -> None:
         """Write the note by which other workers know whose folder this is."""
         note = _Note(worker, database, _namespace())
         write_private(self.folder / _NOTE, msgspec.json.encode(note))
-
-    def temp_dir(self, sensitive: bool = False) -> Path:
-        """Make a directory for a job; it is removed with this folder at the latest."""
-        return temp_dir(self.temp, sensitive)
 
     def release(self) -> Removed:
         """Remove the folder and everything in it, and release the lock."""
