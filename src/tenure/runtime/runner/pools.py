@@ -39,8 +39,12 @@ class Pools:
             "joblib.externals.loky.process_executor": self._watch_processes,
             "anyio.to_process": self._watch_anyio,
             "multiprocessing.pool": self._watch_multiprocessing,
-            "multiprocessing.resource_tracker": lambda module: _serve_all(module.ResourceTracker),
-            "multiprocessing.forkserver": lambda module: _serve_all(module.ForkServer),
+            "multiprocessing.resource_tracker": lambda module: _serve_all(
+                module.ResourceTracker, "ensure_running"
+            ),
+            "multiprocessing.forkserver": lambda module: _serve_all(
+                module.ForkServer, "ensure_running"
+            ),
             "multiprocessing.popen_forkserver": self._watch_fork_server,
         }
         for name in [name for name in later if name in sys.modules]:
@@ -71,11 +75,9 @@ class Pools:
 
         pool._adjust_thread_count = start_thread_for_all
         item: Any = concurrent.futures.thread._WorkItem
-        make, run = item.__init__, item.run
+        run = item.run
 
-        @wraps(make)
-        def make_noted(item: Any, *args: Any) -> None:
-            make(item, *args)
+        def note(item: Any) -> None:
             item.owner = owner()
             self._note(item.future)
 
@@ -83,7 +85,8 @@ class Pools:
         def run_as_owner(item: Any, *args: Any) -> None:
             run_as(item.owner, run, item, *args)
 
-        item.__init__, item.run = make_noted, run_as_owner
+        _then(item, "__init__", note)
+        item.run = run_as_owner
         future: Any = Future
         add_done_callback = future.add_done_callback
 
@@ -106,25 +109,12 @@ class Pools:
 
     def _watch_multiprocessing(self, module: Any) -> None:
         """Watch Pool and ThreadPool of multiprocessing, which start everything when made."""
-        make = module.Pool.__init__
-
-        @wraps(make)
-        def make_for_all(pool: Any, *args: Any, **kwargs: Any) -> None:
-            as_runner(make, pool, *args, **kwargs)
-
-        module.Pool.__init__ = make_for_all
+        _serve_all(module.Pool, "__init__")
         self._watch_results(module.ApplyResult, lambda result: result.ready())
         self._watch_results(module.IMapIterator, lambda result: result._index == result._length)
 
     def _watch_results(self, kind: type[Any], is_done: Callable[[Any], bool]) -> None:
-        make = kind.__init__
-
-        @wraps(make)
-        def make_noted(result: Any, *args: Any, **kwargs: Any) -> None:
-            make(result, *args, **kwargs)
-            self._note(_Result(result, is_done))
-
-        kind.__init__ = make_noted
+        _then(kind, "__init__", lambda result: self._note(_Result(result, is_done)))
 
     def _watch_anyio(self, module: Any) -> None:
         """Watch the processes of anyio, which are reused for later calls."""
@@ -148,14 +138,7 @@ class Pools:
         module.run_sync, module.open_process = run_sync_noted, open_for_all
 
     def _watch_fork_server(self, module: Any) -> None:
-        launch = module.Popen._launch
-
-        @wraps(launch)
-        def launch_noted(popen: Any, process: Any) -> None:
-            launch(popen, process)
-            self._note_process(popen.pid)
-
-        module.Popen._launch = launch_noted
+        _then(module.Popen, "_launch", lambda popen: self._note_process(popen.pid))
 
 
 def _note_initializer(pool: Any) -> None:
@@ -192,15 +175,27 @@ class _Result:
         return False
 
 
-def _serve_all(kind: type[Any]) -> None:
-    """Let a helper process of multiprocessing belong to the runner, not to its first user."""
-    ensure_running = kind.ensure_running
+def _serve_all(kind: type[Any], name: str) -> None:
+    """Let what a method starts belong to the runner, not to the first user."""
+    method = getattr(kind, name)
 
-    @wraps(ensure_running)
-    def ensure_running_for_all(helper: Any) -> Any:
-        return as_runner(ensure_running, helper)
+    @wraps(method)
+    def method_for_all(*args: Any, **kwargs: Any) -> Any:
+        return as_runner(method, *args, **kwargs)
 
-    kind.ensure_running = ensure_running_for_all
+    setattr(kind, name, method_for_all)
+
+
+def _then(kind: type[Any], name: str, note: Callable[[Any], None]) -> None:
+    """Note the object after each call of a method."""
+    method = getattr(kind, name)
+
+    @wraps(method)
+    def method_noted(item: Any, *args: Any, **kwargs: Any) -> None:
+        method(item, *args, **kwargs)
+        note(item)
+
+    setattr(kind, name, method_noted)
 
 
 class _WhenImported(importlib.abc.MetaPathFinder):
