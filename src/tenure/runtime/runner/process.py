@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from queue import SimpleQueue
 from types import FrameType
@@ -355,22 +355,9 @@ class ProcessRunner(Link):
     def report(self, report: AttemptReport) -> None:
         self._send(AttemptReports((report,)))
 
-    def report_soon(self, attempt: Attempt) -> None:
-        """Do nothing: the thread at the wire does so when it is idle."""
-
     def request(self, run: int, name: str, arguments: Any) -> Any:
         self._last_request += 1
         waiting: SimpleQueue[RequestAnswer] = SimpleQueue()
         self._requests[self._last_request] = waiting
         self._send(RunnerRequest(self._last_request, run, name, arguments))
         return self._value(waiting.get(), self._attempt, name)
-
-    async def arequest(self, run: int, name: str, arguments: Any) -> Any:
-        return self.request(run, name, arguments)
-
-    async def drain(self) -> None:
-        return
-
-    def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
-        work()
-        return None
