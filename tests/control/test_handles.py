@@ -315,7 +315,7 @@ def test_what_a_job_left_can_be_read(
                 job=claimed.id,
                 token=claimed.token,
                 partials=[1, [2], None, 4, 5],
-                artifacts=artifacts,
+                artifacts=[*artifacts],
             )
         ],
     )

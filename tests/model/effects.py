@@ -209,7 +209,7 @@ def _report(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         else:
             require(row.kept == old.kept, "I3", f"a refused report for job {job} was written")
         over = any(one.job_id == job for one in act.answer.exhausted)
-        if said.spent is not None:
+        if said.spent:
             require(over == model.is_overspent(job), "budget", f"job {job} exhausted: {over}")
 
 

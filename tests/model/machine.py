@@ -203,7 +203,7 @@ class Machine(RuleBasedStateMachine):
         self, held: int, late: bool, tokens: int | None, partials: int, checkpoint: int | None
     ) -> None:
         one = _pick((not late and self.play.current()) or self.play.model.holdings, held)
-        spent = None if tokens is None else {"tokens": float(tokens)}
+        spent = {} if tokens is None else {"tokens": float(tokens)}
         self.play.report(one.worker, Report(
             job=one.job, token=one.token, spent=spent, partials=["part"] * partials,
             checkpoint=checkpoint))  # fmt: skip

@@ -1,6 +1,6 @@
 """The ends of attempts and the reports of running jobs, as arguments of verbs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -45,17 +45,17 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
     at: datetime | None = None
 
 
-class Report(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Report(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The output of a running job since its last report."""
 
     job: int
     token: int
     progress: Mapping[str, JSON] | None = None
     checkpoint: JSON | msgspec.Raw = None
-    partials: Sequence[JSON | msgspec.Raw] = ()
-    spent: Mapping[str, float] | None = None
-    logs: Sequence[LogLine] = ()
-    artifacts: Sequence[Artifact] = ()
-    take: Sequence[str] = ()  # pools of which it requests a slot
-    give: Sequence[str] = ()  # pools whose slot it releases
+    partials: list[JSON | msgspec.Raw] = []
+    spent: dict[str, float] = {}
+    logs: list[LogLine] = []
+    artifacts: list[Artifact] = []
+    take: list[str] = []  # pools of which it requests a slot
+    give: list[str] = []  # pools whose slot it releases
     forget_artifacts: bool = False  # its artifacts were deleted

@@ -43,49 +43,28 @@ class Pending:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.progress: Any = None
-        self.checkpoint: bytes = b""
-        self.partials: list[bytes] = []
-        self.spent: dict[str, int | float] = {}
-        self.logs: list[LogLine] = []
-        self.artifacts: list[Artifact] = []
-        self.take: dict[str, asyncio.Future[str | None]] = {}  # by pool: waits for a slot
-        self.give: list[str] = []
-        self.forget_artifacts = False
+        self.report = Report(job=run.job.id, token=run.job.token)
+        self.slots: dict[str, asyncio.Future[str | None]] = {}  # by pool: waits for a slot
         self.flushes: list[asyncio.Future[None]] = []
         self.size = 0  # bytes, roughly
 
-    def add(self, report: AttemptReport) -> None:
-        self.progress = storable(report.progress) or self.progress
-        self.checkpoint = report.checkpoint or self.checkpoint
-        self.partials += report.partials
-        for unit, amount in (report.spent or {}).items():
-            self.spent[unit] = self.spent.get(unit, 0) + amount
-        self.logs += [
+    def add(self, news: AttemptReport) -> None:
+        report = self.report
+        report.progress = storable(news.progress) or report.progress
+        if news.checkpoint:
+            report.checkpoint = msgspec.Raw(news.checkpoint)
+        report.partials += map(msgspec.Raw, news.partials)
+        for unit, amount in (news.spent or {}).items():
+            report.spent[unit] = report.spent.get(unit, 0) + amount
+        report.logs += [
             LogLine(storable(line)[: LOG_LINE.max], storable(level)[: LOG_LEVEL.max])
-            for level, line in report.logs
+            for level, line in news.logs
         ]
-        self.artifacts += [Artifact(*artifact) for artifact in report.artifacts]
-        self.give += report.give
-        self.forget_artifacts = self.forget_artifacts or report.forget_artifacts
-        self.size += sum(map(len, report.partials)) + len(report.checkpoint)
-        self.size += sum(len(line) for _, line in report.logs)
-
-    @property
-    def report(self) -> Report:
-        return Report(
-            job=self.run.job.id,
-            token=self.run.job.token,
-            progress=self.progress,
-            checkpoint=msgspec.Raw(self.checkpoint) if self.checkpoint else None,
-            partials=[msgspec.Raw(partial) for partial in self.partials],
-            spent=self.spent or None,
-            logs=self.logs,
-            artifacts=self.artifacts,
-            take=list(self.take),
-            give=self.give,
-            forget_artifacts=self.forget_artifacts,
-        )
+        report.artifacts += [Artifact(*artifact) for artifact in news.artifacts]
+        report.give += news.give
+        report.forget_artifacts = report.forget_artifacts or news.forget_artifacts
+        self.size += sum(map(len, news.partials)) + len(news.checkpoint)
+        self.size += sum(len(line) for _, line in news.logs)
 
 
 class Batch(NamedTuple):
@@ -125,10 +104,11 @@ class Reports(TenantQueue):
 
     def take_slot(self, run: Run, pool: str) -> "asyncio.Future[str | None]":
         """Return a future of the slot's name, or of None if no slot is free."""
-        take = self._of(run).take
-        if pool not in take:
-            take[pool] = asyncio.get_running_loop().create_future()
-        return take[pool]
+        pending = self._of(run)
+        if pool not in pending.slots:
+            pending.report.take.append(pool)
+            pending.slots[pool] = asyncio.get_running_loop().create_future()
+        return pending.slots[pool]
 
     def _of(self, run: Run) -> Pending:
         pending = self._open.get(run.number)
@@ -214,7 +194,7 @@ class Reports(TenantQueue):
             self.tasks.start(self._flush_when_stopped(pending))
         else:
             _set_done(pending.flushes)
-        for pool, slot in pending.take.items():
+        for pool, slot in pending.slots.items():
             if not slot.done():
                 slot.set_result(granted.get(pool))
         self._settle(pending)
@@ -232,7 +212,7 @@ class Reports(TenantQueue):
         """Drop a report, and tell everybody who waits for it."""
         run = pending.run
         _log.error("what %s reported cannot be recorded: %s", run, problem, extra=run.about)
-        waiting: list[asyncio.Future[Any]] = [*pending.flushes, *pending.take.values()]
+        waiting: list[asyncio.Future[Any]] = [*pending.flushes, *pending.slots.values()]
         for future in waiting:
             if not future.done():
                 future.set_exception(InputRefused(f"a report was not recorded: {problem}"))
