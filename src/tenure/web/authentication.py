@@ -4,8 +4,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.errors import TenureError
-from tenure.web.errors import Refused, refusal, refused, unexpected
+from tenure.web.errors import response_to
 from tenure.web.limits import Quota, require_json
 from tenure.web.origins import SAFE
 from tenure.web.principals import Authenticator
@@ -46,18 +45,12 @@ class AuthenticationMiddleware:
                     await self._app(scope, receive, sent)
             else:
                 await self._app(scope, receive, sent)
-        except TenureError as error:
-            if started:
-                raise
-            await refusal(error)(scope, receive, send)
-        except Refused as error:
-            await refused(error)(scope, receive, send)
         except ClientDisconnect:
             return  # while the body was read: nobody waits for a response
         except Exception as error:
             if started:
                 raise
-            await unexpected(error)(scope, receive, send)
+            await response_to(error)(scope, receive, send)
 
     def _require_json(self, request: Request) -> None:
         """Refuse a change that a form of another site could send: forms cannot send JSON."""

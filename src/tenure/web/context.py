@@ -2,7 +2,7 @@
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import MutableMapping
-from typing import Annotated, Any
+from typing import Annotated
 from weakref import WeakKeyDictionary
 
 from fastapi import Path, Query
@@ -15,11 +15,11 @@ from tenure.control.operation import Operation
 from tenure.control.subscription import Subscription
 from tenure.errors import JobNotFound
 from tenure.observe.metrics import DatabaseMetrics
-from tenure.web import limits
 from tenure.web.authentication import caller_of
 from tenure.web.limits import MAX_ID, MAX_ROWS, Quota, RequestLimits
 from tenure.web.principals import Authenticator
 from tenure.web.readiness import Readiness
+from tenure.web.streams import Events, Stream
 
 JobId = Annotated[str, Path(description="The id of a job, or its key.", examples=["42"])]
 Limit = Annotated[int, Query(ge=1, le=MAX_ROWS, description="Maximum number of rows.")]
@@ -65,8 +65,10 @@ def state_of(request: Request) -> AppState:
     return state
 
 
-async def read_body(request: Request, kind: Any) -> Any:
-    return await limits.read_body(request, kind, state_of(request).limits)
+def stream(request: Request, events: Events, authenticator: Authenticator) -> Stream:
+    """Return events as a response, which ends when its caller is no longer recognized."""
+    quota = state_of(request).streams.hold(caller_of(request).principal)
+    return Stream(events, quota, lambda: authenticator.authenticate(request))
 
 
 def find_job(name: str) -> Operation[int]:

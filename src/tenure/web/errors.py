@@ -44,56 +44,54 @@ class Refused(HTTPException):
     """A request that is refused before its handler is called."""
 
 
-def refusal(error: TenureError) -> JsonResponse[Error]:
-    """Return an error as a response. The cause of a server error goes to the log only."""
-    status = error.http_status
-    message = str(error)
-    if status in (_INTERNAL, _UNAVAILABLE):
-        log.warning("%s: %s", type(error).__name__, error)
-        message = _sentence(type(error).__doc__ or "")
-    return _error(status, type(error).__name__, message, _headers(error))
+def explain_error(error: Exception) -> tuple[int, str]:
+    """Return the status and the sentence to show. The cause of a server error goes to the log."""
+    match error:
+        case TenureError(http_status=500 | 503 as status):
+            log.warning("%s: %s", type(error).__name__, error)
+            return status, _sentence(type(error).__doc__ or "")
+        case TenureError():
+            return error.http_status, str(error)
+        case HTTPException():
+            return error.status_code, _message(error)
+        case _:
+            log.error("unexpected error while handling a request", exc_info=error)
+            return _INTERNAL, "internal error; see the log of the server"
 
 
-def unexpected(error: Exception) -> JsonResponse[Error]:
-    log.error("unexpected error while handling a request", exc_info=error)
-    why = "internal error; see the log of the server"
-    return _error(_INTERNAL, "InternalError", why, {})
-
-
-def refused(error: HTTPException) -> JsonResponse[Error]:
-    status = error.status_code
-    kind = _TYPES.get(status, HTTPStatus(status).phrase.title().replace(" ", ""))
-    return _error(status, kind, _message(error), error.headers or {})
+def response_to(error: Exception) -> JsonResponse[Error]:
+    """Return any error as a response."""
+    if isinstance(error, RequestValidationError):
+        error = InputRefused("; ".join(_invalid(each) for each in error.errors()))
+    status, message = explain_error(error)
+    match error:
+        case TenureError():
+            kind, headers = type(error).__name__, _headers(error)
+        case HTTPException():
+            kind, headers = _TYPES.get(status) or _name(status), error.headers or {}
+        case _:
+            kind, headers = "InternalError", {}
+    return JsonResponse(Error(Problem(kind, message)), status, headers)
 
 
 def handle(app: FastAPI) -> None:
-    """Install handlers that give all errors of this app the same form."""
+    """Install a handler that gives all errors of this app the same form."""
 
-    async def on_tenure_error(_: Request, error: Exception) -> JsonResponse[Error]:
-        assert isinstance(error, TenureError)
-        return refusal(error)
+    async def on_error(_: Request, error: Exception) -> JsonResponse[Error]:
+        return response_to(error)
 
-    async def on_http_error(_: Request, error: Exception) -> JsonResponse[Error]:
-        assert isinstance(error, HTTPException)
-        return refused(error)
-
-    async def on_invalid(_: Request, error: Exception) -> JsonResponse[Error]:
-        assert isinstance(error, RequestValidationError)
-        return refusal(InputRefused("; ".join(_invalid(each) for each in error.errors())))
-
-    app.add_exception_handler(TenureError, on_tenure_error)
-    app.add_exception_handler(HTTPException, on_http_error)
-    app.add_exception_handler(RequestValidationError, on_invalid)
-
-
-def _error(status: int, kind: str, message: str, headers: Mapping[str, str]) -> JsonResponse[Error]:
-    return JsonResponse(Error(Problem(kind, message)), status, headers)
+    for kind in (TenureError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, on_error)
 
 
 def _headers(error: TenureError) -> Mapping[str, str]:
     if isinstance(error, NotRecognized):
         return {"www-authenticate": 'Bearer realm="tenure"'}
     return {"retry-after": "1"} if error.http_status == _UNAVAILABLE else {}
+
+
+def _name(status: int) -> str:
+    return HTTPStatus(status).phrase.title().replace(" ", "")
 
 
 def _message(error: HTTPException) -> str:

@@ -36,7 +36,7 @@ class RequestLimits:
 
 async def read_body(request: Request, kind: type[T], limits: RequestLimits) -> T:
     """Decode the body of a request; no body is an empty object."""
-    text = await _body(request, limits.body)
+    text = await read_bytes(request, limits.body)
     if not text:
         text = b"{}"
     else:
@@ -52,8 +52,8 @@ async def read_body(request: Request, kind: type[T], limits: RequestLimits) -> T
     return decoded
 
 
-async def _body(request: Request, limit: int) -> bytes:
-    too_large = Refused(413, f"the body is larger than the maximum of {limit} bytes")
+async def read_bytes(request: Request, limit: int, what: str = "body") -> bytes:
+    too_large = Refused(413, f"the {what} is larger than the maximum of {limit} bytes")
     length = request.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and (len(length) > 19 or int(length) > limit):
         raise too_large
@@ -64,6 +64,12 @@ async def _body(request: Request, limit: int) -> bytes:
             raise too_large
         parts.append(part)
     return b"".join(parts)
+
+
+def whole_number(text: str, limit: int = MAX_ID) -> int | None:
+    """Return the number that digits write; none for another text, and for one above the limit."""
+    is_short = text.isascii() and text.isdigit() and len(text) <= len(str(limit))
+    return int(text) if is_short and int(text) <= limit else None
 
 
 def require_json(request: Request) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenure.web.errors import Refused, refused
+from tenure.web.errors import Refused, response_to
 from tenure.web.streams import cancel
 
 MAX_URL = 8 << 10  # bytes, the query included
@@ -27,7 +27,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
         elif len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_URL:
             too_long = Refused(414, f"the URL is longer than the maximum of {MAX_URL} bytes")
-            await refused(too_long)(scope, receive, send)
+            await response_to(too_long)(scope, receive, send)
         elif scope["method"] in ("GET", "HEAD"):
             await self._read(scope, receive, send)
         else:

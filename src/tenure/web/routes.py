@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.web.authentication import caller_of
-from tenure.web.context import JobId, find_job, read_body
+from tenure.web.context import JobId, find_job, state_of
+from tenure.web.limits import read_body
 from tenure.web.openapi import operation
 from tenure.web.responses import JsonResponse
 
@@ -93,7 +94,9 @@ def _adapt(handler: Handler, signature: inspect.Signature, status: int) -> Handl
         if "request" in parameters:
             given["request"] = request
         if "body" in parameters:
-            given["body"] = await read_body(request, parameters["body"].annotation)
+            given["body"] = await read_body(
+                request, parameters["body"].annotation, state_of(request).limits
+            )
         answer = await handler(**given)
         return answer if isinstance(answer, Response) else JsonResponse(answer, status)
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, aclosing
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response
@@ -11,6 +11,8 @@ from starlette.types import Receive, Scope, Send
 
 from tenure.control.polling import Event
 from tenure.errors import NotRecognized
+
+T = TypeVar("T")
 
 BEAT = 15.0  # seconds between two heartbeats
 FIRST_WAIT = 1.0  # seconds until a client that is up to date gets its response
@@ -121,6 +123,13 @@ class _NextEvent:
     async def close(self) -> None:
         async with aclosing(self._events):
             await cancel(self._next)
+
+
+async def events_of(values: AsyncGenerator[T], event: Callable[[T], Event[T]]) -> Events:
+    """Yield each value as an event."""
+    async with aclosing(values):
+        async for value in values:
+            yield event(value)
 
 
 async def disconnected(receive: Receive) -> None:

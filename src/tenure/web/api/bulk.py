@@ -41,7 +41,7 @@ async def start_bulk(
     takes `reason`; the other options apply to stops only.
     """
     wait = read_wait(body.wait)
-    bulk = await _advance(caller, await caller.asend(_begin(body)), wait.total_seconds())
+    bulk = await begin_bulk(caller, body, wait.total_seconds())
     where = location(request, f"/api/bulk/{bulk.id}")
     return JsonResponse(bulk, 202 if bulk.ended_at is None else 200, where)
 
@@ -60,7 +60,12 @@ async def show_bulk(
     return await caller.asend(queries.bulk(bulk_id))
 
 
-def _begin(body: BulkBody) -> Call[Bulk]:
+async def begin_bulk(caller: AuthorizedClient, body: BulkBody, seconds: float) -> Bulk:
+    """Begin an operation, and advance it for some time."""
+    return await advance_bulk(caller, await caller.asend(_first_call(body)), seconds)
+
+
+def _first_call(body: BulkBody) -> Call[Bulk]:
     options = body.options()
     given = [name for name, value in options.items() if value]
     if body.intent in (BulkIntent.RESUME, BulkIntent.RERUN) and given:
@@ -76,7 +81,7 @@ def _begin(body: BulkBody) -> Call[Bulk]:
             return bulk_stop(body.filter, Intent(body.intent), body.reason, **options)
 
 
-async def _advance(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:
+async def advance_bulk(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:
     loop = asyncio.get_running_loop()
     until = loop.time() + seconds
     while bulk.ended_at is None and loop.time() < until:

@@ -1,7 +1,5 @@
 """Event streams: of a job, of a stop record, or of everything."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import Header
@@ -9,13 +7,10 @@ from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.polling import job_event, record_event
-from tenure.domain.cancellation import CancellationRecord
-from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED
-from tenure.web.authentication import caller_of
-from tenure.web.context import state_of
+from tenure.web.context import state_of, stream
 from tenure.web.routes import JobNumber, Routes
-from tenure.web.streams import Events, Stream
+from tenure.web.streams import Stream, events_of
 
 routes = Routes("events", "/api")
 
@@ -33,8 +28,10 @@ async def job_events(
     last_event_id: LastEventId = None,
 ) -> Stream:
     """Stream a job: its current state, then each change until it has ended."""
-    subscription = await state_of(request).subscription()
-    return _stream(request, _jobs(subscription.job(caller, job_id, after=last_event_id)))
+    state = state_of(request)
+    jobs = (await state.subscription()).job(caller, job_id, after=last_event_id)
+    events = events_of(jobs, lambda job: job_event(job, job.state in ENDED))
+    return stream(request, events, state.authenticator)
 
 
 @routes.get("/cancellations/{cancellation_id}/events", **_STREAM)
@@ -45,9 +42,10 @@ async def cancellation_events(
     last_event_id: LastEventId = None,
 ) -> Stream:
     """Stream a stop record: its current state, then each change until it is closed."""
-    subscription = await state_of(request).subscription()
+    state = state_of(request)
+    subscription = await state.subscription()
     records = subscription.cancellation(caller, cancellation_id, after=last_event_id)
-    return _stream(request, _records(records))
+    return stream(request, events_of(records, record_event), state.authenticator)
 
 
 @routes.get("/events", **_STREAM)
@@ -55,26 +53,6 @@ async def events(
     request: Request, caller: AuthorizedClient, last_event_id: LastEventId = None
 ) -> Stream:
     """Stream the statistics as they change, and every stop that begins, advances or ends."""
-    subscription = await state_of(request).subscription()
-    return _stream(request, subscription.everything(caller, after=last_event_id))
-
-
-def _stream(request: Request, events: Events) -> Stream:
     state = state_of(request)
-    return Stream(
-        events,
-        state.streams.hold(caller_of(request).principal),
-        lambda: state.authenticator.authenticate(request),
-    )
-
-
-async def _jobs(jobs: AsyncGenerator[Job]) -> Events:
-    async with aclosing(jobs):
-        async for job in jobs:
-            yield job_event(job, job.state in ENDED)
-
-
-async def _records(records: AsyncGenerator[CancellationRecord]) -> Events:
-    async with aclosing(records):
-        async for record in records:
-            yield record_event(record)
+    events = (await state.subscription()).everything(caller, after=last_event_id)
+    return stream(request, events, state.authenticator)

@@ -47,18 +47,18 @@ async def drop_tenant(caller: AuthorizedClient, name: str, force: bool = False) 
 @routes.post("/{name}/pause", returns=Paused)
 async def pause_tenant(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Start no job of this tenant until it is resumed. Running jobs continue."""
-    there = await _in_tenant(caller, Tenant(name), "pause")
+    there = await in_tenant(caller, Tenant(name), "pause")
     return await there.asend(control_calls.pause("tenant", reason=body.reason))
 
 
 @routes.post("/{name}/resume", returns=Paused)
 async def resume_tenant(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Resume a paused tenant."""
-    there = await _in_tenant(caller, Tenant(name), "unpause")
+    there = await in_tenant(caller, Tenant(name), "unpause")
     return await there.asend(control_calls.unpause("tenant", reason=body.reason))
 
 
-async def _in_tenant(caller: AuthorizedClient, tenant: Tenant, verb: str) -> AuthorizedClient:
+async def in_tenant(caller: AuthorizedClient, tenant: Tenant, verb: str) -> AuthorizedClient:
     """Return a client for the same caller in another tenant."""
     who = caller.principal
     if who.tenant == tenant:

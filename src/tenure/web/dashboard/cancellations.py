@@ -12,6 +12,9 @@ from tenure.web.dashboard.job_actions import may_control
 from tenure.web.dashboard.jobs import PAGE_SIZE
 from tenure.web.dashboard.overview import stop_rows
 from tenure.web.dashboard.rendering import render
+from tenure.web.limits import whole_number
+
+_MAX_SKIP = 999_999_999
 
 
 async def list_cancellations(request: Request) -> Response:
@@ -57,7 +60,7 @@ async def show_cancellation(request: Request) -> Response:
 
 
 def _skip(request: Request) -> int:
-    text = request.query_params.get("skip", "0")
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    skip = whole_number(request.query_params.get("skip", "0"), _MAX_SKIP)
+    if skip is None:
         raise InputRefused("skip: must be a number, 0 or more")
-    return int(text)
+    return skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import log10
+from operator import attrgetter
 
 from tenure.store.rollups import EndCountsAt, History
 from tenure.web.dashboard.formatting import elapsed
@@ -21,8 +22,6 @@ _TIMES = {
     3600: "1 h", 36_000: "10 h", 86_400: "1 d", 864_000: "10 d", 8_640_000: "100 d",
 }  # fmt: skip
 _MAX_TICKS = 6
-
-Times = Callable[[EndCountsAt], float | None]
 
 
 @dataclass(frozen=True)
@@ -59,24 +58,11 @@ class Chart:
 
 
 def charts(history: History) -> tuple[Chart, ...]:
-    total = history.total
     return (
-        _counts(history, "completed", "Completed", "good", lambda ends: ends.completed),
-        _counts(history, "failed", "Failed", "bad", lambda ends: ends.failed),
-        _times(
-            history,
-            "wait",
-            "Wait",
-            (total.wait_p50, total.wait_p95),
-            (lambda ends: ends.wait_p50, lambda ends: ends.wait_p95),
-        ),
-        _times(
-            history,
-            "run",
-            "Run",
-            (total.run_p50, total.run_p95),
-            (lambda ends: ends.run_p50, lambda ends: ends.run_p95),
-        ),
+        _counts(history, "completed", "good"),
+        _counts(history, "failed", "bad"),
+        _times(history, "wait"),
+        _times(history, "run"),
     )
 
 
@@ -102,10 +88,8 @@ def _clock(at: datetime) -> str:
     return f"{at.astimezone(UTC):%H:%M}"
 
 
-def _counts(
-    history: History, kind: str, name: str, tone: str, count: Callable[[EndCountsAt], int]
-) -> Chart:
-    counts = [count(bucket) for bucket in history.buckets]
+def _counts(history: History, kind: str, tone: str) -> Chart:
+    counts: list[int] = [getattr(bucket, kind) for bucket in history.buckets]
     peak_count, whole = max(counts), sum(counts)
     top = _round_up(peak_count)
     bars = "".join(_bar(place, n / top) for place, n in enumerate(counts) if n)
@@ -114,29 +98,24 @@ def _counts(
     description += f"Maximum: {peak_count:,}, {span_of(history, peak)}." if whole else "None."
     return Chart(
         kind,
-        name,
+        kind.capitalize(),
         (("", f"{whole:,}"),),
         description,
         (f"{top:,}", f"{top // 2:,}" if top % 2 == 0 else "", "0"),
         (ChartPath(tone, bars),),
-        _buckets(history, lambda bucket: f"{count(bucket):,} {kind}"),
+        _buckets(history, lambda bucket: f"{getattr(bucket, kind):,} {kind}"),
         STEP * _slots(history),
         unit=f"per {history.step_seconds / 60:.0f} min",
         is_bad=tone == "bad" and whole > 0,
     )
 
 
-def _times(
-    history: History,
-    kind: str,
-    name: str,
-    whole: tuple[float | None, float | None],
-    parts: tuple[Times, Times],
-) -> Chart:
-    low, high = ([part(bucket) for bucket in history.buckets] for part in parts)
-    known = [value for value in (*low, *high) if value is not None]
-    ticks = _ticks(known)
+def _times(history: History, kind: str) -> Chart:
     names = ("p50", "p95")
+    quantiles = attrgetter(*(f"{kind}_{name}" for name in names))
+    low, high = zip(*map(quantiles, history.buckets), strict=True)
+    ticks = _ticks([value for value in (*low, *high) if value is not None])
+    whole = quantiles(history.total)
 
     def text(values: Sequence[float | None]) -> str:
         if values[0] is None:
@@ -145,22 +124,21 @@ def _times(
             f"{name} {elapsed(value)}" for name, value in zip(names, values, strict=True)
         )
 
-    description = f"{name} of jobs that completed or failed. In all: {text(whole)}."
     return Chart(
         kind,
-        name,
+        kind.capitalize(),
         tuple(
             (name, "none" if value is None else elapsed(value))
             for name, value in zip(names, whole, strict=True)
         ),
-        description,
+        f"{kind.capitalize()} of jobs that completed or failed. In all: {text(whole)}.",
         tuple(_TIMES[tick] for tick in reversed(ticks)),
         (
             ChartPath("band", _band(low, high, ticks)),
             ChartPath("p95", _line(high, ticks)),
             ChartPath("p50", _line(low, ticks)),
         ),
-        _buckets(history, lambda bucket: text([part(bucket) for part in parts])),
+        _buckets(history, lambda bucket: text(quantiles(bucket))),
         STEP * _slots(history),
     )
 

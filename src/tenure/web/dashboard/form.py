@@ -1,12 +1,18 @@
 """The fields of a form that was sent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 
 from tenure.errors import InputRefused
 from tenure.web.errors import Refused
+from tenure.web.limits import read_bytes
+
+C = TypeVar("C", bound=StrEnum)
 
 FORM = "tenure.form"
 _MAX_BYTES = 64 << 10  # bytes
@@ -14,26 +20,13 @@ _MAX_FIELDS = 200
 _KIND = "application/x-www-form-urlencoded"
 
 
-class Form(Mapping[str, str]):
+class Form(ImmutableMultiDict[str, str]):
     """Fields by name, without the empty ones."""
 
+    path: Mapping[str, str] = {}  # the parameters of the path it was sent to
+
     def __init__(self, fields: list[tuple[str, str]]) -> None:
-        self._all = [(name, value) for name, value in fields if value]
-        self._fields = dict(self._all)
-        self.path: Mapping[str, str] = {}  # the parameters of the path it was sent to
-
-    def __getitem__(self, name: str) -> str:
-        return self._fields[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def getlist(self, name: str) -> list[str]:
-        """Return all values of a field that may be repeated."""
-        return [value for field, value in self._all if field == name]
+        super().__init__([(name, value) for name, value in fields if value])
 
     def required(self, name: str) -> str:
         value = self.get(name, "").strip()
@@ -58,6 +51,15 @@ class Form(Mapping[str, str]):
         return self.required("reason")
 
 
+def read_choice(name: str, text: str | None, default: C) -> C:
+    """Return the member of an enumeration that a field names."""
+    kind = type(default)
+    try:
+        return kind(text or default)
+    except ValueError:
+        raise InputRefused(f"{name}: must be one of {', '.join(kind)}, not {text!r}") from None
+
+
 def form_of(request: Request) -> Form:
     """Return the form of a request, which the middleware has read and checked."""
     form: Form = request.scope[FORM]
@@ -67,7 +69,7 @@ def form_of(request: Request) -> Form:
 
 async def read_form(request: Request) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    text = await _body(request)
+    text = await read_bytes(request, _MAX_BYTES, "form")
     if kind != _KIND:
         raise Refused(415, f"a form must be sent as {_KIND}")
     try:
@@ -79,13 +81,3 @@ async def read_form(request: Request) -> Form:
     if any("\x00" in value for _, value in fields):
         raise InputRefused("a field contains a NUL character")
     return Form(fields)
-
-
-async def _body(request: Request) -> bytes:
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > _MAX_BYTES:
-            raise Refused(413, f"the form is larger than the maximum of {_MAX_BYTES} bytes")
-        parts.append(part)
-    return b"".join(parts)

@@ -10,67 +10,44 @@ from markupsafe import Markup
 from tenure.domain import duration
 from tenure.domain.values import nearest_time
 
-# A symbol next to every status, so that it does not depend on colour alone.
-SYMBOLS = {
-    "pending": "○",
-    "scheduled": "◷",
-    "waiting": "◌",
-    "blocked": "▥",
-    "queued": "○",
-    "retrying": "↻",
-    "running": "▶",
-    "cancelling": "◐",
-    "pausing": "◐",
-    "draining": "↓",
-    "paused": "‖",
-    "completed": "✓",
-    "failed": "✗",
-    "cancelled": "⊘",
-    "alive": "▶",
-    "late": "!",
-    "dead": "✗",
-    "left": "←",
-    "initiated": "◐",
-    "stopping_runners": "◐",
-    "updating_tasks": "◐",
-    "cleaning_resources": "◐",
-    "partial": "◑",
-    "fine": "✓",
-    "warning": "!",
-    "wrong": "✗",
-    "free": "○",
-    "held": "▶",
-    "overdue": "!",
-    "revoked": "⊘",
-    "expired": "⊘",
-    "valid": "✓",
-    "on": "✓",
-    "off": "‖",
-}
-_TONES = {
-    **dict.fromkeys(["completed", "alive", "fine", "valid", "on"], "good"),
-    **dict.fromkeys(["failed", "dead", "wrong", "overdue"], "bad"),
-    **dict.fromkeys(["running", "held"], "busy"),
-    **dict.fromkeys(
-        [
-            *("cancelling", "pausing", "draining", "retrying", "paused", "late", "partial"),
-            *("warning", "off"),
-        ],
-        "care",
-    ),
-    **dict.fromkeys(
-        ["initiated", "stopping_runners", "updating_tasks", "cleaning_resources"], "care"
-    ),
+# The symbol and the tone of every status, so that it does not depend on colour alone.
+_MARKS = {
+    "pending": ("○", "plain"),
+    "scheduled": ("◷", "plain"),
+    "waiting": ("◌", "plain"),
+    "blocked": ("▥", "plain"),
+    "queued": ("○", "plain"),
+    "retrying": ("↻", "care"),
+    "running": ("▶", "busy"),
+    "cancelling": ("◐", "care"),
+    "pausing": ("◐", "care"),
+    "draining": ("↓", "care"),
+    "paused": ("‖", "care"),
+    "completed": ("✓", "good"),
+    "failed": ("✗", "bad"),
+    "cancelled": ("⊘", "plain"),
+    "alive": ("▶", "good"),
+    "late": ("!", "care"),
+    "dead": ("✗", "bad"),
+    "left": ("←", "plain"),
+    "initiated": ("◐", "care"),
+    "stopping_runners": ("◐", "care"),
+    "updating_tasks": ("◐", "care"),
+    "cleaning_resources": ("◐", "care"),
+    "partial": ("◑", "care"),
+    "fine": ("✓", "good"),
+    "warning": ("!", "care"),
+    "wrong": ("✗", "bad"),
+    "free": ("○", "plain"),
+    "held": ("▶", "busy"),
+    "overdue": ("!", "bad"),
+    "revoked": ("⊘", "plain"),
+    "expired": ("⊘", "plain"),
+    "valid": ("✓", "good"),
+    "on": ("✓", "good"),
+    "off": ("‖", "care"),
 }
 _MAX_SHOWN = 200_000  # characters of one value
-
-
-def symbol(status: str) -> str:
-    return SYMBOLS.get(status, "•")
-
-
-def tone(status: str) -> str:
-    return _TONES.get(status, "plain")
 
 
 def plain(status: str) -> str:
@@ -81,8 +58,9 @@ def plain(status: str) -> str:
 @lru_cache(maxsize=100)
 def status_mark(status: str) -> Markup:
     """Return a status with its symbol and its tone."""
+    symbol, tone = _MARKS.get(status, ("•", "plain"))
     return Markup('<span class="status {}"><span aria-hidden="true">{}</span> {}</span>').format(
-        tone(status), symbol(status), plain(status)
+        tone, symbol, plain(status)
     )
 
 

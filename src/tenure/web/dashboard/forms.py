@@ -1,7 +1,6 @@
 """The forms of the dashboard, as a table: path, label, consequence, and what each does."""
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,21 +10,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.domain.job import JSON
-from tenure.domain.options import read_duration
 from tenure.domain.policy import GROUPS
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotFound
+from tenure.store.call import Call
 from tenure.store.calls import control_calls, policy_calls, queries, worker_calls
+from tenure.web.api.strategies import strategy
+from tenure.web.api.tenants import in_tenant
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.bulk import carry_on_bulk, start_bulk
 from tenure.web.dashboard.form import Form, form_of
 from tenure.web.dashboard.jobs import read_timestamp
 from tenure.web.dashboard.rendering import provide, redirect
-from tenure.web.limits import MAX_ID
+from tenure.web.limits import whole_number
 
 Run = Callable[[AuthorizedClient, Form], Awaitable[Any]]
-Pausable = Literal["queue", "target", "pool"]
+Pausable = Literal["queue", "target", "pool", "tenant"]
 
 FILTERS = ("queue", "task", "target", "owner", "tag")  # of a policy
 CONDITIONS = {"waiting": "Waiting for", "running": "Running for", "age": "Older than"}
@@ -37,6 +37,8 @@ SWITCHES = {
     "rollback": "Undo what its children have completed",
 }
 _SWITCHED = {"yes": True, "no": False}
+_NO_START = "No job of it starts until it is resumed. Running jobs continue."
+_START = "Its jobs start again."
 
 
 @dataclass(frozen=True)
@@ -57,24 +59,26 @@ class FormAction:
         return redirect(request, page)
 
 
-def _pausing(subject: Pausable, paused: str, resumed: str) -> tuple[FormAction, FormAction]:
+def _send(call: Callable[[Form], Call[Any]]) -> Run:
+    return lambda caller, form: caller.asend(call(form))
+
+
+def _pausing(
+    subject: Pausable, paused: str = _NO_START, resumed: str = _START
+) -> tuple[FormAction, FormAction]:
+    def run(verb: str, call: Callable[..., Call[Any]]) -> Run:
+        async def run_verb(caller: AuthorizedClient, form: Form) -> None:
+            if subject == "tenant":
+                there = await in_tenant(caller, Tenant(form.name), verb)
+                await there.asend(call(subject, reason=form.reason))
+            else:
+                await caller.asend(call(subject, form.name, reason=form.reason))
+
+        return run_verb
+
     return (
-        FormAction(
-            f"/{subject}s/pause",
-            lambda caller, form: caller.asend(
-                control_calls.pause(subject, form.name, reason=form.reason)
-            ),
-            "Pause",
-            paused,
-        ),
-        FormAction(
-            f"/{subject}s/resume",
-            lambda caller, form: caller.asend(
-                control_calls.unpause(subject, form.name, reason=form.reason)
-            ),
-            "Resume",
-            resumed,
-        ),
+        FormAction(f"/{subject}s/pause", run("pause", control_calls.pause), "Pause", paused),
+        FormAction(f"/{subject}s/resume", run("unpause", control_calls.unpause), "Resume", resumed),
     )
 
 
@@ -110,10 +114,9 @@ def _share(form: Form, name: str) -> float:
 
 
 def _count(form: Form) -> int:
-    text = form["of"]
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    if (count := whole_number(form["of"])) is None:
         raise InputRefused("of: must be a number of jobs")
-    return int(text)
+    return count
 
 
 async def _switch_policy(caller: AuthorizedClient, form: Form) -> None:
@@ -125,18 +128,13 @@ async def _switch_policy(caller: AuthorizedClient, form: Form) -> None:
 
 
 async def _set_strategy(caller: AuthorizedClient, form: Form) -> None:
-    options: dict[str, JSON] = {}
-    for name in ("grace", "ask_for"):
-        if (duration := read_duration(name, form.get(name))) is not None:
-            options[name] = duration.total_seconds()
+    options: dict[str, Any] = {name: form.get(name) for name in ("grace", "ask_for", "last_rung")}
     for name in SWITCHES:
         if (value := form.get(name)) is not None:
             if value not in _SWITCHED:
                 raise InputRefused(f"{name}: must be yes or no, not {value!r}")
             options[name] = _SWITCHED[value]
-    if (rung := form.get("last_rung")) is not None:
-        options["last_rung"] = rung
-    await caller.asend(control_calls.set_strategy(form.name, options))
+    await caller.asend(strategy(form.name, options))
 
 
 async def _drain_worker(caller: AuthorizedClient, form: Form) -> None:
@@ -149,9 +147,9 @@ async def _drain_worker(caller: AuthorizedClient, form: Form) -> None:
 
 async def _revoke_token(caller: AuthorizedClient, form: Form) -> None:
     text = form.path["token"]
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ID):
+    if (token := whole_number(text)) is None:
         raise NotFound(f"there is no token {text[:20]!r}")
-    await caller.asend(control_calls.revoke_token(int(text), reason=form.reason))
+    await caller.asend(control_calls.revoke_token(token, reason=form.reason))
 
 
 async def _drop_tenant(caller: AuthorizedClient, form: Form) -> None:
@@ -164,41 +162,18 @@ async def _drop_tenant(caller: AuthorizedClient, form: Form) -> None:
     await asyncio.to_thread(lambda: caller.drop_tenant(tenant, force=force))
 
 
-async def _in_tenant(caller: AuthorizedClient, form: Form) -> AuthorizedClient:
-    """Return a client for the tenant that the form names, if the caller may list tenants."""
-    if form.name not in [tenant.name for tenant in await caller.asend(queries.tenants())]:
-        raise NotFound(f"there is no tenant {form.name!r}")
-    principal = dataclasses.replace(caller.principal, tenant=Tenant(form.name))
-    return AuthorizedClient(caller.client, principal)
-
-
-async def _pause_tenant(caller: AuthorizedClient, form: Form) -> None:
-    there = await _in_tenant(caller, form)
-    await there.asend(control_calls.pause("tenant", reason=form.reason))
-
-
-async def _resume_tenant(caller: AuthorizedClient, form: Form) -> None:
-    there = await _in_tenant(caller, form)
-    await there.asend(control_calls.unpause("tenant", reason=form.reason))
-
-
-_NO_START = "No job of it starts until it is resumed. Running jobs continue."
-_START = "Its jobs start again."
-
 _ALL = (
     FormAction("/bulk", start_bulk, then=lambda bulk: f"/bulk/{bulk.id}"),
     FormAction("/bulk/{bulk}/carry-on", carry_on_bulk, then=lambda bulk: f"/bulk/{bulk.id}"),
     FormAction(
         "/cancellations/{cancellation}/rollback",
-        lambda caller, form: caller.asend(
-            control_calls.rollback(form.path["cancellation"], reason=form.reason)
-        ),
+        _send(lambda form: control_calls.rollback(form.path["cancellation"], reason=form.reason)),
         "Roll back",
         "A separate job undoes what the completed children have done.",
         then=lambda made: f"/jobs/{made['job']}",
     ),
-    *_pausing("queue", _NO_START, _START),
-    *_pausing("target", _NO_START, _START),
+    *_pausing("queue"),
+    *_pausing("target"),
     *_pausing(
         "pool",
         "No job that needs one of its slots starts until it is resumed.",
@@ -206,9 +181,7 @@ _ALL = (
     ),
     FormAction(
         "/targets/clear",
-        lambda caller, form: caller.asend(
-            control_calls.clear(target=form.name, reason=form.reason)
-        ),
+        _send(lambda form: control_calls.clear(target=form.name, reason=form.reason)),
         "Clear",
         "Its failed jobs become cancelled and no longer block it. Resume or cancel a paused job "
         "on its own page.",
@@ -222,22 +195,22 @@ _ALL = (
     ),
     FormAction(
         "/pools",
-        lambda caller, form: caller.asend(
-            control_calls.create_pool(form.name, form.names("slots"))
-        ),
+        _send(lambda form: control_calls.create_pool(form.name, form.names("slots"))),
     ),
     FormAction(
         "/pools/slots",
-        lambda caller, form: caller.asend(
-            control_calls.change_slots(
+        _send(
+            lambda form: control_calls.change_slots(
                 form.name, add=form.names("add"), remove=form.names("remove")
             )
         ),
     ),
     FormAction(
         "/pools/release",
-        lambda caller, form: caller.asend(
-            control_calls.release_slot(form.name, form.required("slot"), reason=form.reason)
+        _send(
+            lambda form: control_calls.release_slot(
+                form.name, form.required("slot"), reason=form.reason
+            )
         ),
         "Release",
         "It is taken from its job, if that is not running.",
@@ -246,7 +219,7 @@ _ALL = (
     FormAction("/policies/switch", _switch_policy, asks_reason=False),
     FormAction(
         "/policies/drop",
-        lambda caller, form: caller.asend(policy_calls.drop_policy(form.name)),
+        _send(lambda form: policy_calls.drop_policy(form.name)),
         "Drop",
         "Jobs that it has stopped stay stopped.",
         asks_reason=False,
@@ -255,7 +228,7 @@ _ALL = (
     FormAction("/strategies", _set_strategy),
     FormAction(
         "/strategies/drop",
-        lambda caller, form: caller.asend(control_calls.drop_strategy(form.name)),
+        _send(lambda form: control_calls.drop_strategy(form.name)),
         "Drop",
         "It can no longer be used. Stops that used it do not change.",
         asks_reason=False,
@@ -280,8 +253,7 @@ _ALL = (
         asks_reason=False,
         is_grave=True,
     ),
-    FormAction("/tenants/pause", _pause_tenant, "Pause", _NO_START),
-    FormAction("/tenants/resume", _resume_tenant, "Resume", _START),
+    *_pausing("tenant"),
 )
 FORMS = {action.path: action for action in _ALL}
 provide(forms=FORMS)

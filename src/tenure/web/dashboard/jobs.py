@@ -16,7 +16,7 @@ from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.rendering import render
-from tenure.web.limits import MAX_ID
+from tenure.web.limits import whole_number
 
 PAGE_SIZE = 50
 FILTERS = ("status", "queue", "task", "target", "owner", "tag", "key", "text", "since", "until")
@@ -69,9 +69,9 @@ def read_below(request: Request) -> int | None:
     text = request.query_params.get("below")
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= MAX_ID):
+    if (below := whole_number(text)) is None:
         raise InputRefused("below: must be the id of a row")
-    return int(text)
+    return below
 
 
 def progress_of(job: Job) -> float | None:

@@ -5,12 +5,12 @@ from contextlib import aclosing
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.control.polling import Event, event_id
+from tenure.control.polling import Event, record_event
 from tenure.domain.cancellation import CancellationRecord
 from tenure.web.authentication import caller_of
-from tenure.web.context import caller_and_job, state_of
+from tenure.web.context import caller_and_job, state_of, stream
 from tenure.web.dashboard.sessions import sessions_of
-from tenure.web.streams import Events, Stream
+from tenure.web.streams import Events, Stream, events_of
 
 LAST = "last-event-id"
 
@@ -19,7 +19,7 @@ async def everything(request: Request) -> Response:
     """Send a hint when jobs or stops change."""
     subscription = await state_of(request).subscription()
     after = request.headers.get(LAST)
-    return _stream(request, _hints(subscription.pulse(caller_of(request), after=after)))
+    return _stream(request, subscription.pulse(caller_of(request), after=after))
 
 
 async def job(request: Request) -> Response:
@@ -28,7 +28,7 @@ async def job(request: Request) -> Response:
     subscription = await state_of(request).subscription()
     after = request.headers.get(LAST)
     events = subscription.job_and_stops(caller, number, after=after)
-    return _stream(request, _hints(events, about=number))
+    return _stream(request, events, about=number)
 
 
 async def cancellation(request: Request) -> Response:
@@ -36,24 +36,14 @@ async def cancellation(request: Request) -> Response:
     subscription = await state_of(request).subscription()
     name, after = request.path_params["cancellation"], request.headers.get(LAST)
     records = subscription.cancellation(caller_of(request), name, after=after)
-
-    async def hints() -> Events:
-        async with aclosing(records):
-            async for record in records:
-                yield Event("cancellation", {}, event_id(record))
-
-    return _stream(request, hints())
+    return _stream(request, events_of(records, record_event))
 
 
-def _stream(request: Request, hints: Events) -> Stream:
-    return Stream(
-        hints,
-        state_of(request).streams.hold(caller_of(request).principal),
-        lambda: sessions_of(request).authenticate(request),
-    )
+def _stream(request: Request, events: Events, about: int | None = None) -> Stream:
+    return stream(request, _hints(events, about), sessions_of(request))
 
 
-async def _hints(events: Events, about: int | None = None) -> Events:
+async def _hints(events: Events, about: int | None) -> Events:
     """Strip events of their values; with ``about``, keep only those about that job."""
     async with aclosing(events):
         async for event in events:

@@ -5,20 +5,20 @@ from contextlib import AbstractContextManager, nullcontext
 from http import HTTPStatus
 
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.errors import NotRecognized, TenureError
+from tenure.errors import NotRecognized
 from tenure.web.authentication import CALLER, path_of
 from tenure.web.dashboard import rendering, routes
 from tenure.web.dashboard.form import FORM, read_form
 from tenure.web.dashboard.history import HISTORIES, Histories
 from tenure.web.dashboard.rendering import redirect
 from tenure.web.dashboard.sessions import SESSIONS, Sessions, drop_cookie, refuse_forged
+from tenure.web.errors import explain_error
 from tenure.web.limits import Quota
 
 log = logging.getLogger("tenure.web")
@@ -32,7 +32,6 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
 }
-_INTERNAL = "Internal error; see the log of the server"
 
 
 class Dashboard:
@@ -99,19 +98,7 @@ class Dashboard:
 
 
 def error_page(request: Request, error: Exception) -> Response:
-    """Return an error as a page. The cause of a server error goes to the log only."""
-    status, message = 500, _INTERNAL
-    match error:
-        case TenureError() if error.http_status not in (500, 503):
-            status, message = error.http_status, str(error)
-        case TenureError():
-            log.warning("%s: %s", type(error).__name__, error)
-            status = error.http_status
-            message = (type(error).__doc__ or _INTERNAL).partition("\n")[0].rstrip(".")
-        case HTTPException():
-            status, message = error.status_code, error.detail
-        case _:
-            log.error("unexpected error while rendering a page", exc_info=error)
+    status, message = explain_error(error)
     title = HTTPStatus(status).phrase
     return rendering.render(request, "error.html", status, title=title, message=message)
 

@@ -16,13 +16,12 @@ from tenure.domain.lifecycle import Rung
 from tenure.domain.options import read_duration
 from tenure.domain.policy import GROUPS
 from tenure.domain.principal import TOKEN_LIFETIME, Role
-from tenure.errors import InputRefused
 from tenure.store.calls import queries
 from tenure.store.results import Token, WorkerInfo
 from tenure.web.api.workers import workers_of_tenant
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard import forms
-from tenure.web.dashboard.form import form_of
+from tenure.web.dashboard.form import form_of, read_choice
 from tenure.web.dashboard.jobs import PAGE_SIZE, read_below
 from tenure.web.dashboard.rendering import render
 
@@ -96,24 +95,20 @@ async def list_tenants(request: Request) -> Response:
     return render(request, "tenants.html", tenants=tenants)
 
 
-async def list_tokens(request: Request) -> Response:
-    return await _tokens(request)
-
-
 async def create_token(request: Request) -> Response:
     """Show the new token. Only this page contains its secret, so there is no redirect."""
     form = form_of(request)
     secret, token = await amake_token(
         caller_of(request),
         form.name,
-        _role(form.get("role")),
+        read_choice("role", form.get("role"), Role.VIEWER),
         tenant=form.get("tenant"),
         lifetime=_lifetime(form.get("lifetime")),
     )
-    return await _tokens(request, made=token, secret=secret)
+    return await list_tokens(request, made=token, secret=secret)
 
 
-async def _tokens(
+async def list_tokens(
     request: Request, made: Token | None = None, secret: str | None = None
 ) -> Response:
     found = await caller_of(request).asend(queries.tokens())
@@ -139,13 +134,6 @@ def _lifetime(text: str | None) -> timedelta | None:
     if text is None:
         return TOKEN_LIFETIME
     return None if text.strip() == "never" else read_duration("lifetime", text)
-
-
-def _role(text: str | None) -> Role:
-    try:
-        return Role(text or Role.VIEWER)
-    except ValueError:
-        raise InputRefused(f"role: must be one of {', '.join(Role)}, not {text!r}") from None
 
 
 async def audit(request: Request) -> Response:

@@ -51,7 +51,7 @@ _environment = Environment(
 _environment.filters |= {
     name: getattr(formatting, name)
     for name in (
-        *("symbol", "tone", "plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since"),
+        *("plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since"),
         *("size", "number", "pretty", "compact", "status_mark", "when"),
     )
 }
