@@ -9,15 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenure.control.client import Client
-from tenure.control.polling import (
-    Event,
-    Poll,
-    Subscriber,
-    job_event,
-    record_event,
-    statistics_event,
-    totals_event,
-)
+from tenure.control.polling import Event, Poll, Subscriber, event_id, job_event, record_event
 from tenure.control.record_changes import RecordChanges
 from tenure.domain.lifecycle import ENDED
 from tenure.domain.tenant import Tenant
@@ -111,33 +103,28 @@ class Hub:
 
         async def job() -> list[Event[Any]]:
             seen = await send(queries.show(which))
-            return [job_event(seen, seen.state in ENDED)]
-
-        async def life() -> list[Event[Any]]:
-            return [job_event(await send(queries.show(which)), is_last=False)]
+            return [job_event(seen, kind == "job" and seen.state in ENDED)]
 
         async def cancellation() -> list[Event[Any]]:
             return [record_event(await send(queries.cancellation(which)))]
 
         async def statistics() -> list[Event[Any]]:
-            return [statistics_event(await send(queries.statistics()))]
+            seen = await send(queries.statistics())
+            return [Event("statistics", seen, event_id(seen))]
 
         async def totals() -> list[Event[Any]]:
-            return [totals_event(await send(queries.totals(self._client.settings.stop_grace)))]
+            seen = await send(queries.totals(self._client.settings.stop_grace))
+            return [Event("totals", seen, event_id(seen))]
 
-        match kind:
-            case "job":
-                return Poll(job, EVERY, ends=True)
-            case "life":  # also after its end: what has failed may be resumed
-                return Poll(life, EVERY, ends=False)
-            case "cancellation":
-                return Poll(cancellation, EVERY, ends=True)
-            case "statistics":
-                return Poll(statistics, EVERYTHING_EVERY, ends=False)
-            case "totals":
-                return Poll(totals, EVERYTHING_EVERY, ends=False)
-            case _:
-                return Poll(RecordChanges(send).ask, EVERYTHING_EVERY, ends=False)
+        ask, every = {
+            "job": (job, EVERY),
+            "life": (job, EVERY),  # also after its end: what has failed may be resumed
+            "cancellation": (cancellation, EVERY),
+            "statistics": (statistics, EVERYTHING_EVERY),
+            "totals": (totals, EVERYTHING_EVERY),
+            "movements": (RecordChanges(send).ask, EVERYTHING_EVERY),
+        }[kind]
+        return Poll(ask, every, ends=kind in ("job", "cancellation"))
 
     async def _listen(self) -> None:
         # In a thread: to start PostgreSQL takes seconds.

@@ -50,14 +50,6 @@ def record_event(record: CancellationRecord) -> Event[CancellationRecord]:
     return Event("cancellation", record, event_id(record), record.completed_at is not None)
 
 
-def statistics_event(statistics: Statistics) -> Event[Statistics]:
-    return Event("statistics", statistics, event_id(statistics))
-
-
-def totals_event(totals: Totals) -> Event[Totals]:
-    return Event("totals", totals, event_id(totals))
-
-
 def event_id(value: Job | CancellationRecord | Statistics | Totals) -> str:
     """Return the same id for the same state in every process; ages and heartbeats do not count."""
     fields = msgspec.to_builtins(value)

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import timedelta
-from types import TracebackType
 from typing import Any, Self
 
 from tenure.control.authorized_client import AuthorizedClient
@@ -84,30 +83,22 @@ class Subscription:
                 raise
         return record
 
-    async def everything(
-        self, whose: Whose, *, after: str | None = None
-    ) -> AsyncGenerator[Event[Any]]:
+    def everything(self, whose: Whose, *, after: str | None = None) -> AsyncGenerator[Event[Any]]:
         """Yield the statistics of a tenant, and its stop records as they change."""
         wanted = [("statistics", None), ("movements", None)]
-        async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
-            async for event in events:
-                yield event
+        return self._events(_tenant(whose), wanted, after)
 
-    async def pulse(self, whose: Whose, *, after: str | None = None) -> AsyncGenerator[Event[Any]]:
+    def pulse(self, whose: Whose, *, after: str | None = None) -> AsyncGenerator[Event[Any]]:
         """Yield totals of the jobs that have not ended, and the stop records as they change."""
         wanted = [("totals", None), ("movements", None)]
-        async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
-            async for event in events:
-                yield event
+        return self._events(_tenant(whose), wanted, after)
 
-    async def job_and_stops(
+    def job_and_stops(
         self, whose: Whose, job: int, *, after: str | None = None
     ) -> AsyncGenerator[Event[Any]]:
         """Yield a job, also after its end, and all stop records of its tenant, as they change."""
         wanted = [("life", job), ("movements", None)]
-        async with aclosing(self._events(_tenant(whose), wanted, after)) as events:
-            async for event in events:
-                yield event
+        return self._events(_tenant(whose), wanted, after)
 
     @asynccontextmanager
     async def ends(self, whose: Whose) -> AsyncIterator["ClosedRecords"]:
@@ -144,12 +135,7 @@ class Subscription:
         self._hub.enter(self._listen)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         hub, self._hub = self._opened, None
         await hub.leave()
 
