@@ -1,7 +1,6 @@
 """The command ``tenure``."""
 
 import sys
-from typing import Annotated
 
 import typer
 
@@ -25,6 +24,7 @@ from tenure.cli import (
     up,
     worker,
 )
+from tenure.cli.options import flag
 from tenure.cli.program import Program, command, group
 
 app = group(
@@ -61,12 +61,9 @@ def _show_version(requested: bool) -> None:
 
 @app.callback()
 def main(
-    _version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
-        ),
-    ] = False,
+    _version: bool = flag(
+        "--version", "Show the version and exit.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Parse the options of the program itself; its commands do the work."""
 
