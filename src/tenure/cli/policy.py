@@ -14,7 +14,6 @@ from tenure.store.calls import policy_calls, queries
 
 commands = group(
     "policy",
-    "Set rules that stop jobs: too old, too expensive, superseded.",
     "tenure policy list",
     "tenure policy set stale-crawls --where queue=crawl --when waiting=2h",
 )

@@ -15,7 +15,6 @@ from tenure.store.results import Pool
 
 commands = group(
     "pool",
-    "Create, list and change pools and their slots.",
     "tenure pool create worktrees tree-1 tree-2",
     "tenure pool list",
 )

@@ -13,7 +13,6 @@ from tenure.store.calls import control_calls, queries
 
 commands = group(
     "strategy",
-    "Name sets of stop options, for tenure job cancel --strategy.",
     "tenure strategy list",
     "tenure strategy set gentle grace=120 last_rung=interrupted",
 )

@@ -13,7 +13,6 @@ from tenure.store.results import Target
 
 commands = group(
     "target",
-    "List, unblock, pause and resume targets.",
     "tenure target list",
     "tenure target clear site:example.org",
 )

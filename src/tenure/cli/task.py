@@ -13,7 +13,6 @@ from tenure.store.results import KnownTask
 
 commands = group(
     "task",
-    "List, show and announce tasks.",
     "tenure task list",
     "tenure task announce shop.jobs:app",
 )

@@ -14,7 +14,6 @@ from tenure.store.calls import queries
 
 commands = group(
     "tenant",
-    "Create, list, pause, resume and drop tenants.",
     "tenure tenant create acme",
     "tenure tenant list",
 )

@@ -14,7 +14,6 @@ NEVER = "never"
 
 commands = group(
     "token",
-    "Create, list and revoke tokens.",
     "tenure token create ada --role operator --expires 30d",
     "tenure token list",
 )

@@ -34,7 +34,6 @@ class WorkerGroup(CommandGroup):
 
 commands = group(
     "worker",
-    "Run workers, list them, and ask one to exit.",
     "tenure worker shop.jobs:app",
     "tenure worker jobs.py --queues crawl,mail --processes 8",
     "tenure worker list",
