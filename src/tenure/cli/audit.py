@@ -1,11 +1,7 @@
 """``tenure audit``: the audit log."""
 
-from typing import Annotated
-
-import typer
-
 from tenure.cli.connection import Connection, connected
-from tenure.cli.options import Below, Limit
+from tenure.cli.options import Below, Limit, option
 from tenure.cli.output import ago
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
@@ -20,19 +16,11 @@ EXAMPLES = (
 @connected
 def audit(
     to: Connection,
-    job: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Only entries about this job.")
-    ] = None,
-    subject: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND", help="Only entries about a job, queue, target, pool, worker, ..."
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Only entries about the subject of this name."),
-    ] = None,
+    job: str | None = option("JOB", "Only entries about this job."),
+    subject: str | None = option(
+        "KIND", "Only entries about a job, queue, target, pool, worker, ..."
+    ),
+    name: str | None = option("NAME", "Only entries about the subject of this name."),
     below: Below = None,
     limit: Limit = 20,
 ) -> None:

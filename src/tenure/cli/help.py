@@ -41,6 +41,14 @@ class CommandGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_page(self, ctx))
 
+    def list_commands(self, _ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def panels(self) -> dict[str, list[Row]]:
+        """Return the lists of commands, each with its first sentence, by their titles."""
+        shown = [child for child in self.commands.values() if not child.hidden]
+        return {"Commands": [(child.name or "", _first_sentence(child)) for child in shown]}
+
 
 def _page(command: Any, ctx: Any) -> str:
     console = Console(markup=False, highlight=False, emoji=False)
@@ -75,12 +83,8 @@ def panels(command: Any, ctx: Any) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for param in _of(command, ctx, "argument"):
         found.setdefault("Arguments", []).append((_argument(param), param.help or ""))
-    if isinstance(command, TyperGroup):
-        listed = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
-        for child in listed:
-            if child is not None and not child.hidden:
-                title = getattr(child, "rich_help_panel", None) or "Commands"
-                found.setdefault(title, []).append((child.name or "", _first_sentence(child)))
+    if isinstance(command, CommandGroup):
+        found |= command.panels()
     found["Options"] = []
     for param in _of(command, ctx, "option"):
         title = getattr(param, "rich_help_panel", None) or "Options"

@@ -1,54 +1,21 @@
 """The command ``tenure``."""
 
 import sys
-from typing import Annotated
 
 import typer
 
-from tenure.cli import (
-    audit,
-    doctor,
-    job,
-    migrate,
-    policy,
-    pool,
-    queue,
-    recover,
-    serve,
-    stats,
-    strategy,
-    target,
-    task,
-    tenant,
-    token,
-    top,
-    up,
-    worker,
-)
-from tenure.cli.program import Program, command, group
+from tenure.cli.options import flag
+from tenure.cli.program import Program, group
 
 app = group(
     "tenure",
-    "Jobs on PostgreSQL: nothing is lost, and stopped means stopped.",
     "tenure worker shop.jobs:app",
     "tenure job enqueue shop.crawl site=example.org --wait",
     "tenure job list --status running",
     "tenure job cancel 42",
+    text="Jobs on PostgreSQL: nothing is lost, and stopped means stopped.",
     cls=Program,
 )
-PANELS = {
-    "Running": (up, worker, serve, migrate),
-    "Jobs": (job, task, queue, target, pool),
-    "Control": (tenant, token, policy, strategy, audit),
-    "Maintenance": (stats, top, doctor, recover),
-}
-for title, modules in PANELS.items():
-    for module in modules:
-        name = module.__name__.rpartition(".")[2]
-        if hasattr(module, "commands"):
-            app.add_typer(module.commands, rich_help_panel=title)
-        else:
-            command(app, name, *module.EXAMPLES, rich_help_panel=title)(getattr(module, name))
 
 
 def _show_version(requested: bool) -> None:
@@ -61,12 +28,9 @@ def _show_version(requested: bool) -> None:
 
 @app.callback()
 def main(
-    _version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
-        ),
-    ] = False,
+    _version: bool = flag(
+        "--version", "Show the version and exit.", callback=_show_version, is_eager=True
+    ),
 ) -> None:
     """Parse the options of the program itself; its commands do the work."""
 

@@ -2,11 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tenure.cli.options import Json, TenantOption, Url
+from tenure.cli.options import Json, TenantOption, Url, flag
 from tenure.cli.output import Printer
 from tenure.config import Settings
 from tenure.domain.tenant import DEFAULT, Tenant
@@ -20,15 +19,9 @@ EXAMPLES = ("tenure migrate", "tenure migrate --tenant acme", "tenure migrate --
 
 
 def migrate(
-    everybody: Annotated[
-        bool, typer.Option("--all", help="Migrate every tenant, in one transaction each.")
-    ] = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit with 1 if migrations are pending.")
-    ] = False,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print the SQL, for psql or Alembic, and change nothing.")
-    ] = False,
+    everybody: bool = flag("--all", "Migrate every tenant, in one transaction each."),
+    check: bool = flag("--check", "Change nothing; exit with 1 if migrations are pending."),
+    sql: bool = flag("--sql", "Print the SQL, for psql or Alembic, and change nothing."),
     url: Url = None,
     tenant: TenantOption = None,
     json: Json = False,

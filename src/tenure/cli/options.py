@@ -1,6 +1,7 @@
 """Arguments and options that several commands take, each declared once."""
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
@@ -28,36 +29,40 @@ def _check_limit(limit: int) -> int:
     return limit
 
 
+def option(metavar: str, text: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """Return an option with a value, as the default of a parameter."""
+    return typer.Option(default, *names, metavar=metavar, help=text, **more)
+
+
+def flag(name: str, text: str, *names: str, default: bool | None = False, **more: Any) -> Any:
+    """Return an option without a value."""
+    return typer.Option(default, name, *names, help=text, **more)
+
+
+def argument(metavar: str, text: str, default: Any = ...) -> Any:
+    """Return an argument, which is required if it has no default."""
+    return typer.Argument(default, metavar=metavar, help=text)
+
+
 # On every command.
+_shared = partial(typer.Option, show_envvar=False, callback=_refuse_empty, rich_help_panel=SHARED)
 Url = Annotated[
     str | None,
-    typer.Option(
+    _shared(
         envvar="TENURE_DATABASE_URL",
-        show_envvar=False,
         metavar="URL",
-        callback=_refuse_empty,
         help="URL of PostgreSQL (TENURE_DATABASE_URL; default: embedded).",
-        rich_help_panel=SHARED,
     ),
 ]
 TenantOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        callback=_refuse_empty,
-        help="Tenant (default: the tenant of the token).",
-        rich_help_panel=SHARED,
-    ),
+    str | None, _shared(metavar="NAME", help="Tenant (default: the tenant of the token).")
 ]
 TokenOption = Annotated[
     str | None,
-    typer.Option(
+    _shared(
         envvar="TENURE_TOKEN",
-        show_envvar=False,
         metavar="TEXT",
-        callback=_refuse_empty,
         help="Token (TENURE_TOKEN; default: act as the database user).",
-        rich_help_panel=SHARED,
     ),
 ]
 Json = Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from tenure.cli.connection import Connection, connected, connected_or_new
-from tenure.cli.options import StrategyOption, Where
+from tenure.cli.options import StrategyOption, Where, flag, option
 from tenure.cli.output import ago, pairs
 from tenure.cli.parsing import filters, given, named_values
 from tenure.cli.program import command, group
@@ -14,7 +14,6 @@ from tenure.store.calls import policy_calls, queries
 
 commands = group(
     "policy",
-    "Set rules that stop jobs: too old, too expensive, superseded.",
     "tenure policy list",
     "tenure policy set stale-crawls --where queue=crawl --when waiting=2h",
 )
@@ -53,23 +52,17 @@ def list_policies(to: Connection) -> None:
 def set_policy(
     to: Connection,
     name: Name,
-    when: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Conditions, all of which must hold: at=, age=, running=, waiting=, budget=, "
-            "parent_failed=, superseded=, error_rate=. Repeatable.",
-        ),
-    ],
+    when: list[str] = option(
+        "NAME=VALUE",
+        "Conditions, all of which must hold: at=, age=, running=, waiting=, budget=, "
+        "parent_failed=, superseded=, error_rate=. Repeatable.",
+        default=...,
+    ),
     where: Where = None,
-    intent: Annotated[
-        Intent, typer.Option(metavar="INTENT", help="cancel or pause.")
-    ] = Intent.CANCEL,
+    intent: Intent = option("INTENT", "cancel or pause.", default=Intent.CANCEL),
     strategy: StrategyOption = None,
-    reason: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Reason on the record of each stop.")
-    ] = None,
-    off: Annotated[bool, typer.Option("--off", help="Keep it, but do not apply it.")] = False,
+    reason: str | None = option("TEXT", "Reason on the record of each stop."),
+    off: bool = flag("--off", "Keep it, but do not apply it."),
 ) -> None:
     """Create a policy, which stops all matching jobs; using an existing name overwrites it."""
     spec: dict[str, Any] = {

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tenure.cli.connection import Connection, connected, connected_or_new
-from tenure.cli.options import Reason
+from tenure.cli.options import Reason, argument
 from tenure.cli.output import ago
 from tenure.cli.parsing import not_found
 from tenure.cli.program import command, group
@@ -15,7 +15,6 @@ from tenure.store.results import Pool
 
 commands = group(
     "pool",
-    "Create, list and change pools and their slots.",
     "tenure pool create worktrees tree-1 tree-2",
     "tenure pool list",
 )
@@ -35,7 +34,7 @@ def create(to: Connection, pool: Name, slots: Annotated[list[str] | None, _SLOTS
 @connected
 def list_pools(
     to: Connection,
-    pool: Annotated[str | None, typer.Argument(metavar="POOL", help="Only this pool.")] = None,
+    pool: str | None = argument("POOL", "Only this pool.", None),
 ) -> None:
     """List pools, and which jobs hold their slots."""
     pools = to.send(queries.pools(pool))
@@ -74,7 +73,7 @@ def remove_slot(to: Connection, pool: Name, slots: Annotated[list[str], _SLOTS])
 def release(
     to: Connection,
     pool: Name,
-    slot: Annotated[str, typer.Argument(metavar="SLOT", help="Name of a slot.")],
+    slot: str = argument("SLOT", "Name of a slot."),
     reason: Reason = None,
 ) -> None:
     """Take a slot from the job that holds it; a running job must be stopped first."""

@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import typer
 
-from tenure.cli.help import CommandGroup, HelpfulCommand, UsageError
+from tenure.cli.help import CommandGroup, HelpfulCommand, Row, UsageError
 from tenure.cli.output import fail, report
 from tenure.config import PREFIX
 from tenure.domain.values import storable_text
@@ -24,8 +25,67 @@ COMMON = {
 }
 
 
+# The commands by panel, each with its sentence, so that the help of the program imports none of
+# their modules.
+PANELS = {
+    "Running": {
+        "up": "Start a database, a worker and the REST API together, until SIGTERM or Ctrl-C.",
+        "serve": "Serve the REST API until SIGTERM or Ctrl-C; every request needs a token.",
+        "migrate": "Bring the database schema up to date; safe to run concurrently.",
+        "worker": "Run workers, list them, and ask one to exit.",
+    },
+    "Jobs": {
+        "job": "Enqueue, show, stop and resume jobs.",
+        "task": "List, show and announce tasks.",
+        "queue": "List, pause and resume queues.",
+        "target": "List, unblock, pause and resume targets.",
+        "pool": "Create, list and change pools and their slots.",
+    },
+    "Control": {
+        "audit": "Show who changed what and why, including refused requests, newest first.",
+        "tenant": "Create, list, pause, resume and drop tenants.",
+        "token": "Create, list and revoke tokens.",
+        "policy": "Set rules that stop jobs: too old, too expensive, superseded.",
+        "strategy": "Name sets of stop options, for tenure job cancel --strategy.",
+    },
+    "Maintenance": {
+        "stats": "Count jobs by status, or the jobs that ended recently.",
+        "top": "Show queues, running jobs, stops and workers, live; q quits.",
+        "doctor": "Check the database, the workers and the jobs, and suggest what to do about "
+        "problems.",
+        "recover": "Declare workers with an expired lease dead, and take back their jobs.",
+    },
+}
+SENTENCES = {name: text for panel in PANELS.values() for name, text in panel.items()}
+
+
+class LazyCommands(Mapping[str, Any]):
+    """Commands by name, each made when it is first used."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], Any]) -> None:
+        self._made: dict[str, Any] = dict.fromkeys(names)
+        self._make = make
+
+    def __getitem__(self, name: str) -> Any:
+        if self._made[name] is None:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
 class Program(CommandGroup):
     """The command ``tenure``; it reports a user's mistake in a sentence, without a traceback."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": LazyCommands(SENTENCES, _load)})
+
+    def panels(self) -> dict[str, list[Row]]:
+        return {title: list(sentences.items()) for title, sentences in PANELS.items()}
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **options: Any
@@ -88,12 +148,12 @@ def _move_behind_command(program: Any, words: Sequence[str]) -> list[str]:
 
 
 def group(
-    name: str, text: str, *examples: str, cls: type[CommandGroup] = CommandGroup
+    name: str, *examples: str, text: str = "", cls: type[CommandGroup] = CommandGroup
 ) -> typer.Typer:
     """Return a group of commands under one name."""
     return typer.Typer(
         name=name,
-        help=text,
+        help=text or SENTENCES[name],
         epilog="\n".join(examples) or None,
         cls=cls,
         no_args_is_help=True,
@@ -103,7 +163,22 @@ def group(
 
 
 def command(
-    parent: typer.Typer, name: str, *examples: str, **more: Any
+    parent: typer.Typer, name: str, *examples: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function, with these lines as its examples in the help."""
-    return parent.command(name, cls=HelpfulCommand, epilog="\n".join(examples), **more)
+    return parent.command(name, cls=HelpfulCommand, epilog="\n".join(examples))
+
+
+def single(name: str, function: Callable[..., None], *examples: str) -> Any:
+    """Return a command that is made when it is needed."""
+    parent = typer.Typer(add_completion=False, rich_markup_mode=None)
+    command(parent, name, *examples)(function)
+    return typer.main.get_command(parent)
+
+
+def _load(name: str) -> Any:
+    """Return a command or a group of the program, from its module."""
+    module = import_module(f"tenure.cli.{name}")
+    if hasattr(module, "commands"):
+        return typer.main.get_group(module.commands)
+    return single(name, getattr(module, name), *module.EXAMPLES)

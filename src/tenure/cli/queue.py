@@ -9,7 +9,6 @@ from tenure.store.calls import queries
 
 commands = group(
     "queue",
-    "List, pause and resume queues.",
     "tenure queue list",
     'tenure queue pause crawl --reason "the site is down"',
 )

@@ -1,11 +1,9 @@
 """``tenure recover``: take back the jobs of dead workers."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tenure.cli.connection import Connection, connected, load_app
-from tenure.cli.options import AppOption
+from tenure.cli.options import AppOption, argument, flag
 from tenure.cli.output import ago
 from tenure.store.calls import queries, upkeep
 from tenure.store.upkeep_results import RecoveryResult
@@ -16,14 +14,9 @@ EXAMPLES = ("tenure recover --dry-run", "tenure recover 42 43", "tenure recover 
 @connected
 def recover(
     to: Connection,
-    jobs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="JOB", help="Only these jobs, by id or key."),
-    ] = None,
+    jobs: list[str] | None = argument("JOB", "Only these jobs, by id or key.", None),
     app: AppOption = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would be done, and change nothing.")
-    ] = False,
+    dry_run: bool = flag("--dry-run", "Show what would be done, and change nothing."),
 ) -> None:
     """Declare workers with an expired lease dead, and take back their jobs.
 

@@ -1,12 +1,10 @@
 """``tenure serve``: the REST API and the dashboard."""
 
 import logging
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from tenure.cli.connection import load_app
-from tenure.cli.options import Json, LogFormat, Port, Url
+from tenure.cli.options import Json, LogFormat, Port, Url, argument, flag, option
 from tenure.control.client import Client
 from tenure.domain.principal import Role
 from tenure.errors import (
@@ -34,25 +32,16 @@ _WEB = ("fastapi", "jinja2", "starlette", "uvicorn")  # installed by the extra
 
 
 def serve(
-    app: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="APP",
-            help="App whose tasks can be enqueued by name: package.module:app.",
-        ),
-    ] = None,
-    host: Annotated[str, typer.Option(metavar="NAME", help="Host to listen on.")] = HOST,
+    app: str | None = argument(
+        "APP", "App whose tasks can be enqueued by name: package.module:app.", None
+    ),
+    host: str = option("NAME", "Host to listen on.", default=HOST),
     port: Port = PORT,
-    open_to: Annotated[
-        Role | None,
-        typer.Option(
-            "--open",
-            metavar="ROLE",
-            help="Rights of requests without a token: viewer, operator or admin.",
-        ),
-    ] = None,
+    open_to: Role | None = option(
+        "ROLE", "Rights of requests without a token: viewer, operator or admin.", "--open"
+    ),
     log_format: LogFormat = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Allow --open to the whole network.")] = False,
+    yes: bool = flag("--yes", "Allow --open to the whole network."),
     url: Url = None,
     json: Json = False,
 ) -> None:

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated
-
-import typer
 
 from tenure.cli.connection import Connection, connected
+from tenure.cli.options import option
 from tenure.cli.output import Printer, duration_text
 from tenure.cli.parsing import length
 from tenure.domain.duration import age, in_words
@@ -28,13 +26,8 @@ _BARS = " ▁▂▃▄▅▆▇█"
 @connected
 def stats(
     to: Connection,
-    last: Annotated[
-        str | None,
-        typer.Option(metavar="DURATION", help="Count jobs that ended in this time: 15m to 24h."),
-    ] = None,
-    queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only jobs of this queue (with --last).")
-    ] = None,
+    last: str | None = option("DURATION", "Count jobs that ended in this time: 15m to 24h."),
+    queue: str | None = option("NAME", "Only jobs of this queue (with --last)."),
 ) -> None:
     """Count jobs by status, or the jobs that ended recently."""
     if last is None and queue is not None:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.options import argument
 from tenure.cli.output import pairs
 from tenure.cli.parsing import named_values
 from tenure.cli.program import command, group
@@ -12,7 +13,6 @@ from tenure.store.calls import control_calls, queries
 
 commands = group(
     "strategy",
-    "Name sets of stop options, for tenure job cancel --strategy.",
     "tenure strategy list",
     "tenure strategy set gentle grace=120 last_rung=interrupted",
 )
@@ -42,13 +42,11 @@ def list_strategies(to: Connection) -> None:
 def set_strategy(
     to: Connection,
     name: Name,
-    options: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME=VALUE",
-            help="grace and ask_for in seconds, force, last_rung, cascade, preserve, rollback.",
-        ),
-    ] = None,
+    options: list[str] | None = argument(
+        "NAME=VALUE",
+        "grace and ask_for in seconds, force, last_rung, cascade, preserve, rollback.",
+        None,
+    ),
 ) -> None:
     """Create a strategy; using an existing name overwrites it."""
     strategy = to.send(control_calls.set_strategy(name, named_values(options or ())))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tenure.cli.connection import Connection, connected
-from tenure.cli.options import Limit, New, Reason, Yes
+from tenure.cli.options import Limit, New, Reason, Yes, argument
 from tenure.cli.pause import pause_subject, refuse_unknown, resume_subject
 from tenure.cli.program import command, group
 from tenure.store.calls import control_calls, queries
@@ -13,7 +13,6 @@ from tenure.store.results import Target
 
 commands = group(
     "target",
-    "List, unblock, pause and resume targets.",
     "tenure target list",
     "tenure target clear site:example.org",
 )
@@ -25,9 +24,7 @@ Name = Annotated[str, typer.Argument(metavar="TARGET", help="Name of a target.")
 @connected
 def list_targets(
     to: Connection,
-    target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="Only this target.")
-    ] = None,
+    target: str | None = argument("TARGET", "Only this target.", None),
     limit: Limit = 50,
 ) -> None:
     """List targets with the jobs that hold them, block them, or wait for them."""

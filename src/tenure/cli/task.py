@@ -1,12 +1,9 @@
 """``tenure task``: the catalogue of announced tasks."""
 
 import json
-from typing import Annotated
-
-import typer
 
 from tenure.cli.connection import Connection, connected, connected_or_new, load_app
-from tenure.cli.options import TaskName
+from tenure.cli.options import TaskName, argument, flag
 from tenure.cli.output import ago, compact, exact_time
 from tenure.cli.parsing import not_found
 from tenure.cli.program import command, group
@@ -16,7 +13,6 @@ from tenure.store.results import KnownTask
 
 commands = group(
     "task",
-    "List, show and announce tasks.",
     "tenure task list",
     "tenure task announce shop.jobs:app",
 )
@@ -60,10 +56,8 @@ def show(to: Connection, task: TaskName) -> None:
 @connected_or_new
 def announce(
     to: Connection,
-    app: Annotated[str, typer.Argument(metavar="APP", help="The app: module:app.")],
-    all_tenants: Annotated[
-        bool, typer.Option("--all-tenants", help="Announce to every tenant.")
-    ] = False,
+    app: str = argument("APP", "The app: module:app."),
+    all_tenants: bool = flag("--all-tenants", "Announce to every tenant."),
 ) -> None:
     """Announce the tasks of an app without a worker, as a step of a deployment.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tenure.cli.connection import Connection, connected, connected_or_new
-from tenure.cli.options import Reason, Yes
+from tenure.cli.options import Reason, Yes, flag
 from tenure.cli.output import ago
 from tenure.cli.pause import pause_subject, resume_subject
 from tenure.cli.program import command, group
@@ -14,7 +14,6 @@ from tenure.store.calls import queries
 
 commands = group(
     "tenant",
-    "Create, list, pause, resume and drop tenants.",
     "tenure tenant create acme",
     "tenure tenant list",
 )
@@ -66,9 +65,7 @@ def resume(to: Connection, name: Name, reason: Reason = None) -> None:
 def drop(
     to: Connection,
     name: Name,
-    force: Annotated[
-        bool, typer.Option("--force", help="Drop it even if workers hold jobs of it.")
-    ] = False,
+    force: bool = flag("--force", "Drop it even if workers hold jobs of it."),
     yes: Yes = False,
 ) -> None:
     """Delete a tenant with all its jobs and records."""

@@ -1,11 +1,7 @@
 """``tenure token``: credentials for the CLI and the REST API."""
 
-from typing import Annotated
-
-import typer
-
 from tenure.cli.connection import Connection, connected, connected_or_new
-from tenure.cli.options import Reason
+from tenure.cli.options import Reason, argument, option
 from tenure.cli.output import ago
 from tenure.cli.parsing import length, whole
 from tenure.cli.program import command, group
@@ -18,7 +14,6 @@ NEVER = "never"
 
 commands = group(
     "token",
-    "Create, list and revoke tokens.",
     "tenure token create ada --role operator --expires 30d",
     "tenure token list",
 )
@@ -33,28 +28,20 @@ commands = group(
 @connected_or_new
 def create(
     to: Connection,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="User or program that the audit log names.")
-    ],
-    role: Annotated[
-        Role,
-        typer.Option(
-            metavar="ROLE",
-            help="viewer reads; operator also enqueues, and controls its own jobs; admin "
-            "controls everything in a tenant.",
-        ),
-    ] = Role.VIEWER,
-    expires: Annotated[
-        str, typer.Option(metavar="DURATION", help=f"Lifetime: 12h, 30d, {NEVER}.")
-    ] = in_words(TOKEN_LIFETIME),
-    of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TENANT",
-            help="Tenant of the token, if it is not the caller's; for admins of the default "
-            "tenant.",
-        ),
-    ] = None,
+    name: str = argument("NAME", "User or program that the audit log names."),
+    role: Role = option(
+        "ROLE",
+        "viewer reads; operator also enqueues, and controls its own jobs; admin "
+        "controls everything in a tenant.",
+        default=Role.VIEWER,
+    ),
+    expires: str = option(
+        "DURATION", f"Lifetime: 12h, 30d, {NEVER}.", default=in_words(TOKEN_LIFETIME)
+    ),
+    of: str | None = option(
+        "TENANT",
+        "Tenant of the token, if it is not the caller's; for admins of the default tenant.",
+    ),
 ) -> None:
     """Create a token. Its secret is shown once and not stored."""
     lifetime = None if expires == NEVER else length(expires, "--expires")
@@ -92,7 +79,7 @@ def list_tokens(to: Connection) -> None:
 @connected
 def revoke(
     to: Connection,
-    number: Annotated[str, typer.Argument(metavar="ID", help="Id of a token.")],
+    number: str = argument("ID", "Id of a token."),
     reason: Reason = None,
 ) -> None:
     """Revoke a token, at once and permanently."""

@@ -9,13 +9,12 @@ import time
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
 
-import typer
 from rich.console import ConsoleDimensions
 from rich.live import Live
 
 from tenure.cli.connection import Connection, connected
+from tenure.cli.options import flag
 from tenure.cli.snapshot import Sampler
 from tenure.cli.top_view import view
 from tenure.errors import StoreUnavailable
@@ -70,7 +69,7 @@ def keys() -> Iterator[Keys]:
 @connected
 def top(
     to: Connection,
-    once: Annotated[bool, typer.Option("--once", help="Print one snapshot and exit.")] = False,
+    once: bool = flag("--once", "Print one snapshot and exit."),
 ) -> None:
     """Show queues, running jobs, stops and workers, live; q quits.
 

@@ -4,15 +4,13 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from tenure.cli.connection import refuse_app
 from tenure.cli.local_token import local_token
 from tenure.cli.log_lines import LogLines
-from tenure.cli.options import Json, Port, Url
+from tenure.cli.options import Json, Port, Url, argument, option
 from tenure.cli.output import Printer
 from tenure.cli.serve import HOST, PORT, require_web
 from tenure.cli.supervisor import Child, DatabaseKeeper, Supervisor
@@ -30,20 +28,13 @@ _STYLES = {"worker": "cyan", "api": "magenta", "up": "dim"}
 
 
 def up(
-    app: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="APP",
-            help="The app: package.module:app or file.py:app. Without it, no worker runs.",
-        ),
-    ] = None,
+    app: str | None = argument(
+        "APP", "The app: package.module:app or file.py:app. Without it, no worker runs.", None
+    ),
     port: Port = PORT,
-    folder: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH", help="Folder of database, token and artifacts (default: .tenure)."
-        ),
-    ] = None,
+    folder: Path | None = option(
+        "PATH", "Folder of database, token and artifacts (default: .tenure)."
+    ),
     url: Url = None,
     json: Json = False,
 ) -> None:

@@ -2,14 +2,14 @@
 
 import os
 from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import typer
 
 from tenure.cli.connection import Connection, connected
 from tenure.cli.help import CommandGroup
-from tenure.cli.options import Force, Grace, LogFormat, Reason, Url
+from tenure.cli.options import Force, Grace, LogFormat, Reason, Url, argument, flag, option
 from tenure.cli.output import ago
 from tenure.cli.parsing import length
 from tenure.cli.program import command, group
@@ -34,7 +34,6 @@ class WorkerGroup(CommandGroup):
 
 commands = group(
     "worker",
-    "Run workers, list them, and ask one to exit.",
     "tenure worker shop.jobs:app",
     "tenure worker jobs.py --queues crawl,mail --processes 8",
     "tenure worker list",
@@ -49,38 +48,18 @@ commands = group(
     "tenure worker run jobs.py --queues crawl,mail --processes 8",
 )
 def run(
-    app: Annotated[
-        str,
-        typer.Argument(metavar="APP", help="The app: package.module:app or file.py:app."),
-    ],
-    queues: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Only these queues, separated by commas."),
-    ] = None,
-    tenants: Annotated[
-        str, typer.Option(metavar="NAMES", help="Tenants to serve, separated by commas.")
-    ] = DEFAULT.name,
-    all_tenants: Annotated[
-        bool, typer.Option("--all-tenants", help="Serve every tenant, including future ones.")
-    ] = False,
-    concurrency: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Maximum number of coroutines in the event loop."),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Maximum number of processes; each runs one plain function."
-        ),
-    ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus here.")
-    ] = None,
+    app: str = argument("APP", "The app: package.module:app or file.py:app."),
+    queues: str | None = option("NAMES", "Only these queues, separated by commas."),
+    tenants: str = option("NAMES", "Tenants to serve, separated by commas.", default=DEFAULT.name),
+    all_tenants: bool = flag("--all-tenants", "Serve every tenant, including future ones."),
+    concurrency: int | None = option("N", "Maximum number of coroutines in the event loop.", min=1),
+    processes: int | None = option(
+        "N", "Maximum number of processes; each runs one plain function.", min=1
+    ),
+    metrics: str | None = option("HOST:PORT", "Serve metrics for Prometheus here."),
     log_format: LogFormat = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Also log heartbeats and claims.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Log JSON Lines.")] = False,
+    verbose: bool = flag("--verbose", "Also log heartbeats and claims.", "-v"),
+    json: bool = flag("--json", "Log JSON Lines."),
     url: Url = None,
 ) -> None:
     """Run the jobs of an app until SIGTERM or Ctrl-C; a second one stops the running jobs.
@@ -125,9 +104,7 @@ def run(
 @connected
 def list_workers(
     to: Connection,
-    everybody: Annotated[
-        bool, typer.Option("--all", help="Include workers that are dead or have exited.")
-    ] = False,
+    everybody: bool = flag("--all", "Include workers that are dead or have exited."),
 ) -> None:
     """List workers, and how many jobs each of them holds."""
     to.out.answer_table(
@@ -151,9 +128,7 @@ def list_workers(
 @connected
 def drain(
     to: Connection,
-    worker: Annotated[
-        str, typer.Argument(metavar="WORKER", help="Id of a worker, or its beginning.")
-    ],
+    worker: str = argument("WORKER", "Id of a worker, or its beginning."),
     reason: Reason = None,
 ) -> None:
     """Ask a worker to finish its running jobs, claim no more, and exit."""
@@ -172,9 +147,7 @@ def drain(
 @connected
 def end_runner(
     to: Connection,
-    runner: Annotated[
-        str, typer.Argument(metavar="RUNNER", help="Id of a runner, from tenure job runners.")
-    ],
+    runner: str = argument("RUNNER", "Id of a runner, from tenure job runners."),
     reason: Reason = None,
     force: Force = False,
     grace: Grace = None,

@@ -1,43 +1,32 @@
 """``tenure job``: enqueue, show, stop and resume jobs."""
 
+from importlib import import_module
 from typing import Any
 
-from tenure.cli.job import inspect, resume, show, stop
-from tenure.cli.job.bulk import bulks
-from tenure.cli.job.enqueue import enqueue
-from tenure.cli.job.list import list_jobs
-from tenure.cli.job.watch import watch
-from tenure.cli.program import command, group
+from tenure.cli.help import CommandGroup
+from tenure.cli.program import LazyCommands, group, single
 
-commands = group(
-    "job",
-    "Enqueue, show, stop and resume jobs.",
-    "tenure job list --status running",
-    "tenure job show 42",
-    'tenure job cancel 42 --reason "customer left"',
-)
-
-# The function of each command, and its examples without `tenure job`.
-COMMANDS: dict[str, tuple[Any, ...]] = {
+# The module and function of each command, and its examples without `tenure job`.
+COMMANDS: dict[str, tuple[str, ...]] = {
     "enqueue": (
-        enqueue,
+        "enqueue.enqueue",
         "shop.crawl site=example.org pages=3",
         "shop.crawl --args '{\"pages\": 3}' --app shop.jobs:app",
         "shop.crawl --delay 10m --key nightly --wait",
     ),
     "list": (
-        list_jobs,
+        "list.list_jobs",
         "",
         "--status failed --since 2h",
         "--where owner=ada --where tag=nightly --json",
     ),
-    "show": (show.show, "42", "nightly --json"),
-    "watch": (watch, "42", "nightly --json"),
-    "explain": (show.explain, "42"),
-    "stack": (inspect.stack, "42", "nightly --json"),
-    "runners": (inspect.runners, "42", "nightly --json"),
+    "show": ("show.show", "42", "nightly --json"),
+    "watch": ("watch.watch", "42", "nightly --json"),
+    "explain": ("show.explain", "42"),
+    "stack": ("inspect.stack", "42", "nightly --json"),
+    "runners": ("inspect.runners", "42", "nightly --json"),
     "cancel": (
-        stop.cancel,
+        "stop.cancel",
         "42",
         'nightly --reason "customer left" --grace 10s',
         "42 --force",
@@ -45,19 +34,39 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         "42 --at 2030-01-01T12:00Z",
         "--where status=queued --where queue=crawl",
     ),
-    "cancel-status": (stop.cancel_status, "42"),
-    "cancellations": (stop.cancellations, "", "--limit 50 --json"),
-    "bulks": (bulks, "", "--json"),
-    "rollback": (stop.rollback, "cancel-000001", "cancel-000001 --task 45"),
-    "pause": (stop.pause, "42", "42 --no-wait", "--where queue=crawl"),
-    "resume": (resume.resume, "42", "42 --fresh", "--where status=paused --where queue=crawl"),
-    "clear": (resume.clear, '42 --reason "not worth it"'),
-    "rerun": (resume.rerun, "42", "--where status=failed --where task=shop.crawl"),
-    "queue": (resume.queue, "42", "42 --at 2030-01-01T12:00Z"),
-    "artifacts": (inspect.artifacts, "42"),
-    "partials": (inspect.partials, "42", "42 --tail 5 --json"),
-    "log": (inspect.log, "42", "42 --tail 20"),
+    "cancel-status": ("stop.cancel_status", "42"),
+    "cancellations": ("stop.cancellations", "", "--limit 50 --json"),
+    "bulks": ("bulk.bulks", "", "--json"),
+    "rollback": ("stop.rollback", "cancel-000001", "cancel-000001 --task 45"),
+    "pause": ("stop.pause", "42", "42 --no-wait", "--where queue=crawl"),
+    "resume": ("resume.resume", "42", "42 --fresh", "--where status=paused --where queue=crawl"),
+    "clear": ("resume.clear", '42 --reason "not worth it"'),
+    "rerun": ("resume.rerun", "42", "--where status=failed --where task=shop.crawl"),
+    "queue": ("resume.queue", "42", "42 --at 2030-01-01T12:00Z"),
+    "artifacts": ("inspect.artifacts", "42"),
+    "partials": ("inspect.partials", "42", "42 --tail 5 --json"),
+    "log": ("inspect.log", "42", "42 --tail 20"),
 }
-for name, (function, *examples) in COMMANDS.items():
+
+
+class JobCommands(CommandGroup):
+    """The commands of jobs, of which only the one that is used is imported."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": LazyCommands(COMMANDS, _load)})
+
+
+def _load(name: str) -> Any:
+    place, *examples = COMMANDS[name]
+    module, _, function = place.partition(".")
     lines = (f"tenure job {name} {example}".strip() for example in examples)
-    command(commands, name, *lines)(function)
+    return single(name, getattr(import_module(f"tenure.cli.job.{module}"), function), *lines)
+
+
+commands = group(
+    "job",
+    "tenure job list --status running",
+    "tenure job show 42",
+    'tenure job cancel 42 --reason "customer left"',
+    cls=JobCommands,
+)

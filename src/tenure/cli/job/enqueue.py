@@ -1,13 +1,11 @@
 """``tenure job enqueue``: enqueue a job by the name of its task."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tenure.cli.completion import complete_queues
 from tenure.cli.connection import Connection, connected_or_new, load_app
 from tenure.cli.job.watch import follow
-from tenure.cli.options import AppOption, NotBefore, TaskName
+from tenure.cli.options import AppOption, NotBefore, TaskName, argument, flag, option
 from tenure.cli.parsing import given, id_or_key, json_object, named_values, point_in_time
 from tenure.errors import InputRefused
 
@@ -16,68 +14,30 @@ from tenure.errors import InputRefused
 def enqueue(
     to: Connection,
     task: TaskName,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME=VALUE", help="Arguments of the task; a JSON value is read as JSON."
-        ),
-    ] = None,
-    args: Annotated[
-        str | None,
-        typer.Option("--args", metavar="JSON", help="Arguments of the task as a JSON object."),
-    ] = None,
+    arguments: list[str] | None = argument(
+        "NAME=VALUE", "Arguments of the task; a JSON value is read as JSON.", None
+    ),
+    args: str | None = option("JSON", "Arguments of the task as a JSON object."),
     app: AppOption = None,
-    queue: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Queue, if not the queue of the task.",
-            autocompletion=complete_queues,
-        ),
-    ] = None,
-    priority: Annotated[
-        int | None, typer.Option(metavar="N", help="Priority; higher runs first.")
-    ] = None,
-    delay: Annotated[
-        str | None,
-        typer.Option(metavar="DURATION", help="Wait this long before starting: 20s, 1h30m."),
-    ] = None,
+    queue: str | None = option(
+        "NAME", "Queue, if not the queue of the task.", autocompletion=complete_queues
+    ),
+    priority: int | None = option("N", "Priority; higher runs first."),
+    delay: str | None = option("DURATION", "Wait this long before starting: 20s, 1h30m."),
     at: NotBefore = None,
-    key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Name of the job, usable like its id.")
-    ] = None,
-    unique: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="Uniqueness key, held until the job has finished."),
-    ] = None,
-    idempotency: Annotated[str | None, typer.Option(metavar="KEY", help="Idempotency key.")] = None,
-    key_scope: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SCOPE",
-            help="Scope of these keys: owner (default), or tenant to share them (admins).",
-        ),
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Target; its jobs run one at a time.")
-    ] = None,
-    tag: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Tag. Repeatable.")] = None,
-    after: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JOB", help="Run after this job has finished. Repeatable."),
-    ] = None,
-    parent: Annotated[str | None, typer.Option(metavar="JOB", help="Parent of the job.")] = None,
-    owner: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Owner, if not the caller (admins).")
-    ] = None,
-    unannounced: Annotated[
-        bool,
-        typer.Option("--unannounced", help="Accept a task that no worker has announced yet."),
-    ] = False,
-    wait: Annotated[
-        bool,
-        typer.Option("--wait", help="Watch it until it ends; exit with 1 unless it completes."),
-    ] = False,
+    key: str | None = option("KEY", "Name of the job, usable like its id."),
+    unique: str | None = option("KEY", "Uniqueness key, held until the job has finished."),
+    idempotency: str | None = option("KEY", "Idempotency key."),
+    key_scope: str | None = option(
+        "SCOPE", "Scope of these keys: owner (default), or tenant to share them (admins)."
+    ),
+    target: str | None = option("NAME", "Target; its jobs run one at a time."),
+    tag: list[str] | None = option("TEXT", "Tag. Repeatable."),
+    after: list[str] | None = option("JOB", "Run after this job has finished. Repeatable."),
+    parent: str | None = option("JOB", "Parent of the job."),
+    owner: str | None = option("NAME", "Owner, if not the caller (admins)."),
+    unannounced: bool = flag("--unannounced", "Accept a task that no worker has announced yet."),
+    wait: bool = flag("--wait", "Watch it until it ends; exit with 1 unless it completes."),
 ) -> None:
     """Enqueue a job.
 

@@ -2,12 +2,10 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from tenure.cli.connection import Connection, connected
-from tenure.cli.options import JobName, Tail
+from tenure.cli.options import JobName, Tail, option
 from tenure.cli.output import ago, compact, size_text
 from tenure.cli.parsing import length
 from tenure.control.inspection import PATIENCE
@@ -23,9 +21,7 @@ PAGE = 1000
 def stack(
     to: Connection,
     job: JobName,
-    timeout: Annotated[
-        str, typer.Option(metavar="DURATION", help="Maximum time to wait for the worker.")
-    ] = PATIENCE,
+    timeout: str = option("DURATION", "Maximum time to wait for the worker.", default=PATIENCE),
 ) -> None:
     """Show the stacks of a running job, and the resources its processes use."""
     found = to.perform(inspect_job(to.job(job), length(timeout, "--timeout")))

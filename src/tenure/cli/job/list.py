@@ -1,12 +1,10 @@
 """``tenure job list``: jobs, newest first."""
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tenure.cli.completion import complete_queues, complete_statuses, complete_tasks
 from tenure.cli.connection import Connection, connected
-from tenure.cli.options import Below, Limit, Where
+from tenure.cli.options import Below, Limit, Where, option
 from tenure.cli.output import Printer, ago
 from tenure.cli.parsing import filters, given, past
 from tenure.domain.job import JSON, Job
@@ -17,45 +15,20 @@ from tenure.store.calls import queries
 @connected
 def list_jobs(
     to: Connection,
-    status: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STATUS",
-            help="Only jobs with this status: queued, running, ... Repeatable.",
-            autocompletion=complete_statuses,
-        ),
-    ] = None,
-    queue: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Only jobs of this queue.", autocompletion=complete_queues
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Only jobs of this task.", autocompletion=complete_tasks),
-    ] = None,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TAG", help="Only jobs with this tag. Repeatable: all tags."),
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT", help="Only jobs with this text in their arguments. Repeatable."
-        ),
-    ] = None,
-    parent: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Only the children of this job.")
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Enqueued since then: 2h (ago), 2030-01-01T12:00Z."),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Enqueued before then: 2h (ago), 2030-01-01T12:00Z."),
-    ] = None,
+    status: list[str] | None = option(
+        "STATUS",
+        "Only jobs with this status: queued, running, ... Repeatable.",
+        autocompletion=complete_statuses,
+    ),
+    queue: str | None = option("NAME", "Only jobs of this queue.", autocompletion=complete_queues),
+    task: str | None = option("NAME", "Only jobs of this task.", autocompletion=complete_tasks),
+    tag: list[str] | None = option("TAG", "Only jobs with this tag. Repeatable: all tags."),
+    text: list[str] | None = option(
+        "TEXT", "Only jobs with this text in their arguments. Repeatable."
+    ),
+    parent: str | None = option("JOB", "Only the children of this job."),
+    since: str | None = option("TIME", "Enqueued since then: 2h (ago), 2030-01-01T12:00Z."),
+    until: str | None = option("TIME", "Enqueued before then: 2h (ago), 2030-01-01T12:00Z."),
     where: Where = None,
     below: Below = None,
     limit: Limit = 20,

@@ -1,9 +1,5 @@
 """``tenure job resume``, ``clear``, ``rerun`` and ``queue``: run or give up a job that stands."""
 
-from typing import Annotated
-
-import typer
-
 from tenure.cli.connection import Connection, connected
 from tenure.cli.job.bulk import rerun_where, resume_where
 from tenure.cli.options import (
@@ -14,6 +10,8 @@ from tenure.cli.options import (
     Wait,
     Where,
     Yes,
+    flag,
+    option,
     refuse_job,
     require_job,
 )
@@ -27,13 +25,8 @@ from tenure.store.calls import control_calls, enqueue_calls
 def resume(
     to: Connection,
     job: OptionalJob = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start from the beginning, without the checkpoint.")
-    ] = False,
-    budget: Annotated[
-        list[str] | None,
-        typer.Option(metavar="UNIT=LIMIT", help="A larger budget: tokens=50000. Repeatable."),
-    ] = None,
+    fresh: bool = flag("--fresh", "Start from the beginning, without the checkpoint."),
+    budget: list[str] | None = option("UNIT=LIMIT", "A larger budget: tokens=50000. Repeatable."),
     reason: Reason = None,
     where: Where = None,
     yes: Yes = False,

@@ -19,6 +19,9 @@ from tenure.cli.options import (
     Wait,
     Where,
     Yes,
+    argument,
+    flag,
+    option,
     refuse_job,
     require_job,
 )
@@ -42,24 +45,14 @@ def cancel(
     job: OptionalJob = None,
     reason: Reason = None,
     force: Force = False,
-    task: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Only this child of the job, by id or key.")
-    ] = None,
-    cascade: Annotated[
-        bool | None,
-        typer.Option("--cascade/--no-cascade", help="Also cancel jobs that depend on it, or not."),
-    ] = None,
+    task: str | None = option("JOB", "Only this child of the job, by id or key."),
+    cascade: bool | None = flag(
+        "--cascade/--no-cascade", "Also cancel jobs that depend on it, or not.", default=None
+    ),
     grace: Grace = None,
     strategy: StrategyOption = None,
-    rollback: Annotated[
-        bool, typer.Option("--rollback", help="Undo the work of its completed children.")
-    ] = False,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Cancel it later, unless it has finished: 2030-01-01T12:00Z."
-        ),
-    ] = None,
+    rollback: bool = flag("--rollback", "Undo the work of its completed children."),
+    at: str | None = option("TIME", "Cancel it later, unless it has finished: 2030-01-01T12:00Z."),
     where: Where = None,
     yes: Yes = False,
     wait: Wait = True,
@@ -155,7 +148,7 @@ def cancel_status(to: Connection, job: JobName) -> None:
 def cancellations(
     to: Connection,
     limit: Limit = 10,
-    offset: Annotated[int, typer.Option(metavar="N", help="Skip the newest N.")] = 0,
+    offset: int = option("N", "Skip the newest N.", default=0),
 ) -> None:
     """List stops, newest first."""
     if offset < 0:
@@ -180,14 +173,8 @@ def cancellations(
 @connected
 def rollback(
     to: Connection,
-    cancellation: Annotated[
-        str,
-        typer.Argument(metavar="CANCELLATION", help="Id of a stop, such as cancel-000001."),
-    ],
-    task: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="Only this child. Repeatable."),
-    ] = None,
+    cancellation: str = argument("CANCELLATION", "Id of a stop, such as cancel-000001."),
+    task: list[str] | None = option("ID", "Only this child. Repeatable."),
     reason: Reason = None,
 ) -> None:
     """Undo the work of the completed children of a cancelled job, newest first."""
