@@ -60,8 +60,8 @@ def notes(model: Model, before: Snapshot, act: Act) -> list[Note]:
             return [("clear", "target", act.options["target"])]
         case "clear":
             return [("clear", "job", str(act.job))]
-        case "pause" | "unpause":
-            done = act.answer["paused" if act.verb == "pause" else "resumed"]
+        case "pause_dispatch" | "resume_dispatch":
+            done = act.answer["paused" if act.verb == "pause_dispatch" else "resumed"]
             return [(act.verb, *act.options["subject"])] if done else []
         case "drain":
             return [("drain", "worker", str(act.worker))]

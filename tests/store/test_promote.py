@@ -270,10 +270,10 @@ def test_only_due_jobs_with_met_dependencies_stand_in_the_line(store: Store) -> 
 def test_a_paused_target_starts_nobody_and_goes_on_in_order(store: Store) -> None:
     first, second = make_job(store, target="site"), make_job(store, target="site")
     promote(store)
-    store.pause("target", "site")  # the first had been promoted
+    store.pause_dispatch("target", "site")  # the first had been promoted
     assert claimable(store) == []
     assert store.show(first).status is Status.BLOCKED
-    store.unpause("target", "site")
+    store.resume_dispatch("target", "site")
     assert claimable(store) == [first]
     assert store.show(second).status is Status.BLOCKED
 

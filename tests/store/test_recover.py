@@ -349,7 +349,7 @@ def test_a_job_that_has_waited_long_for_another_is_not_stale_when_its_turn_comes
 
 def test_a_paused_queue_makes_nobody_stale(store: Store, clock: Clock) -> None:
     job = make_job(store)
-    store.pause("queue", "default")
+    store.pause_dispatch("queue", "default")
     clock.advance(timedelta(hours=1))
     assert store.recover(pending_after=timedelta(minutes=5)).stale == ()
     assert store.show(job).state is State.PENDING

@@ -104,7 +104,7 @@ def test_a_job_whose_time_comes_while_the_worker_is_busy_does_not_wait_for_a_pau
         later = serving.quick.using(delay="1s", priority=5).enqueue()
         last = serving.quick.enqueue_many([{}] * 2000)[-1]
         Watcher(store).becomes(later.id, State.COMPLETED)
-        store.pause("queue", "default")
+        store.pause_dispatch("queue", "default")
         began, afterwards = (store.show(job.id).started_at for job in (later, last))
         assert began
         assert afterwards is None or began < afterwards

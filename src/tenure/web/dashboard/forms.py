@@ -62,7 +62,7 @@ def _pausing(subject: Pausable, paused: str, resumed: str) -> tuple[FormAction, 
         FormAction(
             f"/{subject}s/pause",
             lambda caller, form: caller.asend(
-                control_calls.pause(subject, form.name, reason=form.reason)
+                control_calls.pause_dispatch(subject, form.name, reason=form.reason)
             ),
             "Pause",
             paused,
@@ -70,7 +70,7 @@ def _pausing(subject: Pausable, paused: str, resumed: str) -> tuple[FormAction, 
         FormAction(
             f"/{subject}s/resume",
             lambda caller, form: caller.asend(
-                control_calls.unpause(subject, form.name, reason=form.reason)
+                control_calls.resume_dispatch(subject, form.name, reason=form.reason)
             ),
             "Resume",
             resumed,
@@ -174,12 +174,12 @@ async def _in_tenant(caller: AuthorizedClient, form: Form) -> AuthorizedClient:
 
 async def _pause_tenant(caller: AuthorizedClient, form: Form) -> None:
     there = await _in_tenant(caller, form)
-    await there.asend(control_calls.pause("tenant", reason=form.reason))
+    await there.asend(control_calls.pause_dispatch("tenant", reason=form.reason))
 
 
 async def _resume_tenant(caller: AuthorizedClient, form: Form) -> None:
     there = await _in_tenant(caller, form)
-    await there.asend(control_calls.unpause("tenant", reason=form.reason))
+    await there.asend(control_calls.resume_dispatch("tenant", reason=form.reason))
 
 
 _NO_START = "No job of it starts until it is resumed. Running jobs continue."
