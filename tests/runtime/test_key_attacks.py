@@ -61,7 +61,7 @@ def test_a_rollback_undoes_although_somebody_took_names_of_what_it_enqueues(
     eventually(lambda: unbooked.exists() and len(unbooked.read_text().splitlines()) == 2)
 
 
-def test_a_schedule_goes_on_although_somebody_took_its_name(
+def test_a_schedule_continues_when_its_key_is_taken(
     database: str, store: Store, tmp_path: Path
 ) -> None:
     wipe(database)

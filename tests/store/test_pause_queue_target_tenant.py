@@ -24,7 +24,7 @@ def test_nothing_of_a_paused_queue_is_started(store: Store) -> None:
     assert worker.claim(10)[0].id == slow
 
 
-def test_what_runs_in_a_paused_queue_goes_on(store: Store) -> None:
+def test_running_jobs_of_a_paused_queue_continue(store: Store) -> None:
     make_job(store)
     worker = make_worker(store)
     job = worker.claim_one()

@@ -181,7 +181,7 @@ def test_a_slot_that_was_left_behind_is_released_by_hand(
         store.release_slot("tree", "b")
 
 
-def test_a_paused_pool_gives_no_slot_until_it_goes_on(store: Store) -> None:
+def test_a_paused_pool_gives_no_slot_until_it_is_resumed(store: Store) -> None:
     store.create_pool("trees", ["a", "b"])
     job, other = make_job(store, pools=["trees"]), make_job(store)
     store.pause_dispatch("pool", "trees", reason="disk full")

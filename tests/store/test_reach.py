@@ -133,7 +133,7 @@ def test_a_member_of_the_role_that_registered_a_worker_speaks_for_it(
     assert second.leave(theirs.id, killed=True) == {"left": True}
 
 
-def test_who_registered_before_roles_were_kept_goes_on(
+def test_a_worker_registered_before_roles_were_stored_continues(
     store: Store, sql: psycopg.Connection, roles: Roles
 ) -> None:
     _, keeper = roles.make("worker")

@@ -247,7 +247,7 @@ def test_slots_of_the_dead_are_free_again(store: Store, sql: psycopg.Connection)
     assert [slot.job_id for slot in store.pools("tree")[0].slots] == [None]
 
 
-def test_a_job_claimed_anew_in_between_is_not_touched(
+def test_a_job_claimed_again_in_between_is_not_touched(
     store: Store, sql: psycopg.Connection
 ) -> None:
     worker, job = start(store)
