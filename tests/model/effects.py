@@ -61,8 +61,9 @@ def notes(model: Model, before: Snapshot, act: Act) -> list[Note]:
         case "clear":
             return [("clear", "job", str(act.job))]
         case "pause_dispatch" | "resume_dispatch":
-            done = act.answer["paused" if act.verb == "pause_dispatch" else "resumed"]
-            return [(act.verb, *act.options["subject"])] if done else []
+            verb = act.verb.removesuffix("_dispatch")
+            done = act.answer[f"{verb}d"]
+            return [(verb, *act.options["subject"])] if done else []
         case "drain":
             return [("drain", "worker", str(act.worker))]
         case "enqueue":
