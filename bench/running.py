@@ -136,7 +136,7 @@ def drain_round(
         Store(url) as store,
         psycopg.connect(url, autocommit=True) as connection,
     ):
-        store.pause("queue", QUEUE)
+        store.pause_dispatch("queue", QUEUE)
         if task is not None:
             enqueue(connection, jobs, task=task)
         settle(connection)
@@ -147,7 +147,7 @@ def drain_round(
             watched["PostgreSQL"] = partial(family_cpu, postmaster(connection))
             with beside(url):
                 before = {who: used() for who, used in watched.items()}
-                store.unpause("queue", QUEUE)
+                store.resume_dispatch("queue", QUEUE)
                 wait_for_all(at_work, connection, last)
                 used = spent(before, {who: used() for who, used in watched.items()}, jobs)
         return _told(connection, jobs, used)

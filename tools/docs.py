@@ -50,7 +50,16 @@ GROUPS = {
         *("completed", "note_reached", "fail_records", "answer_inspection"),
     ),
     "What people do": (
-        *("stop", "step", "close_record", "resume", "clear", "rerun", "pause", "unpause"),
+        *(
+            "stop",
+            "step",
+            "close_record",
+            "resume",
+            "clear",
+            "rerun",
+            "pause_dispatch",
+            "resume_dispatch",
+        ),
         *("rollback", "create_pool", "change_slots", "release_slot"),
         *("set_strategy", "drop_strategy", "create_token", "revoke_token", "refuse"),
         *("log_in", "create_login_code", "log_in_by_code", "log_out", "session_principal"),

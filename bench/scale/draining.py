@@ -19,12 +19,12 @@ def drain(scale: Scale, calls: Iterable[Sequence[NewJob]]) -> float:
         Store(url) as store,
         psycopg.connect(url, autocommit=True) as connection,
     ):
-        store.pause("queue", QUEUE)
+        store.pause_dispatch("queue", QUEUE)
         jobs = sum(len(store.enqueue(call)) for call in calls)
         settle(connection)
         with worker(scale.bench, url, "--concurrency", CONCURRENCY) as at_work:
             at_work.warm_up(store)
-            store.unpause("queue", QUEUE)
+            store.resume_dispatch("queue", QUEUE)
             at_work.until(lambda: _all_done(connection, jobs), "all jobs ended", 600, 0.1)
         return jobs / span(connection, jobs)
 

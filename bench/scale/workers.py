@@ -35,7 +35,7 @@ def _drain(scale: Scale, n: int) -> tuple[float, float]:
         psycopg.connect(url, autocommit=True) as connection,
         ExitStack() as stack,
     ):
-        store.pause("queue", QUEUE)
+        store.pause_dispatch("queue", QUEUE)
         enqueue(connection, scale.drained)
         settle(connection)
         for number in range(n):
@@ -45,7 +45,7 @@ def _drain(scale: Scale, n: int) -> tuple[float, float]:
             at_work.warm_up(store, warm)
         used = partial(family_cpu, postmaster(connection))
         before = used()
-        store.unpause("queue", QUEUE)
+        store.resume_dispatch("queue", QUEUE)
         wait_for_all(at_work, connection)
         spent = used() - before
         return scale.drained / span(connection, scale.drained), spent / scale.drained * 1e6

@@ -84,11 +84,11 @@ class DispatcherCore:
 
     def block_job_assignment(self, job_id: str) -> None:
         """Prevent new task assignments for job; running tasks continue."""
-        self._app.store.pause("queue", job_id, reason="assignment blocked")
+        self._app.store.pause_dispatch("queue", job_id, reason="assignment blocked")
 
     def unblock_job_assignment(self, job_id: str) -> None:
         """Allow task assignments for job again."""
-        self._app.store.unpause("queue", job_id, reason="assignment unblocked")
+        self._app.store.resume_dispatch("queue", job_id, reason="assignment unblocked")
 
 
 def name_of(job: Job) -> str:

@@ -71,7 +71,7 @@ async def prints_a_million_lines_async(ctx: Context) -> str:
 @app.task(retry=0)
 async def blocks_for_a_while(ctx: Context, seconds: float) -> str:
     _this_is_where_it_blocks(seconds)
-    return "went on"
+    return "continued"
 
 
 def _this_is_where_it_blocks(seconds: float) -> None:

@@ -76,7 +76,10 @@ TEXTS: Mapping[str, tuple[str, Call]] = {
         verb("SELECT tenure.stop({job}, 'pause'), tenure.resume({job}, reason => %s)"),
     ),
     "rerun": ("reason", verb("SELECT tenure.rerun({job}, reason => %s)")),
-    "pause a queue: sql": ("reason", verb("SELECT tenure.pause('queue', 'q{job}', reason => %s)")),
+    "pause a queue: sql": (
+        "reason",
+        verb("SELECT tenure.pause_dispatch('queue', 'q{job}', reason => %s)"),
+    ),
     "pause a queue: rest": ("reason", asked("POST", "/api/queues/q{job}/pause", reason=VALUE)),
     "drain": ("reason", verb("SELECT tenure.drain({worker}, reason => %s)")),
     "rollback": ("reason", verb("SELECT tenure.rollback({stop}, reason => %s)")),
@@ -96,7 +99,7 @@ TEXTS: Mapping[str, tuple[str, Call]] = {
     "token: rest": ("token", asked("POST", "/api/tokens", name=VALUE, role="viewer")),
     "actor": ("actor", verb("SELECT tenure.stop({job}, by => %s)")),
     "via": ("via", verb("SELECT tenure.stop({job}, via => %s)")),
-    "paused name": ("queue", verb("SELECT tenure.pause('queue', %s)")),
+    "paused name": ("queue", verb("SELECT tenure.pause_dispatch('queue', %s)")),
     "host": ("host", verb("SELECT tenure.register(gen_random_uuid(), %s, 1, '15 s')")),
     "served": (
         "queue",

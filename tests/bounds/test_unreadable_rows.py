@@ -55,7 +55,7 @@ def test_a_worker_sets_rows_aside_that_it_cannot_read_and_runs_the_others(
     assert len(store.workers(all=True)) == 1, "and it never had to start again"
 
 
-def test_a_worker_goes_on_beside_rows_with_times_that_nobody_can_show(
+def test_a_worker_continues_despite_rows_with_unreadable_times(
     database: str, store: Store, sql: psycopg.Connection, tmp_path: Path
 ) -> None:
     times = [statement for kind, statement in ODD.items() if kind.startswith("run_at")]

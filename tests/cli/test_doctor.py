@@ -106,7 +106,7 @@ def test_jobs_that_nobody_will_start(doctor: Doctor, store: Store) -> None:
     make_job(store, queue="mail")
     make_job(store, queue="crawl")
     make_job(store, queue="held")
-    store.pause("queue", "held")
+    store.pause_dispatch("queue", "held")
     promote(store)
     found = doctor.finds(1)
     assert found["queues"]["sentence"] == "no worker serves mail (1 waiting)"

@@ -179,7 +179,7 @@ def test_a_pause_is_told_in_the_same_form(cli: Cli, store: Store) -> None:
     assert (record["intent"], record["reason"]) == ("pause", "later")
 
 
-def test_waiting_ends_at_the_timeout_and_the_stop_goes_on(cli: Cli, workshop: Workshop) -> None:
+def test_waiting_ends_at_the_timeout_and_the_stop_continues(cli: Cli, workshop: Workshop) -> None:
     done = cli("job", "cancel", "chat-app-implementation", "--timeout", "100ms")
     assert done.code == 14
     assert done.err == (
@@ -225,7 +225,7 @@ def test_a_task_of_another_job_is_refused(cli: Cli, workshop: Workshop) -> None:
         ("pause", State.CANCELLED),
     ],
 )
-def test_a_job_that_is_over_is_refused_and_nothing_goes_on_record(
+def test_stopping_an_ended_job_is_refused_and_writes_no_record(
     cli: Cli, store: Store, verb: str, state: State
 ) -> None:
     job = make_job_in(store, state)

@@ -43,7 +43,7 @@ def test_arguments_also_come_as_json(cli: Cli, store: Store) -> None:
     assert store.show(1).args == {"a": 1, "b": 3}
 
 
-def test_what_is_said_of_it_reaches_the_job(cli: Cli, store: Store) -> None:
+def test_the_options_reach_the_job(cli: Cli, store: Store) -> None:
     first = make_job(store)
     options = ["--queue", "slow", "--priority", "7", "--key", "nightly", "--target", "site:a"]
     options += ["--tag", "a", "--tag", "b", "--after", str(first), "--owner", "ada"]

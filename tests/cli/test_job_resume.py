@@ -11,7 +11,7 @@ from tests.factories import make_job, make_job_in, make_worker, promote
 
 
 @pytest.mark.parametrize("state", [State.PAUSED, State.FAILED])
-def test_a_paused_or_failed_job_goes_on(cli: Cli, store: Store, state: State) -> None:
+def test_a_paused_or_failed_job_is_resumed(cli: Cli, store: Store, state: State) -> None:
     job = make_job_in(store, state)
     done = cli("job", "resume", job, "--reason", "again")
     assert (done.code, done.out) == (0, f"Job {job} is resumed; it is queued.\n")
@@ -21,7 +21,7 @@ def test_a_paused_or_failed_job_goes_on(cli: Cli, store: Store, state: State) ->
     assert cli("job", "resume", job, "--json").refusal(11)[0] == "IllegalTransition"
 
 
-def test_a_job_goes_on_afresh(cli: Cli, store: Store) -> None:
+def test_a_fresh_resume_ignores_the_checkpoint(cli: Cli, store: Store) -> None:
     job = make_job(store)
     promote(store)
     worker = make_worker(store)

@@ -31,7 +31,7 @@ def test_where_a_job_is_and_what_it_takes(cli: Cli, store: Store) -> None:
     assert document["processes"][0]["pid"] == 42
 
 
-def test_what_cannot_be_seen_is_said(cli: Cli, store: Store) -> None:
+def test_an_unavailable_stack_is_explained(cli: Cli, store: Store) -> None:
     job = make_job(store)
     assert cli("job", "stack", str(job)).sentence(11) == "cannot inspect a job that is queued"
     make_worker(store, timedelta(hours=1)).claim_one()

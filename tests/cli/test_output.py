@@ -22,7 +22,7 @@ Captured = pytest.CaptureFixture[str]
         *((3600, "1h"), (7500, "2h 5m"), (86400, "1d"), (270_000, "3d 3h")),
     ],
 )
-def test_a_length_of_time_is_said_as_people_do(seconds: float, said: str) -> None:
+def test_durations_are_human_readable(seconds: float, said: str) -> None:
     assert duration_text(seconds) == said
 
 
@@ -33,7 +33,7 @@ def test_an_age_has_one_unit(seconds: float, said: str) -> None:
     assert age(seconds) == said
 
 
-def test_a_moment_is_said_from_now() -> None:
+def test_timestamps_are_relative_to_now() -> None:
     now = datetime.now(UTC)
     assert ago(None) == exact_time(None) == ""
     assert ago(now) == "now"
@@ -48,7 +48,7 @@ def test_a_moment_is_said_from_now() -> None:
     ("size", "said"),
     [(0, "0 B"), (999, "999 B"), (12_345, "12.3 kB"), (4 * 10**6, "4.0 MB"), (10**12, "1.0 TB")],
 )
-def test_a_size_is_said_as_people_do(size: int, said: str) -> None:
+def test_sizes_are_human_readable(size: int, said: str) -> None:
     assert size_text(size) == said
 
 

@@ -22,7 +22,7 @@ def test_queues_are_listed_with_what_is_in_them(cli: Cli, store: Store) -> None:
 
 
 @pytest.mark.parametrize("subject", ["queue", "target"])
-def test_a_queue_or_target_is_paused_and_goes_on(cli: Cli, store: Store, subject: str) -> None:
+def test_a_queue_or_target_is_paused_and_resumed(cli: Cli, store: Store, subject: str) -> None:
     named = subject.capitalize()
     make_job(store, **{subject: "a"})
     assert cli(subject, "pause", "a", "--reason", "down").out == f"{named} a is paused.\n"

@@ -74,7 +74,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_job(database: str, store: Store) -
     assert store.show(1).state is State.RUNNING
 
 
-def test_a_stop_moves_while_it_goes_on_and_ends_in_the_form_of_a_pipe(
+def test_a_running_stop_is_animated_and_its_final_output_equals_that_of_a_pipe(
     database: str, store: Store
 ) -> None:
     workshop = Workshop(store)

@@ -42,7 +42,7 @@ def test_a_snapshot_shows_queues_jobs_stops_and_workers(sampler: Sampler, store:
     worker = make_worker(store)
     jobs = [make_job(store, task="shop.crawl", key="nightly"), make_job(store, task="shop.mail")]
     make_job(store, queue="slow", task="shop.report")
-    store.pause("queue", "slow")
+    store.pause_dispatch("queue", "slow")
     promote(store)
     first, second = worker.claim(2)
     store.report(

@@ -51,7 +51,7 @@ def test_the_token_is_made_once(client: Client, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["revoked", "empty", "of another database", "not a text"])
-def test_a_token_that_is_not_valid_is_made_anew(what: str, client: Client, tmp_path: Path) -> None:
+def test_an_invalid_token_is_replaced(what: str, client: Client, tmp_path: Path) -> None:
     path = local_token(client, tmp_path)
     first = secret_in(path)
     match what:

@@ -133,7 +133,7 @@ def test_what_does_not_exist_ends_with_10(cli: Cli, store: Store, words: str, sa
 
 
 @pytest.mark.parametrize("subject", ["queue", "target"])
-def test_a_queue_or_target_without_jobs_is_paused_if_it_is_said_to_be_new(
+def test_a_queue_or_target_without_jobs_is_paused_with_the_option_new(
     cli: Cli, store: Store, subject: str
 ) -> None:
     assert cli(subject, "pause", "mail", "--new").out == f"{subject.capitalize()} mail is paused.\n"

@@ -28,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def rare_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Poll so rarely that only a notification can explain a change that is seen."""
     monkeypatch.setattr(polling, "FIRST_PAUSE", 600.0)
     monkeypatch.setattr(hub, "EVERY", 600.0)

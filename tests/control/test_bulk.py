@@ -78,7 +78,9 @@ def test_many_jobs_are_resumed_and_run_again(client: Client, store: Store) -> No
         ("rerun", {}, "This enqueues 5 jobs again, with the same arguments and options"),
     ],
 )
-def test_what_will_happen_is_said_before(intent: str, how: dict[str, Any], said: str) -> None:
+def test_the_effect_is_described_before_it_happens(
+    intent: str, how: dict[str, Any], said: str
+) -> None:
     preview = BulkPreview(7, {"queued": 5, "running": 2}, 5, 2, 2, 0)
     assert consequence(preview, BulkIntent(intent), **how).endswith(said)
 
@@ -101,7 +103,7 @@ def test_what_another_carries_on_is_waited_for(
     assert end.value.value.status == "completed"
 
 
-def test_what_is_said_wrong_is_refused_before_anything_is_stopped(
+def test_invalid_options_are_refused_before_anything_is_stopped(
     client: Client, store: Store
 ) -> None:
     job = make_job(store)

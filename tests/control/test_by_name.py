@@ -40,7 +40,7 @@ def test_a_known_task_has_its_arguments_checked_and_its_options(app: Tenure) -> 
         job_of(app, "crawl", {"pages": 1}, {})
 
 
-def test_what_is_said_of_one_job_stays_with_it(app: Tenure) -> None:
+def test_options_of_a_job_do_not_leak_to_others(app: Tenure) -> None:
     job_of(app, "crawl", {"site": "a"}, {"priority": 5, "key": "k"})
     job = job_of(app, "crawl", {"site": "a"}, {})
     assert (job.priority, job.key) == (0, None)

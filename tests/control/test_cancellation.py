@@ -255,7 +255,7 @@ def test_two_services_at_once_make_one_record(
 # Waiting.
 
 
-def test_when_the_wait_is_over_the_stop_goes_on(database: str, store: Store) -> None:
+def test_a_stop_continues_after_the_wait_times_out(database: str, store: Store) -> None:
     worker, claimed = start(store)
 
     async def story(service: CancellationService) -> CancellationStatus:

@@ -62,7 +62,7 @@ def test_a_job_is_paused_at_a_time(client: Client, store: Store) -> None:
     assert store.show(job).state is State.PAUSED
 
 
-def test_what_is_said_wrong_is_refused(client: Client, store: Store) -> None:
+def test_invalid_policies_are_refused(client: Client, store: Store) -> None:
     with pytest.raises(JobNotFound, match="there is no job 77"):
         Handle[None](client, 77, DEFAULT).cancel_at(datetime.now(UTC))
     with pytest.raises(InputRefused, match="has no time zone"):

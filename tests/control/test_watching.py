@@ -57,7 +57,7 @@ def test_a_job_that_has_ended_is_seen_once(database: str, store: Store) -> None:
     assert run(story()) == ["cancelled"]
 
 
-def test_a_job_that_goes_on_after_its_end_is_seen(database: str, store: Store) -> None:
+def test_a_job_resumed_after_its_end_is_seen(database: str, store: Store) -> None:
     async def story() -> None:
         job = make_job(store, max_attempts=1)
         worker = make_worker(store)
@@ -140,7 +140,7 @@ def test_what_was_seen_last_is_not_sent_again(database: str, store: Store) -> No
 
 
 def test_two_hundred_watchers_of_one_job_cost_one_query(
-    database: str, store: Store, asked: list[str], seldom: None
+    database: str, store: Store, asked: list[str], rare_polls: None
 ) -> None:
     async def story() -> None:
         job = make_job(store)
@@ -250,7 +250,7 @@ def test_what_takes_long_is_looked_at_less_often() -> None:
 # Trouble.
 
 
-def test_a_database_that_is_away_from_the_start_is_said(tmp_path: Any) -> None:
+def test_an_unreachable_database_is_reported_at_the_start(tmp_path: Any) -> None:
     async def story() -> None:
         settings = Settings(connect_timeout=timedelta(seconds=1))
         async with (
@@ -263,7 +263,7 @@ def test_a_database_that_is_away_from_the_start_is_said(tmp_path: Any) -> None:
     run(story())
 
 
-def test_a_database_without_the_schema_is_said(empty_database: str) -> None:
+def test_a_database_without_the_schema_is_reported(empty_database: str) -> None:
     async def story() -> None:
         async with watched(empty_database) as (watching, ada):
             with pytest.raises(SchemaMismatch, match="run: tenure migrate"):

@@ -51,7 +51,7 @@ def test_a_cancellation_is_seen_at_each_change_until_it_is_closed(
 
 
 def test_a_notice_brings_a_change_at_once(
-    database: str, store: Store, seldom: None, asked: list[str]
+    database: str, store: Store, rare_polls: None, asked: list[str]
 ) -> None:
     async def story() -> None:
         job = make_job(store)
@@ -189,7 +189,7 @@ def test_no_tenant_sees_another(database: str, store: Store) -> None:
 
 
 def test_a_notice_that_nobody_understands_is_only_a_hint(
-    database: str, store: Store, sql: psycopg.Connection, seldom: None, asked: list[str]
+    database: str, store: Store, sql: psycopg.Connection, rare_polls: None, asked: list[str]
 ) -> None:
     async def story() -> None:
         job = make_job(store)

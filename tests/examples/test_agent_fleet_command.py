@@ -32,7 +32,7 @@ def jobs(database: str, store: Store, tmp_path: Path) -> None:
     ],
     ids=["no job", "a task of another job", "force for a task", "no cascade for a job"],
 )
-def test_what_cannot_be_cancelled_is_refused_before_anything_is_said(
+def test_a_cancel_that_is_impossible_is_refused_before_any_output(
     jobs: None, database: str, store: Store, words: list[str], sentence: str
 ) -> None:
     done = subprocess.run(

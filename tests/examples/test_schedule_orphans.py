@@ -95,7 +95,7 @@ def test_an_orphan_is_failed_with_the_message(
 
 @pytest.mark.parametrize("reconcile", [run_the_snippet, run_the_task], ids=["snippet", "task"])
 @pytest.mark.parametrize("state", [LONG_RUNNING, OLD_WORKER], ids=["beating", "just started"])
-def test_a_job_that_is_no_orphan_goes_on(
+def test_a_job_that_is_no_orphan_continues(
     reconcile: Callable[[str], None],
     state: str,
     running_job: int,

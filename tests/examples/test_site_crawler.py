@@ -110,7 +110,7 @@ async def _metadata(job_id: int) -> dict[str, Any]:
         return await CrawlJobRepository(jobs.app).cleanup_metadata(job_id)
 
 
-def test_a_crawl_that_is_paused_goes_on_with_the_next_page(
+def test_a_paused_crawl_continues_with_the_next_page(
     worker_of: Any, site: Site, store: Store
 ) -> None:
     site.hold("/list-3.html")

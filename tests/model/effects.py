@@ -60,9 +60,10 @@ def notes(model: Model, before: Snapshot, act: Act) -> list[Note]:
             return [("clear", "target", act.options["target"])]
         case "clear":
             return [("clear", "job", str(act.job))]
-        case "pause" | "unpause":
-            done = act.answer["paused" if act.verb == "pause" else "resumed"]
-            return [(act.verb, *act.options["subject"])] if done else []
+        case "pause_dispatch" | "resume_dispatch":
+            verb = act.verb.removesuffix("_dispatch")
+            done = act.answer[f"{verb}d"]
+            return [(verb, *act.options["subject"])] if done else []
         case "drain":
             return [("drain", "worker", str(act.worker))]
         case "enqueue":

@@ -22,7 +22,7 @@ _NAMES = {
 def check(play: Player) -> None:
     _bury_everybody(play)
     for subject in sorted(play.model.pauses):
-        play.set_pause("unpause", subject)
+        play.set_pause("resume_dispatch", subject)
     play.register(timedelta(hours=10), _LAST)
     resumed: dict[int, int] = {}
     for _ in range(60):

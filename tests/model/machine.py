@@ -255,13 +255,13 @@ class Machine(RuleBasedStateMachine):
             self.play.say(act, lambda: self.play.store.clear(target=name, by=by))
 
     @rule(subject=_subjects, by=actors)
-    def pause(self, subject: tuple[str, str], by: str | None) -> None:
-        self.play.set_pause("pause", subject, by)
+    def pause_dispatch(self, subject: tuple[str, str], by: str | None) -> None:
+        self.play.set_pause("pause_dispatch", subject, by)
 
     @precondition(lambda self: self.play.model.pauses)
     @rule(index=which, by=actors)
-    def unpause(self, index: int, by: str | None) -> None:
-        self.play.set_pause("unpause", _pick(sorted(self.play.model.pauses), index), by)
+    def resume_dispatch(self, index: int, by: str | None) -> None:
+        self.play.set_pause("resume_dispatch", _pick(sorted(self.play.model.pauses), index), by)
 
     # -- time passes
 

@@ -232,7 +232,7 @@ BOUNDS: tuple[Mutant, ...] = (
         "WHEN isfinite(since) AND isfinite(until) AND since > until - {delay.max} "
         "AND since < until + {delay.max}",
         "WHEN true",
-        f"{_ROWS}::test_a_worker_goes_on_beside_rows_with_times_that_nobody_can_show",
+        f"{_ROWS}::test_a_worker_continues_despite_rows_with_unreadable_times",
     ),
     mutant(
         "secrets of arguments that are no object",

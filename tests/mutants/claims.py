@@ -17,7 +17,7 @@ CLAIMS: tuple[Mutant, ...] = (
         "AND NOT EXISTS (SELECT FROM tenant.pause AS p"
         " WHERE p.subject = 'pool' AND p.name = ANY (l.pools))",
         "",
-        "pools::test_a_paused_pool_gives_no_slot_until_it_goes_on",
+        "pools::test_a_paused_pool_gives_no_slot_until_it_is_resumed",
     ),
     mutant(
         "the dead may ask",

@@ -192,7 +192,7 @@ ENTRY: tuple[Mutant, ...] = (
         "observe/logs.py",
         "return visible(super().formatMessage(record))",
         "return super().formatMessage(record)",
-        "tests/observe/test_logs.py::test_a_text_line_is_one_line_whatever_is_said_in_it",
+        "tests/observe/test_logs.py::test_a_text_line_stays_a_single_line_whatever_it_contains",
     ),
     python_mutant(
         "an error begins a line of the log",

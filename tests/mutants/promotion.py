@@ -54,15 +54,15 @@ PROMOTION: tuple[Mutant, ...] = (
     ),
     mutant(
         "a target is paused during a promote",
-        "pause",
+        "pause_dispatch",
         "IF subject = 'target' THEN\n        -- Exclude",
         "IF false THEN\n        -- Exclude",
         "races/targets::test_a_target_paused_beside_a_promote_starts_nothing",
     ),
     mutant(
         "the next job starts although its target is paused",
-        "pause",
-        "WHERE pause.subject = 'target' AND j.target",
+        "pause_dispatch",
+        "WHERE pause_dispatch.subject = 'target' AND j.target",
         "WHERE false AND j.target",
         "pause_queue_target_tenant::test_whoever_was_next_in_a_paused_target_waits_in_its_place",
     ),

@@ -131,7 +131,7 @@ REACH: tuple[Mutant, ...] = (
         "control/may_act_for_worker",
         "registered_by IS NULL OR",
         "",
-        _REACH + "who_registered_before_roles_were_kept_goes_on",
+        _REACH + "a_worker_registered_before_roles_were_stored_continues",
     ),
     mutant(
         "a stranger ends the registration of a worker",

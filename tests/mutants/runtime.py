@@ -70,7 +70,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "runtime/keeper/worker_process.py",
         "for found in self._reaped if found.database == database]",
         "for found in self._reaped]",
-        "tests/observe/test_worker_logs.py::test_nothing_is_said_of_dead_workers_of_other_projects",
+        "tests/observe/test_worker_logs.py::test_dead_workers_of_other_projects_are_not_logged",
     ),
     python_mutant(
         "what undoes a job shows its secrets",

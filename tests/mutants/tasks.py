@@ -13,14 +13,14 @@ TASKS: tuple[Mutant, ...] = (
         "declared_jobs",
         "ELSE tenure.apply_declaration(job, known) END;",
         "ELSE job END;",
-        f"{_TASKS}::test_sql_gets_what_the_task_declares_and_what_is_said_comes_first",
+        f"{_TASKS}::test_sql_uses_the_declared_options_and_arguments_override_them",
     ),
     mutant(
         "options of the task override options of the call",
         "control/apply_declaration",
         "coalesce(task.defaults -> 'options', '{}') || given;",
         "given || coalesce(task.defaults -> 'options', '{}');",
-        f"{_TASKS}::test_sql_gets_what_the_task_declares_and_what_is_said_comes_first",
+        f"{_TASKS}::test_sql_uses_the_declared_options_and_arguments_override_them",
     ),
     mutant(
         "a job of an unknown task does not wait for it",

@@ -205,7 +205,7 @@ WEB: tuple[Mutant, ...] = (
         "refused",
         "now_ts - interval '1 hour'",
         "now_ts - interval '100 years'",
-        "refusals::test_a_new_hour_begins_anew",
+        "refusals::test_each_hour_is_counted_separately",
     ),
     python_mutant(
         "logging out does not end the session",
@@ -254,6 +254,6 @@ WEB: tuple[Mutant, ...] = (
         "create_token",
         "lifetime interval DEFAULT '90 days'",
         "lifetime interval DEFAULT NULL",
-        "tokens::test_a_token_lasts_for_90_days_unless_it_is_said_otherwise",
+        "tokens::test_a_token_lasts_for_90_days_by_default",
     ),
 )

@@ -69,7 +69,7 @@ def test_what_is_for_debugging_is_written_when_it_is_wanted() -> None:
     assert any("a beat" in line for line in written("text", "verbose"))
 
 
-def test_what_is_said_of_one_line_is_stronger_than_what_is_said_of_all(
+def test_fields_of_a_line_override_bound_fields(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(logs, "_of_process", {"worker": "w1", "tenant": "a"})
@@ -81,7 +81,7 @@ def test_what_is_said_of_one_line_is_stronger_than_what_is_said_of_all(
 FORGED = "left\n2030-01-01 12:00:00,000 ERROR forged \x1b[31mred\x07\u202e\u2028 \r\t\x9b1m"
 
 
-def test_a_text_line_is_one_line_whatever_is_said_in_it() -> None:
+def test_a_text_line_stays_a_single_line_whatever_it_contains() -> None:
     record = logging.makeLogRecord({"msg": "stop of job 7: %s", "args": (FORGED,)})
     text = logs.TextLines().format(record)
     assert len(text.splitlines()) == 1

@@ -99,7 +99,7 @@ def test_what_is_counted_is_what_happened(store: Store, clock: Clock) -> None:
     make_job(store)
     store.stop(worker.claim_one().id, intent=Intent.PAUSE)
     make_job(store, queue="mail")
-    store.pause("queue", "mail")
+    store.pause_dispatch("queue", "mail")
     clock.advance(61 * SECOND)
     page = page_of(store)
     requests = "tenure_cancellation_requests_total"

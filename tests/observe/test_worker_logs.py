@@ -113,7 +113,7 @@ def test_what_a_killed_worker_left_is_logged(seen: Seen) -> None:
     seen.said(r"a worker that was killed on this host left \d+ processes", level="warning")
 
 
-def test_nothing_is_said_of_dead_workers_of_other_projects(seen: Seen) -> None:
+def test_dead_workers_of_other_projects_are_not_logged(seen: Seen) -> None:
     assert seen.stranger_is_cleared
     assert seen.stranger not in seen.text
     assert "stranger" not in seen.text

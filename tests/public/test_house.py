@@ -22,7 +22,7 @@ class Crew:
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "mayhap.py"
+    file = tmp_path / "crew.py"
     file.write_text(PLANTED)
     sql = tmp_path / "wide.sql"
     sql.write_text(f"-- {'x' * house.MAX_SQL_COLUMNS}\nSELECT complaint FROM job;\n")
@@ -33,11 +33,11 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("planted")
 def test_every_rule_notices_what_breaks_it() -> None:
-    assert house.repeated_classes() == ["Crew: mayhap.py, mayhap.py"]
-    assert house.noun_clauses() == ["mayhap.py: Whether it is so."]
+    assert house.repeated_classes() == ["Crew: crew.py, crew.py"]
+    assert house.noun_clauses() == ["crew.py: Whether it is so."]
     assert house.wide_sql_lines() == ["wide.sql:1: 113 columns"]
     assert [line.split(": ")[1] for line in house.retired_words()] == [
-        *("Crew", "mayhap", "most", "said", "complaint"),
+        *("Crew", "crew", "most", "said", "complaint"),
     ]
 
 

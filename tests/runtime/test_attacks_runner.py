@@ -166,7 +166,7 @@ def test_a_frame_that_nobody_can_read_ends_its_runner() -> None:
     asyncio.run(main())
 
 
-def test_nobody_who_goes_on_writing_is_waited_for() -> None:
+def test_a_runner_that_keeps_writing_is_not_waited_for() -> None:
     """The keeper would read for ever, and its lease would end."""
 
     async def main() -> None:

@@ -180,7 +180,7 @@ def test_nothing_can_be_added_once_it_closes() -> None:
         resources.add(Polite())
 
 
-def test_a_clean_up_goes_on_when_who_asked_for_it_is_cancelled() -> None:
+def test_a_cleanup_continues_when_its_caller_is_cancelled() -> None:
     async def run() -> None:
         started, go_on = asyncio.Event(), asyncio.Event()
 

@@ -44,7 +44,7 @@ def test_an_error_is_kept_with_its_type_message_and_place(
     assert "tenure/runtime/runner" not in error["traceback"]
 
 
-def test_a_job_that_exits_has_failed_and_its_runner_goes_on(
+def test_a_job_that_exits_has_failed_and_its_runner_continues(
     task: Task[..., Any], watch: Watcher, store: Store
 ) -> None:
     handle = task.enqueue("exit")
@@ -85,7 +85,7 @@ def test_artifacts_of_a_cancelled_job_are_kept_unless_its_task_says_otherwise(
     assert file.exists() is preserved
 
 
-def test_a_pause_keeps_the_checkpoint_and_resume_goes_on_from_it(
+def test_a_pause_keeps_the_checkpoint_and_resume_continues_from_it(
     task: Task[..., Any], watch: Watcher, folder: Path, store: Store
 ) -> None:
     handle = _waiting(task, folder)

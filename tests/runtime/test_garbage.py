@@ -23,7 +23,7 @@ def told(setting: str) -> str:
     return subprocess.run(program, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_it_looks_seldom() -> None:
+def test_garbage_is_collected_rarely() -> None:
     assert told("").startswith("True (20000,")
 
 
@@ -33,5 +33,5 @@ def test_a_rhythm_that_the_app_has_chosen_is_left_as_it_is(rhythm: tuple[int, in
 
 
 @pytest.mark.usefixtures("worker", "app")
-def test_the_runner_of_coroutines_looks_seldom() -> None:
+def test_the_loop_runner_collects_garbage_rarely() -> None:
     assert jobs.rhythm_of_the_collector.enqueue().result(timeout="60s") == 20_000

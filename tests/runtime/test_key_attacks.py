@@ -28,9 +28,9 @@ def take(store: Store, **keys: str) -> int:
 
 @pytest.fixture
 def held_queue(store: Store) -> Iterator[None]:
-    store.pause("queue", "default")
+    store.pause_dispatch("queue", "default")
     yield
-    store.unpause("queue", "default")
+    store.resume_dispatch("queue", "default")
 
 
 def test_a_job_of_another_owner_does_not_become_a_child(
@@ -38,7 +38,7 @@ def test_a_job_of_another_owner_does_not_become_a_child(
 ) -> None:
     handle = jobs.trip.enqueue()
     fake = take(store, idempotency=f"spawn:{handle.id}:1:{jobs.book.name}")
-    store.unpause("queue", "default")
+    store.resume_dispatch("queue", "default")
     eventually((folder / f"started-{handle.id}").exists)
     children = [store.show(child.id) for child in handle.children()]
     assert [child.parent_id for child in children] == [handle.id] * 2
@@ -61,7 +61,7 @@ def test_a_rollback_undoes_although_somebody_took_names_of_what_it_enqueues(
     eventually(lambda: unbooked.exists() and len(unbooked.read_text().splitlines()) == 2)
 
 
-def test_a_schedule_goes_on_although_somebody_took_its_name(
+def test_a_schedule_continues_when_its_key_is_taken(
     database: str, store: Store, tmp_path: Path
 ) -> None:
     wipe(database)

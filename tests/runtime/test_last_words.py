@@ -20,7 +20,7 @@ def said_too_late(scene: Scene) -> list[int]:
 
 
 @in_a_keeper
-async def test_what_ended_before_a_worker_heard_of_its_death_is_said_and_refused(
+async def test_outcomes_sent_before_the_lost_lease_is_noticed_are_refused(
     scene: Scene,
 ) -> None:
     exchange: Any = scene.keeper.exchanges["default"]
@@ -33,7 +33,7 @@ async def test_what_ended_before_a_worker_heard_of_its_death_is_said_and_refused
 
 
 @in_a_keeper
-async def test_what_was_on_its_way_when_a_worker_heard_of_its_death_is_said_again(
+async def test_in_flight_outcomes_are_sent_again_after_a_lost_lease(
     scene: Scene,
 ) -> None:
     exchange: Any = scene.keeper.exchanges["default"]

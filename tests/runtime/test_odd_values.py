@@ -92,7 +92,7 @@ MUST_BE_REFUSED = {
 
 
 @pytest.mark.parametrize("method", MUST_BE_REFUSED)
-def test_what_cannot_be_kept_is_refused_where_it_is_said(method: str) -> None:
+def test_a_value_that_cannot_be_stored_is_refused_at_the_call(method: str) -> None:
     outcomes = odd_values.in_a_coroutine.enqueue(method).result(timeout="60s")
     taken = [name for name in MUST_BE_REFUSED[method] if outcomes[name] == "taken"]
     assert taken == []

@@ -46,7 +46,7 @@ def pool(store: Store) -> str:
 
 
 def paused_queue(store: Store) -> str:
-    store.pause("queue", "slow")
+    store.pause_dispatch("queue", "slow")
     return "slow"
 
 
@@ -79,10 +79,19 @@ ACTIONS = [
         lambda s, job: s.queue(job, **WHO),
         reason=False,
     ),
-    Action("pause", "queue", lambda _: "slow", lambda s, q: s.pause("queue", q, **because())),
-    Action("pause", "target", lambda _: "site:x", lambda s, t: s.pause("target", t, **because())),
-    Action("pause", "tenant", lambda _: "", lambda s, _: s.pause("tenant", **because())),
-    Action("unpause", "queue", paused_queue, lambda s, q: s.unpause("queue", q, **because())),
+    Action(
+        "pause", "queue", lambda _: "slow", lambda s, q: s.pause_dispatch("queue", q, **because())
+    ),
+    Action(
+        "pause",
+        "target",
+        lambda _: "site:x",
+        lambda s, t: s.pause_dispatch("target", t, **because()),
+    ),
+    Action("pause", "tenant", lambda _: "", lambda s, _: s.pause_dispatch("tenant", **because())),
+    Action(
+        "resume", "queue", paused_queue, lambda s, q: s.resume_dispatch("queue", q, **because())
+    ),
     Action(
         "create",
         "pool",
@@ -162,7 +171,7 @@ def test_without_a_name_the_database_user_is_on_record(store: Store) -> None:
 def test_the_row_stands_and_falls_with_the_action(store: Store, connect: Connect) -> None:
     job = make_job(store)
     caller = connect()
-    for statement in (f"tenure.stop({job})", "tenure.pause('queue', 'slow')"):
+    for statement in (f"tenure.stop({job})", "tenure.pause_dispatch('queue', 'slow')"):
         caller.execute(f"SELECT {statement}".encode())
     assert store.audit_log() == ()
     caller.rollback()
@@ -186,7 +195,7 @@ def test_what_is_refused_leaves_no_row(store: Store) -> None:
         lambda: store.clear(done),
         lambda: store.rerun(4711),
         lambda: store.queue(done),
-        lambda: store.pause("tenant", "x"),
+        lambda: store.pause_dispatch("tenant", "x"),
         lambda: store.create_pool("tree"),
         lambda: store.change_slots("tree", add=["b"], remove=["main"]),
         lambda: store.release_slot("tree", "main"),
@@ -201,8 +210,8 @@ def test_what_is_refused_leaves_no_row(store: Store) -> None:
 def test_what_changes_nothing_leaves_no_row(store: Store) -> None:
     paused_queue(store)
     before = store.audit_log()
-    assert store.pause("queue", "slow") == {"paused": False}
-    assert store.unpause("queue", "other") == {"resumed": False}
+    assert store.pause_dispatch("queue", "slow") == {"paused": False}
+    assert store.resume_dispatch("queue", "other") == {"resumed": False}
     assert store.audit_log() == before
 
 
@@ -217,7 +226,7 @@ def test_the_trail_is_read_by_subject_and_in_pages(store: Store) -> None:
     jobs = [make_job(store) for _ in range(3)]
     for job in jobs:
         store.stop(job)
-    store.pause("queue", "slow")
+    store.pause_dispatch("queue", "slow")
     assert [row.name for row in store.audit_log("queue")] == ["slow"]
     assert [row.name for row in store.audit_log("job", str(jobs[1]))] == [str(jobs[1])]
     first = store.audit_log(n=2)

@@ -75,9 +75,9 @@ def nothing(_: Store) -> None: ...
 
 
 ADMINS = [
-    Verb("pause", lambda _: control_calls.pause("queue", "slow"), nothing),
-    Verb("pause", lambda _: control_calls.pause("tenant"), nothing),
-    Verb("unpause", lambda _: control_calls.unpause("target", "site"), nothing),
+    Verb("pause_dispatch", lambda _: control_calls.pause_dispatch("queue", "slow"), nothing),
+    Verb("pause_dispatch", lambda _: control_calls.pause_dispatch("tenant"), nothing),
+    Verb("resume_dispatch", lambda _: control_calls.resume_dispatch("target", "site"), nothing),
     Verb("clear", lambda _: control_calls.clear(target="site"), nothing),
     Verb("create_pool", lambda _: control_calls.create_pool("other"), nothing),
     Verb("change_slots", lambda pool: control_calls.change_slots(pool, add=["b"]), pool),
@@ -395,13 +395,14 @@ def test_who_was_given_a_verb_without_an_admission_controls_its_own(
     name, caller = roles.make()
     sql.execute(f"GRANT USAGE ON SCHEMA tenure TO {name}".encode())
     sql.execute(
-        f"GRANT EXECUTE ON FUNCTION tenure.stop, tenure.pause, tenure.enqueue TO {name}".encode()
+        "GRANT EXECUTE ON FUNCTION tenure.stop, tenure.pause_dispatch, tenure.enqueue "
+        f"TO {name}".encode()
     )
     assert caller.stop(own_job(caller)).initiated_by == f"db:{name}"
     theirs = control_calls.stop(make_job(store, owner="ann"))
     is_refused(store, sql, theirs, f"db:{name}", "cancel", through=caller)
-    queue = control_calls.pause("queue", "slow")
-    is_refused(store, sql, queue, f"db:{name}", "pause", through=caller)
+    queue = control_calls.pause_dispatch("queue", "slow")
+    is_refused(store, sql, queue, f"db:{name}", "pause_dispatch", through=caller)
 
 
 @pytest.mark.parametrize(

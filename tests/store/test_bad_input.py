@@ -242,7 +242,7 @@ CALLS: Mapping[str, tuple[Callable[[Store], Any], type[TenureError]]] = {
         lambda store: store.stop(make_job(store), grace=timedelta(seconds=-1)),
         InputRefused,
     ),
-    "pause nothing": (lambda store: store.pause("queue", ""), InputRefused),
+    "pause nothing": (lambda store: store.pause_dispatch("queue", ""), InputRefused),
     "pool again": (
         lambda store: (store.create_pool("p"), store.create_pool("p")),
         InputRefused,

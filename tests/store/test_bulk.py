@@ -259,7 +259,7 @@ def test_two_who_carry_on_the_same_do_not_wait_and_stop_nothing_twice(
     assert len(store.cancellations(100)) == len(jobs)
 
 
-def test_whoever_dies_in_the_middle_has_done_nothing_and_another_goes_on(
+def test_a_batch_cut_off_midway_is_undone_and_another_caller_continues(
     store: Store, connect: Connect
 ) -> None:
     jobs = [make_job(store) for _ in range(4)]

@@ -49,7 +49,7 @@ def enqueue(sql: psycopg.Connection, store: Store, draft: str) -> Job:
     return store.show(row[0][0]["id"])
 
 
-def test_sql_gets_what_the_task_declares_and_what_is_said_comes_first(
+def test_sql_uses_the_declared_options_and_arguments_override_them(
     sql: psycopg.Connection, store: Store
 ) -> None:
     store.announce_tasks([{**CRAWL, "target": TARGET}])

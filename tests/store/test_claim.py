@@ -110,10 +110,10 @@ def test_nothing_is_claimed_from_what_is_paused(
 ) -> None:
     job, other = make_job(store), make_job(store, queue="other")
     worker = make_worker(store)
-    store.pause(subject, name)
+    store.pause_dispatch(subject, name)
 
     assert ids(worker.claim(9)) == ([other] if subject == "queue" else [])
-    store.unpause(subject, name)
+    store.resume_dispatch(subject, name)
     assert job in ids(worker.claim(9))
 
 

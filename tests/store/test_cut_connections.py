@@ -136,7 +136,7 @@ ENDS: list[tuple[Outcome, dict[str, Any]]] = [
 @pytest.mark.parametrize("attempt", [1, 2])
 @pytest.mark.parametrize(("outcome", "more"), ENDS, ids=lambda one: str(one)[:9])
 @pytest.mark.parametrize("again", ["finish", "exchange"])
-def test_an_end_whose_answer_was_lost_is_no_late_write_when_it_is_said_again(
+def test_resending_an_outcome_whose_answer_was_lost_is_no_late_write(
     proxy: Proxy, store: Store, outcome: Outcome, more: dict[str, Any], attempt: int, again: str
 ) -> None:
     make_job(store, max_attempts=5)
@@ -160,7 +160,7 @@ def test_an_end_whose_answer_was_lost_is_no_late_write_when_it_is_said_again(
     assert store.show(end.job).state is became
 
 
-def test_an_end_that_a_stop_changed_is_no_late_write_when_it_is_said_again(store: Store) -> None:
+def test_resending_an_outcome_that_a_stop_changed_is_no_late_write(store: Store) -> None:
     job, worker = make_job(store), make_worker(store)
     claimed = worker.claim_one()
     store.stop(job)

@@ -209,7 +209,7 @@ def prune(crowd: Crowd) -> Call[Any]:
 
 
 def pause_target(crowd: Crowd) -> Call[Any]:
-    act = random.choice([control_calls.pause, control_calls.unpause])
+    act = random.choice([control_calls.pause_dispatch, control_calls.resume_dispatch])
     return act("target", random.choice(["t1", "t2"]))
 
 
@@ -263,7 +263,7 @@ def test_no_pair_of_verbs_deadlocks_and_what_they_leave_makes_sense(crowd: Crowd
 def settle(crowd: Crowd) -> None:
     """The dead are recovered and promote has run dry."""
     for target in ("t1", "t2"):
-        crowd.store.unpause("target", target)
+        crowd.store.resume_dispatch("target", target)
     for _ in range(50):
         crowd.store.recover()
         done = crowd.store.promote()

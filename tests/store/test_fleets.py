@@ -39,7 +39,7 @@ def number(store: Store, tenant: Tenant = ACME) -> int:
 
 
 def paused_queue(store: Store) -> None:
-    store.pause("queue", "default")
+    store.pause_dispatch("queue", "default")
 
 
 def two_for_one_target(store: Store) -> None:
@@ -58,7 +58,7 @@ STIRRING: dict[str, tuple[Callable[[Store], object], Callable[[Store], object]]]
     ),
     "a resumed job": (lambda s: make_job_in(s, State.PAUSED), lambda s: s.resume(1)),
     "a job that is run again": (lambda s: make_job_in(s, State.COMPLETED), lambda s: s.rerun(1)),
-    "a queue that is open again": (paused_queue, lambda s: s.unpause("queue", "default")),
+    "a queue that is open again": (paused_queue, lambda s: s.resume_dispatch("queue", "default")),
     "a stop of who was first": (two_for_one_target, lambda s: s.stop(1)),
     "a policy": (
         lambda _: None,

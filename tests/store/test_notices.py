@@ -186,7 +186,7 @@ def test_a_connection_that_has_gone_silent_is_given_up(wire: Wire) -> None:
 
 
 @pytest.mark.skipif(PGBOUNCER is None, reason="there is no pgbouncer here")
-def test_behind_a_pooler_in_transaction_mode_nothing_is_heard_and_that_is_said(pooled: str) -> None:
+def test_missing_notifications_behind_a_transaction_pooler_are_reported(pooled: str) -> None:
     async def act(ear: Ear) -> None:
         await soon(lambda: "pooler" in str(ear.notices.trouble))
         assert (ear.notices.live, ear.heard) == (False, 0)

@@ -355,7 +355,7 @@ def test_a_policy_is_looked_at_once_in_a_while(store: Store) -> None:
     assert store.enforce_policies().stopped == 1
 
 
-def test_a_policy_whose_look_takes_long_is_looked_at_seldom(
+def test_a_policy_whose_check_is_slow_is_checked_rarely(
     store: Store, sql: psycopg.Connection
 ) -> None:
     store.set_policy("rule", OLD)

@@ -181,10 +181,10 @@ def test_a_slot_that_was_left_behind_is_released_by_hand(
         store.release_slot("tree", "b")
 
 
-def test_a_paused_pool_gives_no_slot_until_it_goes_on(store: Store) -> None:
+def test_a_paused_pool_gives_no_slot_until_it_is_resumed(store: Store) -> None:
     store.create_pool("trees", ["a", "b"])
     job, other = make_job(store, pools=["trees"]), make_job(store)
-    store.pause("pool", "trees", reason="disk full")
+    store.pause_dispatch("pool", "trees", reason="disk full")
     worker = make_worker(store)
     (taken,) = worker.claim(10)
     assert taken.id == other
@@ -192,5 +192,5 @@ def test_a_paused_pool_gives_no_slot_until_it_goes_on(store: Store) -> None:
     assert report.granted == {}
     reasons = {reason.reason: reason.sentence for reason in store.explain(job).reasons}
     assert "disk full" in reasons["pool paused"]
-    store.unpause("pool", "trees")
+    store.resume_dispatch("pool", "trees")
     assert [claimed.id for claimed in worker.claim(10)] == [job]

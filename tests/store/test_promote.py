@@ -124,7 +124,7 @@ def test_an_edge_says_what_becomes_of_a_job_whose_dependency_did_not_complete(
         assert word in reason.sentence
 
 
-def test_a_dependent_goes_on_when_the_failed_job_was_resumed_and_completed(store: Store) -> None:
+def test_a_dependent_continues_when_the_failed_job_was_resumed_and_completed(store: Store) -> None:
     first = make_job(store)
     job = make_job(store, after=[first])
     fail(store, first)
@@ -267,13 +267,13 @@ def test_only_due_jobs_with_met_dependencies_stand_in_the_line(store: Store) -> 
     assert all(store.show(other).status is not Status.BLOCKED for other in waiting)
 
 
-def test_a_paused_target_starts_nobody_and_goes_on_in_order(store: Store) -> None:
+def test_a_paused_target_starts_no_job_and_resumes_in_order(store: Store) -> None:
     first, second = make_job(store, target="site"), make_job(store, target="site")
     promote(store)
-    store.pause("target", "site")  # the first had been promoted
+    store.pause_dispatch("target", "site")  # the first had been promoted
     assert claimable(store) == []
     assert store.show(first).status is Status.BLOCKED
-    store.unpause("target", "site")
+    store.resume_dispatch("target", "site")
     assert claimable(store) == [first]
     assert store.show(second).status is Status.BLOCKED
 

@@ -133,7 +133,7 @@ def test_a_member_of_the_role_that_registered_a_worker_speaks_for_it(
     assert second.leave(theirs.id, killed=True) == {"left": True}
 
 
-def test_who_registered_before_roles_were_kept_goes_on(
+def test_a_worker_registered_before_roles_were_stored_continues(
     store: Store, sql: psycopg.Connection, roles: Roles
 ) -> None:
     _, keeper = roles.make("worker")
@@ -406,7 +406,7 @@ def test_what_an_admin_leaves_out_is_refused_or_filled_in(
     with pytest.raises(psycopg.Error, match="there is no strategy ''") as refused:
         sql.execute("SELECT tenure.drop_strategy(NULL)")
     assert refused.value.sqlstate == "TN006"
-    sql.execute("SELECT tenure.pause('queue', 'mail', via => NULL)")
+    sql.execute("SELECT tenure.pause_dispatch('queue', 'mail', via => NULL)")
     assert store.audit_log(n=1)[0].via == "sql"
     assert sql.execute("SELECT tenure.roll_up('9999 years')").fetchone()
 

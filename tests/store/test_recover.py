@@ -247,7 +247,7 @@ def test_slots_of_the_dead_are_free_again(store: Store, sql: psycopg.Connection)
     assert [slot.job_id for slot in store.pools("tree")[0].slots] == [None]
 
 
-def test_a_job_claimed_anew_in_between_is_not_touched(
+def test_a_job_claimed_again_in_between_is_not_touched(
     store: Store, sql: psycopg.Connection
 ) -> None:
     worker, job = start(store)
@@ -349,7 +349,7 @@ def test_a_job_that_has_waited_long_for_another_is_not_stale_when_its_turn_comes
 
 def test_a_paused_queue_makes_nobody_stale(store: Store, clock: Clock) -> None:
     job = make_job(store)
-    store.pause("queue", "default")
+    store.pause_dispatch("queue", "default")
     clock.advance(timedelta(hours=1))
     assert store.recover(pending_after=timedelta(minutes=5)).stale == ()
     assert store.show(job).state is State.PENDING

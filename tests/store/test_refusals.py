@@ -64,7 +64,7 @@ def test_everybody_is_counted_apart(store: Store, database: str) -> None:
     assert row.name == str(job)
 
 
-def test_a_new_hour_begins_anew(store: Store, database: str) -> None:
+def test_each_hour_is_counted_separately(store: Store, database: str) -> None:
     job = make_job(store)
     refuse(database, job, MOST + 7)
     with psycopg.connect(database, autocommit=True) as owner:

@@ -169,7 +169,7 @@ def test_a_job_that_was_asked_to_stop_may_still_report(store: Store) -> None:
 
 
 @pytest.mark.parametrize("table", ["job", "worker"])
-def test_a_report_on_a_locked_row_is_busy_and_is_counted_once_when_it_is_said_again(
+def test_a_report_on_a_locked_row_is_busy_and_counts_once_when_resent(
     store: Store, connect: Connect, table: str
 ) -> None:
     worker, job = running(store)
@@ -306,7 +306,7 @@ def test_artifacts_that_were_deleted_are_forgotten_and_those_of_others_are_not(
     assert store.show(job.id).artifacts == ()
 
 
-def test_a_report_that_is_said_again_is_recorded_once_and_answered_as_before(store: Store) -> None:
+def test_a_resent_report_is_recorded_once_and_answered_as_before(store: Store) -> None:
     worker, job = running(store, budget={"tokens": 1})
     told = Report(job=job.id, token=job.token, partials=[1], spent={"tokens": 2})
 
@@ -321,9 +321,7 @@ def test_a_report_that_is_said_again_is_recorded_once_and_answered_as_before(sto
     assert store.show(job.id).partials == 2
 
 
-def test_a_report_that_is_said_again_waits_for_the_first_try(
-    store: Store, connect: Connect
-) -> None:
+def test_a_resent_report_waits_for_the_first_try(store: Store, connect: Connect) -> None:
     worker, job = running(store)
     told = [{"job": job.id, "token": job.token, "partials": [1]}]
     query = "SELECT tenure.report(%s, %s::jsonb, 1)"

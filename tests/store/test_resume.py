@@ -150,7 +150,7 @@ def test_a_child_is_ready_at_once(store: Store) -> None:
     assert store.resume(ids["a"]).status is Status.QUEUED
 
 
-def test_a_job_that_has_spent_its_budget_goes_on_with_a_larger_one(store: Store) -> None:
+def test_a_job_that_has_spent_its_budget_continues_with_a_larger_budget(store: Store) -> None:
     worker, job = start(store, budget={"tokens": 10, "pages": 5})
     store.report(worker.id, [Report(job=job.id, token=job.token, spent={"tokens": 12})])
     worker.finish(job, "failed", error=ERROR)
@@ -202,7 +202,7 @@ def test_a_job_paused_before_its_dependency_waits_for_it(store: Store) -> None:
     assert worker.claim_one().id == ids["b"]
 
 
-def test_a_paused_tree_goes_on_with_its_root(store: Store) -> None:
+def test_a_paused_tree_is_resumed_with_its_root(store: Store) -> None:
     ids = make_jobs(
         store, [NewJob(key="root"), *(NewJob(key=k, task="work", parent="root") for k in "abc")]
     )

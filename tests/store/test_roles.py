@@ -64,7 +64,15 @@ MAY: dict[Kind, set[str]] = {
     "operator": LOOKING | OWN,
     "admin": LOOKING
     | OWN
-    | {"pause", "unpause", "create_pool", "change_slots", "release_slot", "recover", "drain"}
+    | {
+        "pause_dispatch",
+        "resume_dispatch",
+        "create_pool",
+        "change_slots",
+        "release_slot",
+        "recover",
+        "drain",
+    }
     | {"step", "close_record", "prune", "tenants", "tokens", "create_token", "revoke_token"}
     | {"set_strategy", "drop_strategy", "announce_tasks"},
     "worker": {
@@ -140,8 +148,8 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "resume": lambda s, job: s.resume(job),
     "clear": lambda s, job: s.clear(job),
     "rerun": lambda s, job: s.rerun(job),
-    "pause": lambda s, _: s.pause("queue", "slow"),
-    "unpause": lambda s, _: s.unpause("queue", "slow"),
+    "pause_dispatch": lambda s, _: s.pause_dispatch("queue", "slow"),
+    "resume_dispatch": lambda s, _: s.resume_dispatch("queue", "slow"),
     "create_pool": lambda s, _: s.create_pool("tree"),
     "change_slots": lambda s, _: s.change_slots("tree"),
     "release_slot": lambda s, _: s.release_slot("tree", "main"),
@@ -328,7 +336,7 @@ def test_an_admin_of_another_tenant_has_no_say_over_what_all_share(
         theirs.admit(name, "admin")
     with Store(roles.url(name), acme) as admin:
         assert admin.list_jobs() == ()
-        assert admin.pause("tenant") == {"paused": True}
+        assert admin.pause_dispatch("tenant") == {"paused": True}
         for refused in (lambda: admin.drain(uuid4()), admin.tenants):
             with pytest.raises(NotAllowed, match="the database role may not do this"):
                 refused()

@@ -56,7 +56,7 @@ def test_each_queue_is_counted_by_itself(store: Store) -> None:
     make_job(store, queue="a")
     make_job(store, queue="a", task="other")
     store.stop(make_job(store, queue="b"))
-    store.pause("queue", "b")
+    store.pause_dispatch("queue", "b")
     queues = store.statistics().queues
     assert {name: queue.by_status for name, queue in queues.items()} == {
         "a": {"queued": 2},

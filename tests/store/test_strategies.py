@@ -90,7 +90,7 @@ def test_asking_again_by_a_harder_strategy_escalates(store: Store) -> None:
     assert store.stop(job, strategy="patient").force, "and nothing takes it back"
 
 
-def test_another_word_about_artifacts_counts_while_it_goes_on(store: Store) -> None:
+def test_the_artifact_option_can_change_while_the_stop_runs(store: Store) -> None:
     make_job(store)
     worker = make_worker(store)
     job = worker.claim_one().id

@@ -50,7 +50,7 @@ def test_paused_and_failed_jobs_close_it(store: Store) -> None:
 
 
 def test_a_paused_target_is_seen_without_any_job(store: Store) -> None:
-    store.pause("target", "quiet")
+    store.pause_dispatch("target", "quiet")
     (seen,) = store.targets()
     assert (seen.name, seen.paused, seen.line, seen.holder) == ("quiet", True, 0, None)
 
@@ -86,7 +86,7 @@ def test_a_long_line_is_not_walked_for_the_names(store: Store, sql: psycopg.Conn
 
 def test_queues_are_those_of_the_statistics(store: Store) -> None:
     make_job(store, queue="far")
-    store.pause("queue", "far")
+    store.pause_dispatch("queue", "far")
     seen = store.send(queries.queues())
     assert seen.keys() == store.statistics().queues.keys() == {"far"}
     assert (seen["far"].by_status, seen["far"].paused) == ({"queued": 1}, True)
@@ -98,7 +98,7 @@ def test_every_tenant_is_listed_with_whether_it_is_paused(
     acme = Tenant("acme")
     schema.migrate(sql, acme)
     with Store(database, acme) as theirs:
-        theirs.pause("tenant")
+        theirs.pause_dispatch("tenant")
     assert [(t.name, t.schema, t.paused) for t in store.tenants()] == [
         ("acme", "tenure_acme", True),
         ("default", "tenure", False),

@@ -83,8 +83,8 @@ def test_a_worker_claims_and_ends_jobs_of_the_tenant_it_speaks_to(
 def test_records_trails_pools_and_pauses_are_apart(store: Store, acme: Store) -> None:
     record = store.stop(make_job(store))
     store.create_pool("tree", ["main"])
-    store.pause("queue", "default")
-    store.pause("tenant")
+    store.pause_dispatch("queue", "default")
+    store.pause_dispatch("tenant")
     assert (acme.cancellations(), acme.audit_log(), acme.pools()) == ((), (), ())
     with pytest.raises(NotFound):
         acme.cancellation(record.cancellation_id)
@@ -147,7 +147,7 @@ def test_a_role_of_one_tenant_cannot_call_the_verbs_of_another(
             lambda: outside.statistics(),
             lambda: outside.audit_log(),
             lambda: outside.recover(),
-            lambda: outside.pause("tenant"),
+            lambda: outside.pause_dispatch("tenant"),
         ]
         for call in calls:
             with pytest.raises(NotAllowed):

@@ -51,9 +51,7 @@ def test_whoever_brings_it_is_known_by_it(store: Store) -> None:
     assert store.tokens() == (made,)
 
 
-def test_a_token_lasts_for_90_days_unless_it_is_said_otherwise(
-    store: Store, sql: psycopg.Connection
-) -> None:
+def test_a_token_lasts_for_90_days_by_default(store: Store, sql: psycopg.Connection) -> None:
     assert (made := make(store)).expires_at == made.created_at + 90 * DAY
     call = "SELECT tenure.create_token('bob', 'viewer', %s)"
     [told] = sql.execute(call, (digest("sql"),)).fetchone() or ({},)

@@ -149,10 +149,10 @@ def test_a_queue_is_served_by_a_living_worker_that_does_not_leave(
 
 
 def test_paused_queues_are_named(store: Store) -> None:
-    store.pause("queue", "mail")
-    store.pause("target", "site:x")
+    store.pause_dispatch("queue", "mail")
+    store.pause_dispatch("target", "site:x")
     assert store.totals().paused == ("mail",)
-    store.pause("tenant", "")
+    store.pause_dispatch("tenant", "")
     assert set(store.totals().paused) == {"", "mail"}
 
 

@@ -14,7 +14,7 @@ from tenure.store.store import Store
 # A version whose verbs took other arguments, and which granted operators more than they have now.
 OLD_VERBS = """
 CREATE FUNCTION tenant.show(job bigint) RETURNS json LANGUAGE sql RETURN '{}'::json;
-CREATE FUNCTION tenant.pause(subject text, name text DEFAULT '', reason text DEFAULT NULL,
+CREATE FUNCTION tenant.pause_dispatch(subject text, name text DEFAULT '', reason text DEFAULT NULL,
     by text DEFAULT NULL, via text DEFAULT 'sql') RETURNS json LANGUAGE sql RETURN '{}'::json;
 CREATE FUNCTION tenant.recover(grace interval DEFAULT '0', orphan_after interval DEFAULT NULL,
     pending_after interval DEFAULT NULL, ids bigint[] DEFAULT NULL, dry_run boolean DEFAULT false,
@@ -33,7 +33,7 @@ INSERT INTO tenure.step (stop_id, place, name) VALUES (1, 1, 'stop_assignment');
 """
 # The migration of the new version: it drops what the new verbs replace, and changes the rows.
 NEW_ARGUMENTS = """
-DROP FUNCTION tenant.pause(text, text, text, text, text);
+DROP FUNCTION tenant.pause_dispatch(text, text, text, text, text);
 DROP FUNCTION tenant.recover(interval, interval, interval, bigint[], boolean, text, integer);
 UPDATE tenant.cancellation SET rollback_jobs = '{2}';
 """
@@ -92,7 +92,7 @@ def test_operators_keep_what_is_their_own_and_lose_what_is_an_admins(
 ) -> None:
     schema.migrate(owner)
     with Store(operator) as caller:
-        for refused in (lambda: caller.pause("queue", "slow"), caller.recover):
+        for refused in (lambda: caller.pause_dispatch("queue", "slow"), caller.recover):
             with pytest.raises(NotAllowed, match="the database role may not do this"):
                 refused()
         with pytest.raises(NotAllowed, match="job 1 belongs to ann"):

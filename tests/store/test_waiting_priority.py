@@ -39,10 +39,10 @@ def test_what_is_paused_or_has_no_slot_does_not_count(store: Store) -> None:
     make_job(store, priority=2, queue="far")
     worker.claim_one()
     assert store.waiting_priority(worker.id) == 2
-    store.pause("queue", "far")
+    store.pause_dispatch("queue", "far")
     assert store.waiting_priority(worker.id) is None
-    store.unpause("queue", "far")
-    store.pause("tenant")
+    store.resume_dispatch("queue", "far")
+    store.pause_dispatch("tenant")
     assert store.waiting_priority(worker.id) is None
 
 

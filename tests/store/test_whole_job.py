@@ -169,7 +169,7 @@ def test_a_job_with_code_does_not_wait_for_its_children(store: Store) -> None:
     assert worker.claim_one().id == child
 
 
-def test_a_job_released_until_its_children_end_holds_no_worker_and_then_goes_on(
+def test_a_job_waiting_for_its_children_holds_no_worker_and_then_continues(
     store: Store,
 ) -> None:
     parent = make_job(store)
@@ -185,7 +185,7 @@ def test_a_job_released_until_its_children_end_holds_no_worker_and_then_goes_on(
     assert (again.id, again.attempt) == (parent, 1)
 
 
-def test_who_waits_for_children_that_are_over_already_goes_on_at_once(store: Store) -> None:
+def test_a_job_waiting_for_ended_children_continues_at_once(store: Store) -> None:
     parent = make_job(store)
     worker = make_worker(store)
     worker.release(worker.claim_one(), until="children")
@@ -224,7 +224,7 @@ def test_a_tree_in_which_nothing_runs_is_stopped_at_once(store: Store) -> None:
     assert set(states(store, ids).values()) == {State.CANCELLED}
 
 
-def test_a_tree_that_was_paused_goes_on_as_a_whole(store: Store) -> None:
+def test_a_paused_tree_is_resumed_as_a_whole(store: Store) -> None:
     ids = make_jobs(store, TREE)
     store.stop(ids["top"], intent=Intent.PAUSE)
     promote(store)

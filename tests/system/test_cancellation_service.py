@@ -118,7 +118,7 @@ def test_a_graceful_stop_asks_first_and_a_forced_one_kills_at_once(
         assert stage.store.cancellation(result.cancellation_id).force
 
 
-def test_asking_with_force_escalates_the_stop_that_goes_on(
+def test_asking_with_force_escalates_the_running_stop(
     stage: Stage, run: Callable[..., Any]
 ) -> None:
     handle = stage.start(cancelling.stubborn)
@@ -195,7 +195,7 @@ def test_a_running_task_is_cancelled_with_what_comes_after_it_or_without(
     assert rungs(result)[task.id] is Rung.INTERRUPTED
 
 
-def test_when_the_wait_is_over_the_stop_goes_on_and_can_be_watched_to_its_end(
+def test_a_stop_continues_after_the_wait_and_can_be_watched_to_its_end(
     stage: Stage, run: Callable[..., Any]
 ) -> None:
     handle = stage.start(cancelling.stubborn)

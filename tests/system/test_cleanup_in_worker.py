@@ -58,7 +58,7 @@ def closed_as_it_should(stage: Stage, job: Job) -> dict[str, Any]:
 # This test comes before the others, which share a worker.
 
 
-def test_a_drain_closes_the_resources_and_the_job_goes_on_elsewhere(
+def test_a_drain_closes_the_resources_and_another_worker_continues_the_job(
     shared_database: str, tmp_path: Path
 ) -> None:
     with staged(

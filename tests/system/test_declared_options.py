@@ -176,7 +176,7 @@ def scene(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     with ExitStack() as stack:
         store = stack.enter_context(Store(shared_database))
         store.create_pool("declared", slots=[f"slot {n}" for n in range(2 * len(ENTRIES))])
-        store.pause("queue", "aside")
+        store.pause_dispatch("queue", "aside")
         worker = stack.enter_context(
             running_worker(
                 shared_database,
@@ -352,7 +352,7 @@ def test_a_queue_and_a_priority_hold_for_a_job(scene: Scene, jobs: Jobs) -> None
     first = [scene.store.show(jobs["priority", entry]) for entry in ENTRIES]
     then = [scene.store.show(jobs["queue", entry]) for entry in ENTRIES]
     assert [job.started_at for job in (*first, *then)] == [None] * 2 * len(ENTRIES)
-    scene.store.unpause("queue", "aside")
+    scene.store.resume_dispatch("queue", "aside")
     began = [scene.ended(job.id).started_at for job in first]
     after = [scene.ended(job.id) for job in then]
     assert {job.result for job in after} == {"aside"}

@@ -63,7 +63,7 @@ def test_a_job_can_be_stopped_while_its_worker_drains(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("signals", [1, 2])
-def test_what_does_not_finish_is_released_and_another_worker_goes_on_from_the_checkpoint(
+def test_an_unfinished_job_is_released_and_another_worker_continues_from_its_checkpoint(
     scene: Scene, signals: int
 ) -> None:
     grace = {1: "6s", 2: "60s"}[signals]

@@ -45,7 +45,7 @@ def is_declared_dead(scene: Scene, worker: str) -> bool:
 
 
 @pytest.mark.parametrize("whole_tree", [False, True], ids=["keeper", "all"])
-def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
+def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_restarts(
     scene: Scene, first: RunningWorker, whole_tree: bool
 ) -> None:
     dead = scene.only_worker()
@@ -84,7 +84,7 @@ def test_a_worker_that_wakes_after_its_lease_changes_nothing_and_starts_anew(
     assert first.drain() == 0
 
 
-def test_a_worker_that_nobody_missed_goes_on_where_it_was(
+def test_a_frozen_worker_whose_lease_still_holds_continues(
     scene: Scene, first: RunningWorker
 ) -> None:
     before = scene.only_worker()

@@ -170,7 +170,7 @@ def test_a_budget_may_pause(stage: Stage) -> None:
 # A cancel that pauses.
 
 
-def test_a_plain_cancel_of_such_a_task_pauses_it_and_it_goes_on_from_its_checkpoint(
+def test_a_plain_cancel_of_such_a_task_pauses_it_and_it_continues_from_its_checkpoint(
     stage: Stage,
 ) -> None:
     handle = stage.start(limits.goes_on_from_its_checkpoint)

@@ -129,7 +129,7 @@ def test_what_a_coroutine_prints_is_in_its_log_and_what_its_program_prints_in_th
     [output.prints_a_million_lines, output.prints_a_million_lines_async],
     ids=["process", "async"],
 )
-def test_a_million_lines_block_nobody_and_it_is_said_how_many_were_dropped(
+def test_a_million_lines_block_no_job_and_the_dropped_ones_are_counted(
     stage: Stage, task: Any
 ) -> None:
     handle = task.enqueue()
@@ -150,7 +150,7 @@ def test_a_million_lines_block_nobody_and_it_is_said_how_many_were_dropped(
 
 def test_a_job_that_blocks_its_loop_is_told_where_and_completes(stage: Stage) -> None:
     handle = output.blocks_for_a_while.enqueue(4)
-    assert handle.result(timeout="30s") == "went on"
+    assert handle.result(timeout="30s") == "continued"
     [(_, line)] = [one for one in lines_of(stage, handle.id) if one[0] == "warning"]
     assert line.startswith("it has blocked its event loop for ")
     assert "_this_is_where_it_blocks" in line

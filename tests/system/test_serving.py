@@ -104,7 +104,7 @@ def test_a_job_whose_time_comes_while_the_worker_is_busy_does_not_wait_for_a_pau
         later = serving.quick.using(delay="1s", priority=5).enqueue()
         last = serving.quick.enqueue_many([{}] * 2000)[-1]
         Watcher(store).becomes(later.id, State.COMPLETED)
-        store.pause("queue", "default")
+        store.pause_dispatch("queue", "default")
         began, afterwards = (store.show(job.id).started_at for job in (later, last))
         assert began
         assert afterwards is None or began < afterwards
@@ -113,8 +113,8 @@ def test_a_job_whose_time_comes_while_the_worker_is_busy_does_not_wait_for_a_pau
 def test_no_job_waits_for_a_poll_as_long_as_notices_are_heard(
     app: Tenure, store: Store, database: str, tmp_path: Path
 ) -> None:
-    seldom = {"TENURE_POLL": "1h", "TENURE_PROMOTE_EVERY": "1h"}
-    with running_worker(database, tmp_path, app=PLACE, settings=seldom):
+    rare_polls = {"TENURE_POLL": "1h", "TENURE_PROMOTE_EVERY": "1h"}
+    with running_worker(database, tmp_path, app=PLACE, settings=rare_polls):
         assert serving.quick.enqueue().result(timeout="45s") == "done"
         for _ in range(2):
             serial = serving.quick.using(target="site").enqueue()

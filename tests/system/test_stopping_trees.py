@@ -87,7 +87,7 @@ def test_without_a_cascade_what_comes_after_is_left_alone(stage: Stage) -> None:
     after.cancel(reason="enough")
 
 
-def test_a_tree_is_paused_and_goes_on(stage: Stage) -> None:
+def test_a_tree_is_paused_and_resumed(stage: Stage) -> None:
     parent = stage.start(stopping.runs_beside_its_children)
     children = children_of(stage, parent)
     record = stage.watch.record_ends(parent.pause(reason="later").cancellation_id)

@@ -167,9 +167,7 @@ def test_what_dies_is_started_again_and_nothing_outlives_the_supervisor(own_fold
 
 
 @pytest.mark.parametrize("victims", ["postmaster", "all"])
-def test_a_database_that_is_killed_is_started_again_and_everything_goes_on(
-    folder: Path, victims: str
-) -> None:
+def test_a_killed_database_is_restarted_and_work_continues(folder: Path, victims: str) -> None:
     with up(folder, APP, TENURE_LEASE="60s") as running:
         running.is_up()
         with Store(url_of(folder)) as store:

@@ -22,11 +22,11 @@ def pause_subject(
     *,
     is_new: bool = False,
 ) -> None:
-    caller.require("pause")
+    caller.require("pause_dispatch")
     if not is_new:
         refuse_unknown(to, subject, name)
     at = "" if subject == "tenant" else name
-    answer = caller.send(control_calls.pause(subject, at, reason=reason))
+    answer = caller.send(control_calls.pause_dispatch(subject, at, reason=reason))
     state = "is paused" if answer["paused"] else "is already paused"
     to.out.answer(answer, f"{subject.capitalize()} {name} {state}.")
 
@@ -35,7 +35,7 @@ def resume_subject(
     to: Connection, caller: AuthorizedClient, subject: Subject, name: str, reason: str | None
 ) -> None:
     at = "" if subject == "tenant" else name
-    answer = caller.send(control_calls.unpause(subject, at, reason=reason))
+    answer = caller.send(control_calls.resume_dispatch(subject, at, reason=reason))
     if not answer["resumed"]:
         refuse_unknown(to, subject, name)
     state = "is resumed" if answer["resumed"] else "was not paused"

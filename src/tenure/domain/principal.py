@@ -57,8 +57,8 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
         ),
         **dict.fromkeys(
             [
-                "pause",
-                "unpause",
+                "pause_dispatch",
+                "resume_dispatch",
                 "create_pool",
                 "change_slots",
                 "release_slot",

@@ -255,9 +255,7 @@ def test_a_report_during_a_sweep_is_busy_and_afterwards_refused(store: Store, st
 
 
 @pytest.mark.parametrize("who", ["a stop", "a sweep"])
-def test_a_busy_report_that_is_said_again_is_spent_once(
-    store: Store, stage: Stage, who: str
-) -> None:
+def test_a_resent_busy_report_is_spent_once(store: Store, stage: Stage, who: str) -> None:
     make_job(store, budget={"tokens": 100})
     worker = make_worker(store)
     job = worker.claim_one()

@@ -137,7 +137,7 @@ def test_a_task_resumed_while_its_failure_is_carried_up_leaves_its_parents_open(
 
 
 @pytest.mark.parametrize("fate", ["commit", "rollback"])
-def test_a_resume_whose_unique_key_is_being_taken_waits_and_is_refused_or_goes_on(
+def test_a_resume_whose_unique_key_is_being_taken_waits_then_succeeds_or_is_refused(
     store: Store, stage: Stage, fate: str
 ) -> None:
     job = make_job_in(store, State.FAILED, unique="key")
@@ -188,7 +188,7 @@ def test_a_verb_that_waits_for_prune_finds_no_job(store: Store, stage: Stage, ve
     b.rollback()
 
 
-def test_a_child_in_flight_at_a_pause_goes_on_when_the_parent_was_resumed_first(
+def test_a_child_in_flight_at_a_pause_continues_when_the_parent_was_resumed_first(
     store: Store, stage: Stage
 ) -> None:
     parent = make_job(store)

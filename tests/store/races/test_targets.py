@@ -123,7 +123,7 @@ def test_a_target_paused_beside_a_promote_starts_nothing(store: Store, stage: St
     a, b = stage.session(), stage.session()
 
     a(enqueue_calls.promote())
-    pause = stage.sent(b, control_calls.pause("target", "t"))
+    pause = stage.sent(b, control_calls.pause_dispatch("target", "t"))
     stage.is_waiting(b, pause)
     a.commit()
     pause.result()
@@ -131,7 +131,7 @@ def test_a_target_paused_beside_a_promote_starts_nothing(store: Store, stage: St
     promote(store)
 
     assert make_worker(store).claim() == ()
-    store.unpause("target", "t")
+    store.resume_dispatch("target", "t")
     promote(store)
     assert stage.is_ready(job)
 
@@ -140,14 +140,14 @@ def test_a_promote_beside_a_pause_of_the_target_starts_nothing(store: Store, sta
     job = make_job(store, target="t")
     a = stage.session()
 
-    a(control_calls.pause("target", "t"))
+    a(control_calls.pause_dispatch("target", "t"))
     store.promote()
     a.commit()
     promote(store)
     assert make_worker(store).claim() == ()
 
     b = stage.session()
-    b(control_calls.unpause("target", "t"))
+    b(control_calls.resume_dispatch("target", "t"))
     make_job(store, target="t")
     promote(store)  # still sees the pause, and takes the wake
     b.commit()
@@ -166,13 +166,13 @@ def test_a_claim_against_a_pause_of_its_target_runs_it_or_leaves_it(
 
     if order == "claim first":
         assert a(worker_calls.claim(worker.id, 1)).jobs
-        pause = stage.waits(b, control_calls.pause("target", "t"))
+        pause = stage.waits(b, control_calls.pause_dispatch("target", "t"))
         a.commit()
         pause.result()
         b.commit()
         assert stage.states(job) == ("running",)
     else:
-        b(control_calls.pause("target", "t"))
+        b(control_calls.pause_dispatch("target", "t"))
         assert a(worker_calls.claim(worker.id, 1)).jobs == ()
         a.commit()
         b.commit()

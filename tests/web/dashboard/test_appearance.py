@@ -69,8 +69,8 @@ def scene(store: Store) -> dict[str, str]:
     error = {"type": "ValueError", "message": "card refused", "traceback": "in pay()"}
     worker.finish(held[failing], "failed", error=error)
     record = store.stop(family, reason="customer left", by="ann", grace=timedelta(minutes=10))
-    store.pause("pool", "browsers", reason="an upgrade")
-    store.pause("queue", "mail")
+    store.pause_dispatch("pool", "browsers", reason="an upgrade")
+    store.pause_dispatch("queue", "mail")
     store.set_policy("stale", {"filter": {"queue": "crawl"}, "when": {"waiting": "2h"}})
     spec = {"when": {"error_rate": {"above": 0.5}}, "intent": "pause", "reason": "circuit open"}
     store.set_policy("breaker", spec, enabled=False)

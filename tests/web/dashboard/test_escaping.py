@@ -204,8 +204,8 @@ def filled(store: Store, worker: Worker, text: str) -> list[str]:
     promote(store)
     [again] = worker.claim(1)
     worker.finish(again, "failed", error={"type": name, "message": text, "traceback": text})
-    store.pause("queue", name, reason=text, by=name)
-    store.pause("pool", name, reason=text, by=name)
+    store.pause_dispatch("queue", name, reason=text, by=name)
+    store.pause_dispatch("pool", name, reason=text, by=name)
     store.set_policy(
         name,
         {"filter": {"queue": name}, "when": {"budget": {name: 0.5}}, "reason": text},

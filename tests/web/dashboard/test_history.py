@@ -132,7 +132,7 @@ def test_nobody_sees_the_history_of_another_tenant(
     assert "0 completed in all." in said(theirs.sees("/?queue=ours-alone"))
 
 
-def test_what_is_not_counted_yet_is_said() -> None:
+def test_periods_not_yet_counted_are_marked() -> None:
     behind = history_of(EndCounts(), EndCounts(completed=1), EndCounts(completed=1))
     assert not histories.Drawn(behind, "1h", None).is_behind
     late = changed(behind, counted_until=behind.until - timedelta(minutes=25))

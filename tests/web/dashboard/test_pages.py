@@ -233,7 +233,7 @@ def test_tenants_are_made_and_paused(root: Visitor, store: Store) -> None:
 def test_the_audit_trail_is_shown_and_filtered(root: Visitor, store: Store) -> None:
     job = make_job(store)
     store.stop(job, reason="because", by="ann")
-    store.pause("queue", "slow", by="ben")
+    store.pause_dispatch("queue", "slow", by="ben")
     assert "because" in said(root.sees("/audit"))
     filtered = said(root.sees(f"/audit?subject=job&name={job}"))
     assert "because" in filtered

@@ -26,7 +26,7 @@ def verbs(text: str, job: int) -> set[str]:
 
 def test_a_viewer_sees_no_buttons(vic: Visitor, store: Store) -> None:
     store.create_pool("trees", ["oak"])
-    store.pause("queue", "slow")
+    store.pause_dispatch("queue", "slow")
     make_worker(store)
     job = make_job(store, owner="vic", target="site:1")
     for path in (*PAGES, f"/jobs/{job}", "/cancellations", "/bulk"):
@@ -82,7 +82,7 @@ def test_a_tenants_page_shows_nothing_of_another(
     client.migrate(Tenant("acme"))
     mark = "seen-by-nobody-else"
     store.create_pool(mark, ["oak"])
-    store.pause("queue", mark)
+    store.pause_dispatch("queue", mark)
     store.set_policy(mark, {"filter": {"queue": mark}, "when": {"age": "1h"}})
     store.set_strategy(mark, {"force": True})
     bulk = store.bulk_stop({"queue": "none"}, reason=mark)

@@ -230,7 +230,7 @@ def test_a_pool_that_is_paused_says_so(root: Visitor, store: Store) -> None:
     assert "paused" not in said(root.sees("/pools"))
 
 
-def test_a_stop_whose_job_went_on_is_told_as_one_of_then(root: Visitor, store: Store) -> None:
+def test_a_stop_whose_job_was_resumed_is_shown_as_earlier(root: Visitor, store: Store) -> None:
     job = make_job_in(store, State.RUNNING)
     store.stop(make_job(store), intent=Intent.PAUSE)
     [paused] = [one.id for one in store.list_jobs({"status": "paused"})]
@@ -245,7 +245,7 @@ def test_a_stop_whose_job_went_on_is_told_as_one_of_then(root: Visitor, store: S
     assert "Since then" not in said(root.sees(f"/jobs/{job}"))
 
 
-def test_what_went_on_with_a_job_above_it_says_so(root: Visitor, store: Store) -> None:
+def test_a_job_resumed_with_its_parent_says_so(root: Visitor, store: Store) -> None:
     parent = make_job(store)
     child = make_job(store, parent=parent)
     promote(store)

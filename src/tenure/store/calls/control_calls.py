@@ -114,13 +114,13 @@ def end_runner(
 
 
 @verb(safe=True)
-def pause(
+def pause_dispatch(
     subject: Pausable, name: str = "", *, reason: str | None = None, **actor: Unpack[Actor]
 ) -> dict[str, Any]: ...
 
 
 @verb(safe=True)
-def unpause(
+def resume_dispatch(
     subject: Pausable, name: str = "", *, reason: str | None = None, **actor: Unpack[Actor]
 ) -> dict[str, Any]: ...
 

@@ -33,13 +33,13 @@ async def create_pool(
 @routes.post("/{pool:path}/pause", returns=Paused)
 async def pause_pool(caller: AuthorizedClient, pool: str, body: ReasonBody) -> dict[str, Any]:
     """Start no job that needs a slot of this pool until it is resumed."""
-    return await caller.asend(control_calls.pause("pool", pool, reason=body.reason))
+    return await caller.asend(control_calls.pause_dispatch("pool", pool, reason=body.reason))
 
 
 @routes.post("/{pool:path}/resume", returns=Paused)
 async def resume_pool(caller: AuthorizedClient, pool: str, body: ReasonBody) -> dict[str, Any]:
     """Resume a paused pool."""
-    return await caller.asend(control_calls.unpause("pool", pool, reason=body.reason))
+    return await caller.asend(control_calls.resume_dispatch("pool", pool, reason=body.reason))
 
 
 @routes.post("/{pool:path}/slots/{slot:path}/release", errors=(409,))

@@ -25,13 +25,13 @@ async def list_queues(caller: AuthorizedClient) -> list[QueueInfo]:
 @routes.post("/queues/{name:path}/pause", returns=Paused)
 async def pause_queue(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Start no job of this queue until it is resumed. Running jobs continue."""
-    return await caller.asend(control_calls.pause("queue", name, reason=body.reason))
+    return await caller.asend(control_calls.pause_dispatch("queue", name, reason=body.reason))
 
 
 @routes.post("/queues/{name:path}/resume", returns=Paused)
 async def resume_queue(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Resume a paused queue."""
-    return await caller.asend(control_calls.unpause("queue", name, reason=body.reason))
+    return await caller.asend(control_calls.resume_dispatch("queue", name, reason=body.reason))
 
 
 @routes.get("/targets")
@@ -48,13 +48,13 @@ async def list_targets(
 @routes.post("/targets/{name:path}/pause", returns=Paused)
 async def pause_target(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Start no job of this target until it is resumed. Running jobs continue."""
-    return await caller.asend(control_calls.pause("target", name, reason=body.reason))
+    return await caller.asend(control_calls.pause_dispatch("target", name, reason=body.reason))
 
 
 @routes.post("/targets/{name:path}/resume", returns=Paused)
 async def resume_target(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Resume a paused target."""
-    return await caller.asend(control_calls.unpause("target", name, reason=body.reason))
+    return await caller.asend(control_calls.resume_dispatch("target", name, reason=body.reason))
 
 
 @routes.post("/targets/{name:path}/clear", returns=Cleared, errors=(409,))

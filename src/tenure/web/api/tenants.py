@@ -48,14 +48,14 @@ async def drop_tenant(caller: AuthorizedClient, name: str, force: bool = False) 
 async def pause_tenant(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Start no job of this tenant until it is resumed. Running jobs continue."""
     there = await in_tenant(caller, Tenant(name), "pause")
-    return await there.asend(control_calls.pause("tenant", reason=body.reason))
+    return await there.asend(control_calls.pause_dispatch("tenant", reason=body.reason))
 
 
 @routes.post("/{name}/resume", returns=Paused)
 async def resume_tenant(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Resume a paused tenant."""
-    there = await in_tenant(caller, Tenant(name), "unpause")
-    return await there.asend(control_calls.unpause("tenant", reason=body.reason))
+    there = await in_tenant(caller, Tenant(name), "resume")
+    return await there.asend(control_calls.resume_dispatch("tenant", reason=body.reason))
 
 
 async def in_tenant(caller: AuthorizedClient, tenant: Tenant, verb: str) -> AuthorizedClient:

@@ -77,8 +77,12 @@ def _pausing(
         return run_verb
 
     return (
-        FormAction(f"/{subject}s/pause", run("pause", control_calls.pause), "Pause", paused),
-        FormAction(f"/{subject}s/resume", run("unpause", control_calls.unpause), "Resume", resumed),
+        FormAction(
+            f"/{subject}s/pause", run("pause", control_calls.pause_dispatch), "Pause", paused
+        ),
+        FormAction(
+            f"/{subject}s/resume", run("resume", control_calls.resume_dispatch), "Resume", resumed
+        ),
     )
 
 

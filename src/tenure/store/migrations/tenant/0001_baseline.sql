@@ -140,7 +140,7 @@ CREATE TABLE tenant.wake (
     target  text,
     stop_id bigint,
     needed  bigint[],                  -- the dependencies of the job that have ended; null: check all
-    CONSTRAINT "a wake is about one thing" CHECK (num_nonnulls(job_id, target, stop_id) = 1)
+    CONSTRAINT "a wake names a job, a target or a stop" CHECK (num_nonnulls(job_id, target, stop_id) = 1)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX wake_job ON tenant.wake (id) WHERE job_id IS NOT NULL;

@@ -19,9 +19,9 @@ DECLARE
             'job_output', 'whoami', 'tasks']
         WHEN 'operator' THEN reading || own
         WHEN 'admin' THEN reading || own
-        || ARRAY['pause', 'unpause', 'create_pool', 'change_slots', 'release_slot', 'recover',
-            'drain', 'step', 'close_record', 'prune', 'tenants', 'tokens', 'create_token', 'revoke_token',
-            'set_strategy', 'drop_strategy', 'announce_tasks']
+        || ARRAY['pause_dispatch', 'resume_dispatch', 'create_pool', 'change_slots', 'release_slot',
+            'recover', 'drain', 'step', 'close_record', 'prune', 'tenants', 'tokens', 'create_token',
+            'revoke_token', 'set_strategy', 'drop_strategy', 'announce_tasks']
         WHEN 'worker' THEN ARRAY['register', 'renew', 'read_signals', 'leave', 'tenant_activity', 'sweep',
             'claim', 'held', 'finish', 'exchange', 'crash', 'release', 'report',
             'promote', 'recover', 'prune', 'stop', 'note_reached', 'close_record', 'fail_records', 'show',

@@ -1,24 +1,24 @@
 -- Resume a paused queue, target, pool or tenant.
-CREATE OR REPLACE FUNCTION tenant.unpause(
+CREATE OR REPLACE FUNCTION tenant.resume_dispatch(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    refusal CONSTANT json := tenant.forbidden('unpause', 'admin', subject, name, by, via, role);
+    refusal CONSTANT json := tenant.forbidden('resume_dispatch', 'admin', subject, name, by, via, role);
     was     tenant.pause;
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    DELETE FROM tenant.pause AS p WHERE p.subject = unpause.subject AND p.name = unpause.name RETURNING p.*
-    INTO was;
+    DELETE FROM tenant.pause AS p
+    WHERE p.subject = resume_dispatch.subject AND p.name = resume_dispatch.name RETURNING p.* INTO was;
     IF NOT FOUND THEN
         RETURN json_build_object('resumed', false);
     END IF;
-    INSERT INTO tenant.wake (target) SELECT unpause.name WHERE unpause.subject = 'target';
-    PERFORM tenant.write_audit(tenure.actor(by), via, 'unpause', unpause.subject, unpause.name,
-        unpause.reason, to_jsonb(was), '{"paused": false}');
+    INSERT INTO tenant.wake (target) SELECT resume_dispatch.name WHERE resume_dispatch.subject = 'target';
+    PERFORM tenant.write_audit(tenure.actor(by), via, 'resume', resume_dispatch.subject, resume_dispatch.name,
+        resume_dispatch.reason, to_jsonb(was), '{"paused": false}');
     PERFORM tenant.notify_idle(ARRAY(SELECT DISTINCT l.queue FROM tenant.lane AS l));
     RETURN json_build_object('resumed', true);
 END $$;
