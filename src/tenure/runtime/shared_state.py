@@ -1,19 +1,23 @@
 """The memory that a keeper shares with one runner.
 
 A stop must not queue behind data, and a runner that holds its interpreter's lock cannot answer. So
-shared memory holds the run that is on the CPU and the run that an interrupt is for.
+shared memory holds the run that is on the CPU and the run that an interrupt is for. A process
+runner also notes there which run began last, and the endings that it has not sent yet: they
+survive its death.
 """
 
 import mmap
 import os
 
-SIZE = 4096
-_ON_CPU, _INTERRUPT_TARGET, _STAMP = range(3)
+SIZE = 1 << 16
+_ENDINGS = 4096  # where the endings begin
+_ON_CPU, _INTERRUPT_TARGET, _STAMP, _BEGUN, _BEGUN_AT, _SIZE, _HAS_OUTPUT, _HANDLED = range(8)
 
 
 class SharedState:
     def __init__(self, descriptor: int) -> None:
-        self._words = memoryview(mmap.mmap(descriptor, SIZE)).cast("q")
+        self._bytes = memoryview(mmap.mmap(descriptor, SIZE))
+        self._words = self._bytes.cast("q")
 
     @staticmethod
     def create(name: str) -> int:
@@ -53,3 +57,51 @@ class SharedState:
     @stamp.setter
     def stamp(self, nanoseconds: int) -> None:
         self._words[_STAMP] = nanoseconds
+
+    @property
+    def begun(self) -> tuple[int, float]:
+        """The run that began last, 0 if none did, and when, by CLOCK_MONOTONIC."""
+        while True:
+            run, at = self._words[_BEGUN], self._words[_BEGUN_AT]
+            if run == self._words[_BEGUN]:
+                return int(run), at / 1e9
+
+    def note_begun(self, run: int, nanoseconds: int) -> None:
+        self._words[_BEGUN] = 0
+        self._words[_BEGUN_AT] = nanoseconds
+        self._words[_BEGUN] = run
+
+    @property
+    def endings(self) -> bytes:
+        """Frames with the endings that were not sent."""
+        return bytes(self._bytes[_ENDINGS : _ENDINGS + max(self._words[_SIZE], 0)])
+
+    def add_ending(self, frame: bytes) -> bool:
+        """Keep an ending; return whether there was room for it."""
+        start = _ENDINGS + self._words[_SIZE]
+        if start + len(frame) > SIZE:
+            return False
+        self._bytes[start : start + len(frame)] = frame
+        self._words[_SIZE] = start + len(frame) - _ENDINGS
+        return True
+
+    def forget_endings(self) -> None:
+        self._words[_SIZE] = 0
+
+    @property
+    def has_output(self) -> bool:
+        """True while the keeper holds output of the runner that it has not assigned to a run."""
+        return bool(self._words[_HAS_OUTPUT])
+
+    @has_output.setter
+    def has_output(self, value: bool) -> None:
+        self._words[_HAS_OUTPUT] = value
+
+    @property
+    def handled(self) -> int:
+        """The last run of a process runner whose ending and output the keeper has handled."""
+        return int(self._words[_HANDLED])
+
+    @handled.setter
+    def handled(self, run: int) -> None:
+        self._words[_HANDLED] = run

@@ -4,13 +4,20 @@ A second thread talks to the keeper, so that a stop arrives while the function r
 takes five steps: prepare the process, call the function, wrap up, restore the process, name what is
 left. A runner whose function was interrupted, left threads or processes behind, or changed the
 process in a way that cannot be undone is not used again.
+
+The keeper may send several jobs at once. A job begins when its ticket is taken from a pipe, from
+which the keeper can still take it back until then. The endings of quick functions are sent
+together; until they are, they are also kept in shared memory, where the keeper finds them if this
+process dies.
 """
 
 import contextvars
+import fcntl
 import os
 import select
 import signal
 import sys
+import termios
 import threading
 import time
 import traceback
@@ -19,6 +26,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
+
+import msgspec
 
 from tenure.domain.job import JSON
 from tenure.observe import tracing
@@ -63,11 +72,16 @@ from tenure.runtime.runner.processes import end_all
 from tenure.runtime.runner.threads import TICK, names_of
 from tenure.runtime.runner.wrap_up import wrap_up
 from tenure.runtime.shared_state import SharedState
-from tenure.runtime.wire import PlainChannel
+from tenure.runtime.tickets import Tickets
+from tenure.runtime.wire import PlainChannel, frame
 
 _LATEST = 250  # milliseconds until progress is reported that was held back
 _LAST_STEPS = 0.05  # seconds for threads that are about to end
 _SECOND_CHECK = 0.01  # seconds, to tell threads that wait from those that run
+_QUICK = 0.002  # seconds; longer functions do not begin before earlier endings are sent
+_SEND_WITHIN = 0.005  # seconds from the end of a function, if others follow
+_ARRIVE_WITHIN = 30.0  # seconds, for a job whose ticket is here
+_READ_WITHIN = 5.0  # seconds for the keeper to read the output of a function
 
 
 class ProcessRunner(Link):
@@ -76,16 +90,23 @@ class ProcessRunner(Link):
         app: App,
         channel: PlainChannel[FromKeeper],
         shared: SharedState,
+        tickets: Tickets,
         begin: Begin,
         ownership: Ownership,
     ) -> None:
         super().__init__(app, begin)
         self._channel = channel
         self._shared = shared
-        self._inbox: SimpleQueue[Attempt | None] = SimpleQueue()
+        self._tickets = tickets
+        self._inbox: SimpleQueue[Attempt] = SimpleQueue()
+        self._attempts: dict[int, Attempt] = {}  # by run: received, and not ended
         self._attempt: Attempt | None = None
+        self._ended: list[AttemptEnded] = []  # not sent yet
+        self._ended_at = 0.0  # the first of them
+        self._durations: dict[str, float] = {}  # by task: of its last run, in seconds
+        self._output = os.dup(1), os.dup(2)  # jobs may replace the descriptors
         self._requests: dict[int, SimpleQueue[RequestAnswer]] = {}
-        self._must_interrupt = False  # an interrupt was asked for in this attempt
+        self._interrupts: set[int] = set()  # runs for which an interrupt was asked
         self._main = threading.main_thread().ident or 0
         self._ownership = ownership
         self._orphans = Orphans(ownership.processes.started)
@@ -101,7 +122,7 @@ class ProcessRunner(Link):
         self._environment = ProcessEnvironment()
         self._channel.send(Ready())
         try:
-            while attempt := self._inbox.get():
+            while not self._worn_out and (attempt := self._next()):
                 contextvars.copy_context().run(self._run, attempt)
             tracing.flush()
         except BaseException:  # noqa: BLE001 - raised by what a job left behind, a signal perhaps
@@ -113,6 +134,27 @@ class ProcessRunner(Link):
         if attempt := self._attempt:
             self._shared.on_cpu = attempt.work.run
         os._exit(CANNOT_SERVE)
+
+    def _next(self) -> Attempt | None:
+        """Return the next attempt, after its ticket; None if none will follow."""
+        run = self._tickets.take()
+        if run is None:
+            self._send_endings()
+            waiting = select.poll()
+            waiting.register(self._tickets.reader, select.POLLIN)
+            while run is None:
+                waiting.poll()
+                run = self._tickets.take()
+        if not run:
+            return None
+        while True:
+            attempt = self._inbox.get(timeout=_ARRIVE_WITHIN)
+            if attempt.work.run == run:
+                break
+            self._attempts.pop(attempt.work.run, None)  # it was taken back
+        if self._ended and self._durations.get(attempt.work.task, 1.0) > _QUICK:
+            self._send_endings()
+        return attempt
 
     # The thread that talks to the keeper.
 
@@ -130,7 +172,7 @@ class ProcessRunner(Link):
         readable.register(self._channel.sock, select.POLLIN)
         is_settled = False  # nothing runs, and there is no child to wait for
         while True:
-            is_idle = self._attempt is None
+            is_idle = not self._attempts
             if not readable.poll(None if is_idle and is_settled else _LATEST):
                 if attempt := self._attempt:
                     attempt.flush_progress()
@@ -156,16 +198,17 @@ class ProcessRunner(Link):
         attempt = self._attempt
         match message:
             case Start(jobs):
-                [work] = jobs
-                self._must_interrupt = False
-                self._attempt = Attempt(work, self)
-                self._inbox.put(self._attempt)
-            case Ask(run, orders) if attempt and attempt.work.run == run:
-                attempt.ask_to_stop(orders)
+                for work in jobs:
+                    received = self._attempts[work.run] = Attempt(work, self)
+                    self._inbox.put(received)
+            case Ask(run, orders) if run in self._attempts:
+                self._attempts[run].ask_to_stop(orders)
             case Interrupt(run):
-                if attempt and attempt.work.run == run:
-                    self._must_interrupt = True
-                    self._signal_main_thread(run)
+                if run in self._attempts:
+                    self._interrupts.add(run)  # first: it may be about to begin
+                    attempt = self._attempt
+                    if attempt and attempt.work.run == run:
+                        self._signal_main_thread(run)
                 self._channel.send(Interrupting(run))
             case Terminate(run) if attempt and attempt.work.run == run:
                 with suppress(RuntimeError):  # no thread can be started; the kill comes next
@@ -178,7 +221,7 @@ class ProcessRunner(Link):
                 if waiting := self._requests.pop(request, None):
                     waiting.put(message)
             case Quit():
-                self._inbox.put(None)
+                return  # the last ticket says the same to the main thread
 
     def _signal_main_thread(self, run: int) -> None:
         """Interrupt the function, unless its code replaced the handler: then the signal would kill
@@ -203,24 +246,64 @@ class ProcessRunner(Link):
 
     def _run(self, attempt: Attempt) -> None:
         """Run one attempt; it ends, or this process does."""
+        began = time.monotonic_ns()
+        self._shared.note_begun(attempt.work.run, began)
+        self._attempt = attempt
         try:
             ended = self._ending_of(attempt)
-            if self._worn_out:
-                self._channel.send(WornOut(self._worn_out))
-            self._channel.send(Endings((ended,)))
+            self._send_soon(attempt, ended, began / 1e9)
         except BaseException as problem:  # noqa: BLE001 - code of the job runs to the very end
             if forks.in_child:
                 forks.leave()
             self._give_up(attempt, problem)
-        else:
-            if self._worn_out:
-                self._inbox.put(None)
+            _wait_for_death()
+        if ended.left and not self._worn_out:
+            _wait_for_death()
+
+    def _send_soon(self, attempt: Attempt, ended: AttemptEnded, began: float) -> None:
+        """Send an ending, together with those that follow at once if nothing needs it earlier."""
+        now = time.monotonic()
+        ended = msgspec.structs.replace(ended, began=began, took=now - began)
+        self._durations[attempt.work.task] = ended.took
+        if not self._ended:
+            self._ended_at = now
+        self._ended.append(ended)
+        is_kept = self._shared.add_ending(frame(Endings((ended,))))
+        if self._worn_out:
+            self._channel.send(WornOut(self._worn_out))
+        has_output = self._has_output()
+        urgent = not is_kept or self._worn_out or ended.left or has_output
+        if urgent or now - self._ended_at >= _SEND_WITHIN:
+            self._send_endings()
+        if has_output:
+            self._wait_for_reader(ended.run)
+
+    def _send_endings(self) -> None:
+        if self._ended:
+            self._channel.send(Endings(tuple(self._ended)))
+            self._ended.clear()
+            self._shared.forget_endings()
+
+    def _has_output(self) -> bool:
+        """Tell whether the keeper has yet to read output, or to assign it to a run."""
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        return any(map(_unread, self._output)) or self._shared.has_output
+
+    def _wait_for_reader(self, run: int) -> None:
+        """Wait until the keeper knows whose output it has: the next run may write, too."""
+        until = time.monotonic() + _READ_WITHIN
+        while self._shared.handled != run and time.monotonic() < until:
+            time.sleep(0.0001)
 
     def _ending_of(self, attempt: Attempt) -> AttemptEnded:
         began = self._prepare(attempt)
         ending, error = self._call(attempt)
         cleanup = self._wrap_up(attempt, ending, error)
         self._attempt = None
+        self._attempts.pop(attempt.work.run, None)
+        self._interrupts.discard(attempt.work.run)
         self._worn_out = self._environment.restore() or self._orphans.problem
         left = self._left(attempt)
         if not left and (threads := self._threads_of(attempt, began)):
@@ -249,7 +332,9 @@ class ProcessRunner(Link):
             try:
                 task, call = attempt.bind()
                 shared.on_cpu = attempt.work.run
-                if self._must_interrupt:  # it came before there was anything to interrupt
+                if (
+                    attempt.work.run in self._interrupts
+                ):  # it came before there was anything to interrupt
                     attempt.interrupt()
                 value = call()
             finally:
@@ -287,7 +372,7 @@ class ProcessRunner(Link):
                 error={**error, "message": message},
                 left="an attempt that could not be wrapped up",
             )
-            self._channel.send(Endings((ended,)))
+            self._channel.send(Endings((*self._ended, ended)))
         except BaseException:  # noqa: BLE001 - nothing else is left to try
             self._die()
 
@@ -374,3 +459,17 @@ class ProcessRunner(Link):
     def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
         work()
         return None
+
+
+def _unread(output: int) -> int:
+    """Return how many bytes in a pipe were not read."""
+    try:
+        return int.from_bytes(fcntl.ioctl(output, termios.FIONREAD, bytes(4)), sys.byteorder)
+    except OSError:
+        return 0
+
+
+def _wait_for_death() -> NoReturn:
+    """Begin nothing more: the keeper kills this process, and what is left in it."""
+    while True:
+        time.sleep(3600)

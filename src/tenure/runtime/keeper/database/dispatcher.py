@@ -117,6 +117,10 @@ class ExchangeDispatcher(Dispatcher["Exchange"]):
         for exchange in waiting:
             self.schedule(exchange, urgent=True)
 
+    def others_wait(self, exchange: "Exchange") -> bool:
+        """Return whether another tenant waits for capacity."""
+        return any(other is not exchange for other in self._waiting)
+
     def share(self, exchange: "Exchange", kind: Kind, free: int) -> int:
         """Return how much of the free capacity an exchange may claim."""
         scheduled = (*self._urgent, *self._others)

@@ -166,7 +166,13 @@ class Exchange(TenantQueue):
     def wants_jobs(self, kind: Kind) -> bool:
         """Return whether it would claim jobs of this kind now."""
         demand = self._demands.get(kind)
-        return demand is not None and demand.wants_jobs and demand.group.free > 0
+        return demand is not None and demand.wants_jobs and self._free(demand.group) > 0
+
+    def _free(self, group: RunnerGroup) -> int:
+        """Return how many jobs a group could take; none ahead if another tenant waits."""
+        if self._deps.dispatcher.others_wait(self):
+            return min(group.free, max(group.capacity.free, 0))
+        return group.free
 
     async def run_once(self, line: SerialConnection) -> None:
         if self._claim_lost:
@@ -196,9 +202,8 @@ class Exchange(TenantQueue):
         claims = []
         for demand in self._demands.values():
             group = demand.group
-            n = min(self._deps.dispatcher.share(self, group.kind, group.free), BATCH)
+            n = min(self._deps.dispatcher.share(self, group.kind, self._free(group)), BATCH)
             if demand.wants_jobs and n > 0:
-                group.capacity.take(n)
                 demand.poll_due = False
                 claims.append(demand.claim(n, self._deps.queues, self._loop.time()))
         return claims
@@ -207,7 +212,7 @@ class Exchange(TenantQueue):
         """Return whether notices are wanted for jobs that this call does not claim."""
         claimed = [claim.demand for claim in claims] if len(self._deps.exchanges) == 1 else []
         return self._deps.may_claim() and any(
-            demand.group.free > 0 for demand in self._demands.values() if demand not in claimed
+            demand.group.has_slot for demand in self._demands.values() if demand not in claimed
         )
 
     async def _exchange(
@@ -250,7 +255,7 @@ class Exchange(TenantQueue):
         finally:
             self._in_flight -= 1
             for claim in claims:
-                claim.demand.group.capacity.release(claim.want.n)
+                claim.close()
         self._in_doubt.remove(endings)
 
     async def _send_singly(
@@ -361,6 +366,7 @@ class Exchange(TenantQueue):
             self._poll_by(demand.floors.until)
         if claim.unreadable:
             self.finish([unreadable_row(self._tenant.name, job) for job in claim.unreadable])
+        pending.close()
         if claim.jobs:
             self._deps.on_claimed(self._tenant.name, demand.group, claim.jobs)
 
