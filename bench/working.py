@@ -34,7 +34,7 @@ class Amounts:
     seconds: int = 420  # that all of it takes, about
     rounds: int = 3
     jobs: int = 60_000  # in one round
-    in_processes: int = 5_000
+    in_processes: int = 30_000
     latencies: int = 300
     beats: int = 20  # stops that a beat brings
     kills: int = 30

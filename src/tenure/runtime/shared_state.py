@@ -16,8 +16,14 @@ _ON_CPU, _INTERRUPT_TARGET, _STAMP, _BEGUN, _BEGUN_AT, _SIZE, _HAS_OUTPUT, _HAND
 
 class SharedState:
     def __init__(self, descriptor: int) -> None:
-        self._bytes = memoryview(mmap.mmap(descriptor, SIZE))
+        self._memory = mmap.mmap(descriptor, SIZE)
+        self._bytes = memoryview(self._memory)
         self._words = self._bytes.cast("q")
+
+    def close(self) -> None:
+        self._words.release()
+        self._bytes.release()
+        self._memory.close()
 
     @staticmethod
     def create(name: str) -> int:

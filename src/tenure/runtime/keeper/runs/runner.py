@@ -101,6 +101,7 @@ class Runner:
             os.close(self._stack)
             self.tickets.close()
             self.output.close()
+            self.page.close()
             raise
         finally:
             runner_end.close()
