@@ -6,10 +6,10 @@ although the runner is busy, frozen or dead.
 """
 
 import os
+import select
 from collections.abc import Iterable
 
-_SIZE = 8  # bytes of a ticket
-MAX_TICKETS = 4096  # half of what a pipe holds
+_SIZE = 8  # bytes of a ticket; a pipe holds 8192 of them
 QUIT = 0  # the ticket after which nothing follows
 
 
@@ -32,6 +32,14 @@ class Tickets:
         except BlockingIOError:
             return None
         return int.from_bytes(ticket, "little")
+
+    def wait(self) -> int:
+        """Wait for the next ticket."""
+        waiting = select.poll()
+        waiting.register(self.reader, select.POLLIN)
+        while (run := self.take()) is None:
+            waiting.poll()
+        return run
 
     def take_all(self) -> list[int]:
         taken = []

@@ -5,19 +5,15 @@ takes five steps: prepare the process, call the function, wrap up, restore the p
 left. A runner whose function was interrupted, left threads or processes behind, or changed the
 process in a way that cannot be undone is not used again.
 
-The keeper may send several jobs at once. A job begins when its ticket is taken from a pipe, from
-which the keeper can still take it back until then. The endings of quick functions are sent
-together; until they are, they are also kept in shared memory, where the keeper finds them if this
-process dies.
+The keeper may send several jobs at once. A job begins when its ticket is taken from a pipe; until
+then the keeper can take it back.
 """
 
 import contextvars
-import fcntl
 import os
 import select
 import signal
 import sys
-import termios
 import threading
 import time
 import traceback
@@ -68,20 +64,16 @@ from tenure.runtime.runner.link import CANNOT_SERVE, Link
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
+from tenure.runtime.runner.process_endings import EndingBatch
+from tenure.runtime.runner.process_leftovers import threads_of
 from tenure.runtime.runner.processes import end_all
-from tenure.runtime.runner.threads import TICK, names_of
 from tenure.runtime.runner.wrap_up import wrap_up
 from tenure.runtime.shared_state import SharedState
 from tenure.runtime.tickets import Tickets
-from tenure.runtime.wire import PlainChannel, frame
+from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is reported that was held back
-_LAST_STEPS = 0.05  # seconds for threads that are about to end
-_SECOND_CHECK = 0.01  # seconds, to tell threads that wait from those that run
-_QUICK = 0.002  # seconds; longer functions do not begin before earlier endings are sent
-_SEND_WITHIN = 0.005  # seconds from the end of a function, if others follow
 _ARRIVE_WITHIN = 30.0  # seconds, for a job whose ticket is here
-_READ_WITHIN = 5.0  # seconds for the keeper to read the output of a function
 
 
 class ProcessRunner(Link):
@@ -101,10 +93,7 @@ class ProcessRunner(Link):
         self._inbox: SimpleQueue[Attempt] = SimpleQueue()
         self._attempts: dict[int, Attempt] = {}  # by run: received, and not ended
         self._attempt: Attempt | None = None
-        self._ended: list[AttemptEnded] = []  # not sent yet
-        self._ended_at = 0.0  # the first of them
-        self._durations: dict[str, float] = {}  # by task: of its last run, in seconds
-        self._output = os.dup(1), os.dup(2)  # jobs may replace the descriptors
+        self._endings = EndingBatch(channel, shared)
         self._requests: dict[int, SimpleQueue[RequestAnswer]] = {}
         self._interrupts: set[int] = set()  # runs for which an interrupt was asked
         self._main = threading.main_thread().ident or 0
@@ -139,22 +128,16 @@ class ProcessRunner(Link):
         """Return the next attempt, after its ticket; None if none will follow."""
         run = self._tickets.take()
         if run is None:
-            self._send_endings()
-            waiting = select.poll()
-            waiting.register(self._tickets.reader, select.POLLIN)
-            while run is None:
-                waiting.poll()
-                run = self._tickets.take()
+            self._endings.send()
+            run = self._tickets.wait()
         if not run:
             return None
         while True:
             attempt = self._inbox.get(timeout=_ARRIVE_WITHIN)
             if attempt.work.run == run:
-                break
+                self._endings.send_before(attempt.work.task)
+                return attempt
             self._attempts.pop(attempt.work.run, None)  # it was taken back
-        if self._ended and self._durations.get(attempt.work.task, 1.0) > _QUICK:
-            self._send_endings()
-        return attempt
 
     # The thread that talks to the keeper.
 
@@ -251,7 +234,11 @@ class ProcessRunner(Link):
         self._attempt = attempt
         try:
             ended = self._ending_of(attempt)
-            self._send_soon(attempt, ended, began / 1e9)
+            took = (time.monotonic_ns() - began) / 1e9
+            ended = msgspec.structs.replace(ended, began=began / 1e9, took=took)
+            if self._worn_out:
+                self._channel.send(WornOut(self._worn_out))
+            self._endings.add(attempt.work.task, ended, is_last=bool(self._worn_out or ended.left))
         except BaseException as problem:  # noqa: BLE001 - code of the job runs to the very end
             if forks.in_child:
                 forks.leave()
@@ -259,43 +246,6 @@ class ProcessRunner(Link):
             _wait_for_death()
         if ended.left and not self._worn_out:
             _wait_for_death()
-
-    def _send_soon(self, attempt: Attempt, ended: AttemptEnded, began: float) -> None:
-        """Send an ending, together with those that follow at once if nothing needs it earlier."""
-        now = time.monotonic()
-        ended = msgspec.structs.replace(ended, began=began, took=now - began)
-        self._durations[attempt.work.task] = ended.took
-        if not self._ended:
-            self._ended_at = now
-        self._ended.append(ended)
-        is_kept = self._shared.add_ending(frame(Endings((ended,))))
-        if self._worn_out:
-            self._channel.send(WornOut(self._worn_out))
-        has_output = self._has_output()
-        urgent = not is_kept or self._worn_out or ended.left or has_output
-        if urgent or now - self._ended_at >= _SEND_WITHIN:
-            self._send_endings()
-        if has_output:
-            self._wait_for_reader(ended.run)
-
-    def _send_endings(self) -> None:
-        if self._ended:
-            self._channel.send(Endings(tuple(self._ended)))
-            self._ended.clear()
-            self._shared.forget_endings()
-
-    def _has_output(self) -> bool:
-        """Tell whether the keeper has yet to read output, or to assign it to a run."""
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        return any(map(_unread, self._output)) or self._shared.has_output
-
-    def _wait_for_reader(self, run: int) -> None:
-        """Wait until the keeper knows whose output it has: the next run may write, too."""
-        until = time.monotonic() + _READ_WITHIN
-        while self._shared.handled != run and time.monotonic() < until:
-            time.sleep(0.0001)
 
     def _ending_of(self, attempt: Attempt) -> AttemptEnded:
         began = self._prepare(attempt)
@@ -306,7 +256,7 @@ class ProcessRunner(Link):
         self._interrupts.discard(attempt.work.run)
         self._worn_out = self._environment.restore() or self._orphans.problem
         left = self._left(attempt)
-        if not left and (threads := self._threads_of(attempt, began)):
+        if not left and (threads := threads_of(attempt, began, self._ownership)):
             if attempt.asked:
                 left = ", ".join(threads)
             else:
@@ -372,7 +322,8 @@ class ProcessRunner(Link):
                 error={**error, "message": message},
                 left="an attempt that could not be wrapped up",
             )
-            self._channel.send(Endings((*self._ended, ended)))
+            self._endings.send()
+            self._channel.send(Endings((ended,)))
         except BaseException:  # noqa: BLE001 - nothing else is left to try
             self._die()
 
@@ -384,24 +335,6 @@ class ProcessRunner(Link):
             return "a process" if self._started() else ""
         except OSError as problem:  # no descriptor is left
             return f"what cannot be looked for ({problem.strerror})"
-
-    def _threads_of(self, attempt: Attempt, began: float) -> list[str]:
-        """Name the threads that an attempt has left, and its calls in pools.
-
-        Threads of a pool that waits for calls, and C threads that wait to be woken, do not count.
-        """
-        until = time.monotonic() + _LAST_STEPS
-        while attempt.may_have_ending_threads and time.monotonic() < until:
-            time.sleep(0.001)
-        try:
-            strangers = self._ownership.threads.unknown()
-            if strangers:
-                time.sleep(_SECOND_CHECK)
-                strangers = self._ownership.threads.unknown()
-        except OSError as problem:  # no descriptor is left
-            return [f"threads that cannot be looked for ({problem.strerror})"]
-        unknown = [thread for thread, at in strangers.items() if at >= began - TICK]
-        return [*names_of(attempt), *(f"thread {thread} of unknown origin" for thread in unknown)]
 
     def interrupt_now(self, attempt: Attempt) -> None:
         """Raise, in the main thread; the last shield may just have been lifted."""
@@ -459,14 +392,6 @@ class ProcessRunner(Link):
     def in_background(self, work: Callable[[], Any]) -> Coroutine[Any, Any, Any] | None:
         work()
         return None
-
-
-def _unread(output: int) -> int:
-    """Return how many bytes in a pipe were not read."""
-    try:
-        return int.from_bytes(fcntl.ioctl(output, termios.FIONREAD, bytes(4)), sys.byteorder)
-    except OSError:
-        return 0
 
 
 def _wait_for_death() -> NoReturn:

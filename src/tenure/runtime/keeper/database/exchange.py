@@ -165,14 +165,8 @@ class Exchange(TenantQueue):
 
     def wants_jobs(self, kind: Kind) -> bool:
         """Return whether it would claim jobs of this kind now."""
-        demand = self._demands.get(kind)
-        return demand is not None and demand.wants_jobs and self._free(demand.group) > 0
-
-    def _free(self, group: RunnerGroup) -> int:
-        """Return how many jobs a group could take; none ahead if another tenant waits."""
-        if self._deps.dispatcher.others_wait(self):
-            return min(group.free, max(group.capacity.free, 0))
-        return group.free
+        demand, free = self._demands.get(kind), self._deps.dispatcher.free
+        return demand is not None and demand.wants_jobs and free(self, demand.group) > 0
 
     async def run_once(self, line: SerialConnection) -> None:
         if self._claim_lost:
@@ -199,10 +193,10 @@ class Exchange(TenantQueue):
     def _next_claims(self) -> list[PendingClaim]:
         if not self._deps.may_claim():
             return []
-        claims = []
+        claims, dispatcher = [], self._deps.dispatcher
         for demand in self._demands.values():
-            group = demand.group
-            n = min(self._deps.dispatcher.share(self, group.kind, self._free(group)), BATCH)
+            free = dispatcher.free(self, demand.group)
+            n = min(dispatcher.share(self, demand.group.kind, free), BATCH)
             if demand.wants_jobs and n > 0:
                 demand.poll_due = False
                 claims.append(demand.claim(n, self._deps.queues, self._loop.time()))

@@ -1,4 +1,4 @@
-"""How long functions take, by task, and so how many of them to claim ahead."""
+"""Estimate how long functions take, by task, and how many of them to claim ahead."""
 
 from collections.abc import Collection
 

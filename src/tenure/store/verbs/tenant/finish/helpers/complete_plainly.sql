@@ -22,8 +22,8 @@ BEGIN
     WITH moved AS (
         UPDATE tenant.job AS j SET
             state = 'completed', worker_id = NULL, alone = false, ended_at = now_ts,
-            started_at = CASE WHEN d.waited > 0 THEN least(j.started_at + make_interval(secs => d.waited), now_ts)
-                ELSE j.started_at END,
+            started_at = CASE WHEN d.waited > 0
+                THEN least(j.started_at + make_interval(secs => d.waited), now_ts) ELSE j.started_at END,
             holds = false, blocks = false  -- as in keeps_target
         FROM (
             SELECT h.ctid AS place, t.value, t.waited
