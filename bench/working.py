@@ -35,6 +35,7 @@ class Amounts:
     rounds: int = 3
     jobs: int = 60_000  # in one round
     in_processes: int = 30_000
+    work: float = 10.0  # seconds of one process, for functions that take a while
     latencies: int = 300
     beats: int = 20  # stops that a beat brings
     kills: int = 30
@@ -47,7 +48,8 @@ QUICK = Amounts(
     seconds=55,
     rounds=1,
     jobs=10_000,
-    in_processes=300,
+    in_processes=3_000,
+    work=1.0,
     latencies=10,
     beats=3,
     kills=2,

@@ -24,9 +24,7 @@ class Batches:
 
     @contextmanager
     def worker(self, **settings: str) -> Iterator[RunningWorker]:
-        with running_worker(
-            self.url, self.folder, app=APP, settings={**ONE, **settings}
-        ) as worker:
+        with running_worker(self.url, self.folder, app=APP, settings={**ONE, **settings}) as worker:
             yield worker
 
     def enqueue(self, *hows: str) -> list[int]:
@@ -113,7 +111,7 @@ def test_each_function_has_its_own_output_and_nobody_elses(batches: Batches) -> 
         jobs = batches.enqueue(*["print", ""] * 10)
         batches.complete(*jobs)
     for job, prints in zip(jobs, [True, False] * 10, strict=True):
-        lines = [line["line"] for line in batches.store.kept(job, "logs").rows]
+        lines = [line["line"] for line in batches.store.job_output(job, "logs")]
         said = "".join(lines)
         assert said.count("says") == (2 if prints else 0), lines
         assert said.count(f"{job} says") == (2 if prints else 0), lines

@@ -131,8 +131,9 @@ class Conclusions:
         return endings.recordable(run, lambda: endings.killed(run, now, self.settings.on_drain))
 
     def _withdraw(self, run: Run, ending: Ending | None) -> bool:
-        if ending is not None and ending.outcome == "released":
-            ending = msgspec.structs.replace(ending, unstarted=True)
+        if ending is not None:
+            unstarted = ending.outcome == "released"
+            ending = msgspec.structs.replace(ending, runner=None, unstarted=unstarted)
         for group in self.groups.values():
             if group.withdraw(run):
                 run.end()
