@@ -23,10 +23,13 @@ class Tickets:
         return cls(*os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC))
 
     def put(self, runs: Iterable[int]) -> None:
-        os.write(self._writer, b"".join(run.to_bytes(_SIZE, "little") for run in runs))
+        if self._writer >= 0:
+            os.write(self._writer, b"".join(run.to_bytes(_SIZE, "little") for run in runs))
 
     def take(self) -> int | None:
         """Return the next ticket; None if there is none."""
+        if self.reader < 0:
+            return None
         try:
             ticket = os.read(self.reader, _SIZE)
         except BlockingIOError:
@@ -48,5 +51,7 @@ class Tickets:
         return taken
 
     def close(self) -> None:
+        """Close the pipe; from now on there are no tickets."""
         os.close(self.reader)
         os.close(self._writer)
+        self.reader = self._writer = -1  # the numbers may be used for other files
