@@ -39,6 +39,12 @@ def noop_in_process(n: int) -> None:
     """Nothing."""
 
 
+@app.task(name="works_in_process")
+def works_in_process(ms: int) -> None:
+    """Take a while."""
+    time.sleep(ms / 1000)
+
+
 @app.task(name="where")
 async def where() -> int:
     """In which process it runs."""

@@ -13,9 +13,12 @@ def arguments(n: int) -> list[str]:
     return [json.dumps({"n": number}) for number in range(n)]
 
 
-def enqueue(connection: psycopg.Connection, n: int, **shared: object) -> None:
+def enqueue(
+    connection: psycopg.Connection, n: int, *, args: object = None, **shared: object
+) -> None:
     """Enqueue n jobs that are alike, by calls of enqueue_many."""
-    enqueue_all(connection, arguments(n), **shared)
+    texts = arguments(n) if args is None else [json.dumps(args)] * n
+    enqueue_all(connection, texts, **shared)
 
 
 def enqueue_all(connection: psycopg.Connection, texts: list[str], **shared: object) -> None:

@@ -27,6 +27,7 @@ from tenure.store.store import Store
 QUEUE = "default"
 CONCURRENCY = "1000"
 PROCESSES = 2
+EFFICIENCY = {1: 0.5, 10: 0.9, 100: 0.97}  # by milliseconds: the part of the time to reach
 _LONGEST = 600.0  # seconds for one round
 
 _LAST = """
@@ -99,14 +100,29 @@ def sustain(bench: Bench) -> Iterator[Figure]:
 
 
 def run_functions(bench: Bench) -> Iterator[Figure]:
+    """Run functions that do nothing, then some that take 1, 10 and 100 ms."""
     jobs, rounds = bench.amounts.in_processes, bench.amounts.rounds
     ours: list[Round] = []
     for number in range(rounds):
         console.print(f"no-op functions in processes, round {number + 1} of {rounds}")
         ours.append(drain_round(bench, bench.server.database(), jobs, "noop_in_process"))
     name = f"no-op functions in {PROCESSES} processes"
-    yield figure(f"{name}: {jobs:,} jobs", [one.rate for one in ours], "jobs/s")
+    rates = [one.rate for one in ours]
+    yield figure(f"{name}: {jobs:,} jobs", rates, "jobs/s", at_least=8_000)
     yield from costs(name, ours)
+    for ms, goal in EFFICIENCY.items():
+        console.print(f"functions that take {ms} ms")
+        yield _efficiency(bench, ms, goal)
+
+
+def _efficiency(bench: Bench, ms: int, goal: float) -> Figure:
+    """Return the part of the time of all processes in which functions ran."""
+    work = bench.amounts.work * PROCESSES
+    database, jobs = bench.server.database(), round(work / ms * 1000)
+    done = drain_round(bench, database, jobs, "works_in_process", args={"ms": ms})
+    part = jobs * ms / 1000 / (done.seconds * PROCESSES)
+    name = f"functions of {ms} ms in {PROCESSES} processes: {jobs:,} jobs"
+    return figure(name, part, "of the time", at_least=goal)
 
 
 def costs(name: str, rounds: list[Round]) -> Iterator[Figure]:
@@ -126,6 +142,7 @@ def drain_round(
     jobs: int,
     task: str | None,
     beside: Callable[[str], AbstractContextManager[object]] = _nobody,
+    args: Mapping[str, object] | None = None,
 ) -> Round:
     """Run one round while ``beside`` is active.
 
@@ -138,12 +155,12 @@ def drain_round(
     ):
         store.pause_dispatch("queue", QUEUE)
         if task is not None:
-            enqueue(connection, jobs, task=task)
+            enqueue(connection, jobs, task=task, args=args)
         settle(connection)
         last = _one(connection, _LAST, (QUEUE,))
         options = ("--concurrency", CONCURRENCY, "--processes", str(PROCESSES))
         with worker(bench, url, *options) as at_work:
-            watched = _warm_up(at_work, store, task)
+            watched = _warm_up(at_work, store, task, args)
             watched["PostgreSQL"] = partial(family_cpu, postmaster(connection))
             with beside(url):
                 before = {who: used() for who, used in watched.items()}
@@ -170,17 +187,19 @@ def span(connection: psycopg.Connection, jobs: int) -> float:
     return float(seconds)
 
 
-def _warm_up(at_work: Worker, store: Store, task: str | None) -> dict[str, Callable[[], float]]:
+def _warm_up(
+    at_work: Worker, store: Store, task: str | None, args: Mapping[str, object] | None
+) -> dict[str, Callable[[], float]]:
     """Start the runners that are needed; return a reader of CPU seconds for each process."""
     loop_runner = at_work.warm_up(store)
-    if task != "noop_in_process":
+    if task not in ("noop_in_process", "works_in_process"):
         return {
             "keeper": partial(cpu, at_work.keeper),
             "guard": partial(cpu, at_work.guard),
             "loop runner": partial(cpu, loop_runner),
         }
     # One job for each process, all at once, so that every process starts.
-    jobs = [NewJob(task=task, args={"n": 0}, queue=WARM) for _ in range(PROCESSES)]
+    jobs = [NewJob(task=task, args=args or {"n": 0}, queue=WARM) for _ in range(PROCESSES)]
     made = [job.id for job in store.enqueue(jobs)]
     at_work.until(
         lambda: all(store.show(job).state is State.COMPLETED for job in made),

@@ -64,7 +64,7 @@ class Settings:
     concurrency: int = 100  # coroutines, in one event loop
     processes: int = 2  # plain functions and commands, each in a process of its own
     threads: int = 16  # functions that ask for a thread
-    recycle_after: int = 1000  # jobs before a process is replaced by a fresh one
+    recycle_after: int = 10_000  # jobs before a process is replaced by a fresh one
     recycle_above: int = 1 << 30  # bytes of memory above which it is replaced after its job
     preempt: str | None = None  # queues, with commas, where a higher priority takes a slot
     import_timeout: timedelta = timedelta(seconds=60)  # for the module of the task functions

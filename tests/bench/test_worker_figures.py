@@ -99,6 +99,7 @@ def test_the_apps_have_the_jobs_that_are_measured() -> None:
     assert {name: task.executor for name, task in app.tasks.items()} == {
         "noop": "async",
         "noop_in_process": "process",
+        "works_in_process": "process",
         "where": "async",
         "entered": "async",
         "waits": "async",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tests.mutants.batches import BATCHES
 from tests.mutants.bounds import BOUNDS
 from tests.mutants.claims import CLAIMS
 from tests.mutants.deaths import DEATHS
@@ -41,6 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *INSPECTIONS,
     *FLEETS,
     *RUNTIME,
+    *BATCHES,
     *ENTRY,
     *WEB,
 )

@@ -1,6 +1,7 @@
 """A keeper without processes and without a database: a test plays both, in the order it wants."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,9 +12,13 @@ from tenure.domain.tenant import DEFAULT
 from tenure.observe.counting import Counting
 from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.keeper import Keeper
+from tenure.runtime.keeper.runs.process_group import ProcessGroup
 from tenure.runtime.keeper.runs.run import Run
+from tenure.runtime.keeper.runs.run_times import RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
-from tenure.runtime.keeper.runs.runner_group import Capacity, RunnerGroup
+from tenure.runtime.keeper.runs.runner_group import Capacity
+from tenure.runtime.shared_state import SharedState
+from tenure.runtime.tickets import Tickets
 from tenure.store.results import Claimed, Reported
 
 NOTHING = Reported(accepted=(), refused=(), busy=(), exhausted=(), granted={})
@@ -77,8 +82,9 @@ class Scene:
             counts=Counting(),
         )
         self.keeper.lease.trust_from(boottime())
-        self.group = self.keeper.groups["default", "process"] = RunnerGroup(
-            "process", "default", Capacity(2, lambda: None), lambda _group: None
+        self.times: RunTimes = self.keeper.supervisor.times
+        self.group = self.keeper.groups["default", "process"] = ProcessGroup(
+            "default", Capacity(2, lambda: None), lambda _group: None, self.times, 10_000
         )
         self.line = FakeLine()
         self.finished: list[Any] = []
@@ -95,12 +101,22 @@ class Scene:
         runner.kind, runner.tenant, runner.pid = "process", "default", 42
         runner.ready.set()
         runner._channel, runner._guard = cast(Any, Sink()), cast(Any, self.guard)
+        runner.page, runner.tickets = SharedState(SharedState.create("test")), Tickets.create()
         self.group.runners.append(runner)
         return runner
 
     def start(self, job: Claimed) -> Run:
         self.keeper.supervisor.start("default", self.group, [job])
-        return next(run for run in self.keeper.runs if run.job is job)
+        run = next(run for run in self.keeper.runs if run.job is job)
+        if run.runner is not None:
+            self.begin(run.runner)
+        return run
+
+    def begin(self, runner: Runner) -> int | None:
+        """Begin the next run, as its runner does."""
+        if number := runner.tickets.take():
+            runner.page.note_begun(number, time.monotonic_ns())
+        return number
 
 
 class Sink:

@@ -33,10 +33,13 @@ def suspect(job: int, crashes: int = 1) -> Claimed:
 def start(scene: Scene, job: Claimed, age: float = 0.0) -> Run | None:
     """Claim a job, in a runner of its own; none if it is put off."""
     scene.runner(f"runner-{job.id}")
+    scene.group.capacity.free += 1  # jobs are claimed only for processes that are free
     scene.keeper.supervisor.start("default", scene.group, [job])
     run = scene.keeper.runs.of("default", job.id)
     if run is not None:
         assert run.started_at is not None
+        assert run.runner is not None
+        scene.begin(run.runner)
         run.started_at -= age
     return run
 

@@ -151,6 +151,8 @@ class AttemptEnded(msgspec.Struct, array_like=True, frozen=True, omit_defaults=T
     cleanup: Mapping[str, JSON] | None = None
     left: str = ""  # what remains of it in the runner, which must end before this counts
     again: tuple[tuple[str, Mapping[str, JSON]], ...] = ()  # tasks that continue the clean-up
+    began: float = 0  # by CLOCK_MONOTONIC, of a run that had to wait for others in its runner
+    took: float = 0  # seconds in a process runner
 
 
 class Endings(Message, frozen=True):

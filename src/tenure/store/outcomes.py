@@ -31,6 +31,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     displaced: bool = False  # released because its runner had to end because of another job
     reached: Mapping[str, str] | None = None  # timestamps of its stop, by name
     unstarted: bool = False  # released before its code began; earlier suspicion remains
+    waited: float | None = None  # seconds from the claim until its code began
 
 
 class Artifact(msgspec.Struct, frozen=True):

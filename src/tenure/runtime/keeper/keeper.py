@@ -29,6 +29,7 @@ from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs.conclusions import Conclusions
 from tenure.runtime.keeper.runs.inspections import Inspections
 from tenure.runtime.keeper.runs.run_table import RunTable
+from tenure.runtime.keeper.runs.run_times import RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.keeper.runs.runner_group import RunnerGroups
 from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
@@ -115,6 +116,7 @@ class Keeper:
         ladder = Ladder(worker, progress, self.database, self.tasks, self.conclusions.withdraw)
         self.stops = Stops(self.runs, launcher, ladder, progress, self.database, self.clock)
         self.inspections = Inspections(worker, self.database, self.tasks)
+        times = RunTimes()
         self.supervisor = RunSupervisor(
             worker=worker,
             settings=settings,
@@ -128,6 +130,8 @@ class Keeper:
             conclusions=self.conclusions,
             stops=self.stops,
             inspections=self.inspections,
+            groups=self.groups,
+            times=times,
             requests=RunnerRequests(
                 worker, self.database, self.lease, self.exchanges, self.reports, self.tasks
             ),
@@ -144,6 +148,7 @@ class Keeper:
             groups=self.groups,
             exchanges=self.exchanges,
             supervisor=self.supervisor,
+            times=times,
             give_back=self.conclusions.give_back_waiting,
             may_claim=self.may_claim,
             on_capacity=self.exchange_dispatcher.capacity_freed,

@@ -1,6 +1,7 @@
 """The program of a runner: import the app, announce it, then take the role that the keeper assigns.
 
-The guard starts it, with a socket to the keeper, shared memory and a file for its stack.
+The guard starts it, with a socket to the keeper, shared memory, a file for its stack and a pipe
+with the order in which a process runner begins its runs.
 """
 
 import ctypes
@@ -18,9 +19,10 @@ from tenure.runtime.runner import forks
 from tenure.runtime.runner.app_loader import AppNotFound, load
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.shared_state import SharedState
+from tenure.runtime.tickets import Tickets
 from tenure.runtime.wire import PlainChannel, from_keeper
 
-WIRE, SHARED, STACK = 3, 4, 5  # descriptors from the guard
+WIRE, SHARED, STACK, TICKETS = 3, 4, 5, 6  # descriptors from the guard
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -31,7 +33,7 @@ def main() -> int:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     faulthandler.register(signal.SIGUSR2, file=STACK, all_threads=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for descriptor in (WIRE, SHARED, STACK):
+    for descriptor in (WIRE, SHARED, STACK, TICKETS):
         os.set_inheritable(descriptor, False)
     forks.watch(WIRE)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
@@ -53,7 +55,8 @@ def main() -> int:
         case [Begin(kind="process") as begin]:
             from tenure.runtime.runner.process import ProcessRunner
 
-            return ProcessRunner(app, channel, SharedState(SHARED), begin, ownership).run()
+            shared, tickets = SharedState(SHARED), Tickets(TICKETS)
+            return ProcessRunner(app, channel, shared, tickets, begin, ownership).run()
         case [Begin() as begin]:
             from tenure.runtime.runner.loop import run_loop
 

@@ -4,6 +4,9 @@ A second thread talks to the keeper, so that a stop arrives while the function r
 takes five steps: prepare the process, call the function, wrap up, restore the process, name what is
 left. A runner whose function was interrupted, left threads or processes behind, or changed the
 process in a way that cannot be undone is not used again.
+
+The keeper may send several jobs at once. A job begins when its ticket is taken from a pipe; until
+then the keeper can take it back.
 """
 
 import contextvars
@@ -19,6 +22,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn
+
+import msgspec
 
 from tenure.domain.job import JSON
 from tenure.observe import tracing
@@ -59,15 +64,16 @@ from tenure.runtime.runner.link import CANNOT_SERVE, Link
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
+from tenure.runtime.runner.process_endings import EndingBatch
+from tenure.runtime.runner.process_leftovers import threads_of
 from tenure.runtime.runner.processes import end_all
-from tenure.runtime.runner.threads import TICK, names_of
 from tenure.runtime.runner.wrap_up import wrap_up
 from tenure.runtime.shared_state import SharedState
+from tenure.runtime.tickets import Tickets
 from tenure.runtime.wire import PlainChannel
 
 _LATEST = 250  # milliseconds until progress is reported that was held back
-_LAST_STEPS = 0.05  # seconds for threads that are about to end
-_SECOND_CHECK = 0.01  # seconds, to tell threads that wait from those that run
+_ARRIVE_WITHIN = 30.0  # seconds, for a job whose ticket is here
 
 
 class ProcessRunner(Link):
@@ -76,16 +82,20 @@ class ProcessRunner(Link):
         app: App,
         channel: PlainChannel[FromKeeper],
         shared: SharedState,
+        tickets: Tickets,
         begin: Begin,
         ownership: Ownership,
     ) -> None:
         super().__init__(app, begin)
         self._channel = channel
         self._shared = shared
-        self._inbox: SimpleQueue[Attempt | None] = SimpleQueue()
+        self._tickets = tickets
+        self._inbox: SimpleQueue[Attempt] = SimpleQueue()
+        self._attempts: dict[int, Attempt] = {}  # by run: received, and not ended
         self._attempt: Attempt | None = None
+        self._endings = EndingBatch(channel, shared)
         self._requests: dict[int, SimpleQueue[RequestAnswer]] = {}
-        self._must_interrupt = False  # an interrupt was asked for in this attempt
+        self._interrupts: set[int] = set()  # runs for which an interrupt was asked
         self._main = threading.main_thread().ident or 0
         self._ownership = ownership
         self._orphans = Orphans(ownership.processes.started)
@@ -101,7 +111,7 @@ class ProcessRunner(Link):
         self._environment = ProcessEnvironment()
         self._channel.send(Ready())
         try:
-            while attempt := self._inbox.get():
+            while not self._worn_out and (attempt := self._next()):
                 contextvars.copy_context().run(self._run, attempt)
             tracing.flush()
         except BaseException:  # noqa: BLE001 - raised by what a job left behind, a signal perhaps
@@ -113,6 +123,21 @@ class ProcessRunner(Link):
         if attempt := self._attempt:
             self._shared.on_cpu = attempt.work.run
         os._exit(CANNOT_SERVE)
+
+    def _next(self) -> Attempt | None:
+        """Return the next attempt, after its ticket; None if none will follow."""
+        run = self._tickets.take()
+        if run is None:
+            self._endings.send()
+            run = self._tickets.wait()
+        if not run:
+            return None
+        while True:
+            attempt = self._inbox.get(timeout=_ARRIVE_WITHIN)
+            if attempt.work.run == run:
+                self._endings.send_before(attempt.work.task)
+                return attempt
+            self._attempts.pop(attempt.work.run, None)  # it was taken back
 
     # The thread that talks to the keeper.
 
@@ -130,7 +155,7 @@ class ProcessRunner(Link):
         readable.register(self._channel.sock, select.POLLIN)
         is_settled = False  # nothing runs, and there is no child to wait for
         while True:
-            is_idle = self._attempt is None
+            is_idle = not self._attempts
             if not readable.poll(None if is_idle and is_settled else _LATEST):
                 if attempt := self._attempt:
                     attempt.flush_progress()
@@ -156,16 +181,17 @@ class ProcessRunner(Link):
         attempt = self._attempt
         match message:
             case Start(jobs):
-                [work] = jobs
-                self._must_interrupt = False
-                self._attempt = Attempt(work, self)
-                self._inbox.put(self._attempt)
-            case Ask(run, orders) if attempt and attempt.work.run == run:
-                attempt.ask_to_stop(orders)
+                for work in jobs:
+                    received = self._attempts[work.run] = Attempt(work, self)
+                    self._inbox.put(received)
+            case Ask(run, orders) if run in self._attempts:
+                self._attempts[run].ask_to_stop(orders)
             case Interrupt(run):
-                if attempt and attempt.work.run == run:
-                    self._must_interrupt = True
-                    self._signal_main_thread(run)
+                if run in self._attempts:
+                    self._interrupts.add(run)  # first: it may be about to begin
+                    attempt = self._attempt
+                    if attempt and attempt.work.run == run:
+                        self._signal_main_thread(run)
                 self._channel.send(Interrupting(run))
             case Terminate(run) if attempt and attempt.work.run == run:
                 with suppress(RuntimeError):  # no thread can be started; the kill comes next
@@ -178,7 +204,7 @@ class ProcessRunner(Link):
                 if waiting := self._requests.pop(request, None):
                     waiting.put(message)
             case Quit():
-                self._inbox.put(None)
+                return  # the last ticket says the same to the main thread
 
     def _signal_main_thread(self, run: int) -> None:
         """Interrupt the function, unless its code replaced the handler: then the signal would kill
@@ -203,27 +229,34 @@ class ProcessRunner(Link):
 
     def _run(self, attempt: Attempt) -> None:
         """Run one attempt; it ends, or this process does."""
+        began = time.monotonic_ns()
+        self._shared.note_begun(attempt.work.run, began)
+        self._attempt = attempt
         try:
             ended = self._ending_of(attempt)
+            took = (time.monotonic_ns() - began) / 1e9
+            ended = msgspec.structs.replace(ended, began=began / 1e9, took=took)
             if self._worn_out:
                 self._channel.send(WornOut(self._worn_out))
-            self._channel.send(Endings((ended,)))
+            self._endings.add(attempt.work.task, ended, is_last=bool(self._worn_out or ended.left))
         except BaseException as problem:  # noqa: BLE001 - code of the job runs to the very end
             if forks.in_child:
                 forks.leave()
             self._give_up(attempt, problem)
-        else:
-            if self._worn_out:
-                self._inbox.put(None)
+            _wait_for_death()
+        if ended.left and not self._worn_out:
+            _wait_for_death()
 
     def _ending_of(self, attempt: Attempt) -> AttemptEnded:
         began = self._prepare(attempt)
         ending, error = self._call(attempt)
         cleanup = self._wrap_up(attempt, ending, error)
         self._attempt = None
+        self._attempts.pop(attempt.work.run, None)
+        self._interrupts.discard(attempt.work.run)
         self._worn_out = self._environment.restore() or self._orphans.problem
         left = self._left(attempt)
-        if not left and (threads := self._threads_of(attempt, began)):
+        if not left and (threads := threads_of(attempt, began, self._ownership)):
             if attempt.asked:
                 left = ", ".join(threads)
             else:
@@ -249,7 +282,9 @@ class ProcessRunner(Link):
             try:
                 task, call = attempt.bind()
                 shared.on_cpu = attempt.work.run
-                if self._must_interrupt:  # it came before there was anything to interrupt
+                if (
+                    attempt.work.run in self._interrupts
+                ):  # it came before there was anything to interrupt
                     attempt.interrupt()
                 value = call()
             finally:
@@ -287,6 +322,7 @@ class ProcessRunner(Link):
                 error={**error, "message": message},
                 left="an attempt that could not be wrapped up",
             )
+            self._endings.send()
             self._channel.send(Endings((ended,)))
         except BaseException:  # noqa: BLE001 - nothing else is left to try
             self._die()
@@ -299,24 +335,6 @@ class ProcessRunner(Link):
             return "a process" if self._started() else ""
         except OSError as problem:  # no descriptor is left
             return f"what cannot be looked for ({problem.strerror})"
-
-    def _threads_of(self, attempt: Attempt, began: float) -> list[str]:
-        """Name the threads that an attempt has left, and its calls in pools.
-
-        Threads of a pool that waits for calls, and C threads that wait to be woken, do not count.
-        """
-        until = time.monotonic() + _LAST_STEPS
-        while attempt.may_have_ending_threads and time.monotonic() < until:
-            time.sleep(0.001)
-        try:
-            strangers = self._ownership.threads.unknown()
-            if strangers:
-                time.sleep(_SECOND_CHECK)
-                strangers = self._ownership.threads.unknown()
-        except OSError as problem:  # no descriptor is left
-            return [f"threads that cannot be looked for ({problem.strerror})"]
-        unknown = [thread for thread, at in strangers.items() if at >= began - TICK]
-        return [*names_of(attempt), *(f"thread {thread} of unknown origin" for thread in unknown)]
 
     def interrupt_now(self, attempt: Attempt) -> None:
         """Raise, in the main thread; the last shield may just have been lifted."""
@@ -361,3 +379,9 @@ class ProcessRunner(Link):
         self._requests[self._last_request] = waiting
         self._send(RunnerRequest(self._last_request, run, name, arguments))
         return self._value(waiting.get(), self._attempt, name)
+
+
+def _wait_for_death() -> NoReturn:
+    """Begin nothing more: the keeper kills this process, and what is left in it."""
+    while True:
+        time.sleep(3600)

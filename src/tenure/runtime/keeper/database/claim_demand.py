@@ -1,7 +1,7 @@
 """The demand of a tenant's runner groups for jobs."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from tenure.runtime.keeper.runs.runner_group import RunnerGroup
 from tenure.store.calls import worker_calls
@@ -26,9 +26,19 @@ class ClaimDemand:
         """Return a claim of up to n jobs."""
         floors = self.floors.at(now)
         want = worker_calls.Want(n=n, queues=queues, tasks=self.tasks, floors=floors)
-        return PendingClaim(self, want)
+        return PendingClaim(self, want, self.group.reserve(n))
 
 
-class PendingClaim(NamedTuple):
+@dataclass(eq=False)
+class PendingClaim:
+    """A claim on its way; its room is reserved until it is closed."""
+
     demand: ClaimDemand
     want: worker_calls.Want
+    reserved: int
+    is_closed: bool = False
+
+    def close(self) -> None:
+        if not self.is_closed:
+            self.is_closed = True
+            self.demand.group.unreserve(self.want.n, self.reserved)

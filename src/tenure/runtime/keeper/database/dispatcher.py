@@ -8,6 +8,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from tenure.runtime.keeper.runs.runner_group import RunnerGroup
 from tenure.runtime.messages import Kind
 from tenure.store.serial_connection import SerialConnection
 
@@ -116,6 +117,12 @@ class ExchangeDispatcher(Dispatcher["Exchange"]):
         waiting, self._waiting = self._waiting, {}
         for exchange in waiting:
             self.schedule(exchange, urgent=True)
+
+    def free(self, exchange: "Exchange", group: RunnerGroup) -> int:
+        """Return how many jobs a group could take; none ahead while another tenant waits."""
+        if any(other is not exchange for other in self._waiting):
+            return min(group.free, max(group.capacity.free, 0))
+        return group.free
 
     def share(self, exchange: "Exchange", kind: Kind, free: int) -> int:
         """Return how much of the free capacity an exchange may claim."""

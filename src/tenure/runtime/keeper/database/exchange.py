@@ -165,8 +165,8 @@ class Exchange(TenantQueue):
 
     def wants_jobs(self, kind: Kind) -> bool:
         """Return whether it would claim jobs of this kind now."""
-        demand = self._demands.get(kind)
-        return demand is not None and demand.wants_jobs and demand.group.free > 0
+        demand, free = self._demands.get(kind), self._deps.dispatcher.free
+        return demand is not None and demand.wants_jobs and free(self, demand.group) > 0
 
     async def run_once(self, line: SerialConnection) -> None:
         if self._claim_lost:
@@ -193,12 +193,11 @@ class Exchange(TenantQueue):
     def _next_claims(self) -> list[PendingClaim]:
         if not self._deps.may_claim():
             return []
-        claims = []
+        claims, dispatcher = [], self._deps.dispatcher
         for demand in self._demands.values():
-            group = demand.group
-            n = min(self._deps.dispatcher.share(self, group.kind, group.free), BATCH)
+            free = dispatcher.free(self, demand.group)
+            n = min(dispatcher.share(self, demand.group.kind, free), BATCH)
             if demand.wants_jobs and n > 0:
-                group.capacity.take(n)
                 demand.poll_due = False
                 claims.append(demand.claim(n, self._deps.queues, self._loop.time()))
         return claims
@@ -207,7 +206,7 @@ class Exchange(TenantQueue):
         """Return whether notices are wanted for jobs that this call does not claim."""
         claimed = [claim.demand for claim in claims] if len(self._deps.exchanges) == 1 else []
         return self._deps.may_claim() and any(
-            demand.group.free > 0 for demand in self._demands.values() if demand not in claimed
+            demand.group.has_slot for demand in self._demands.values() if demand not in claimed
         )
 
     async def _exchange(
@@ -250,7 +249,7 @@ class Exchange(TenantQueue):
         finally:
             self._in_flight -= 1
             for claim in claims:
-                claim.demand.group.capacity.release(claim.want.n)
+                claim.close()
         self._in_doubt.remove(endings)
 
     async def _send_singly(
@@ -361,6 +360,7 @@ class Exchange(TenantQueue):
             self._poll_by(demand.floors.until)
         if claim.unreadable:
             self.finish([unreadable_row(self._tenant.name, job) for job in claim.unreadable])
+        pending.close()
         if claim.jobs:
             self._deps.on_claimed(self._tenant.name, demand.group, claim.jobs)
 

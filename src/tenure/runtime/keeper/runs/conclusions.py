@@ -23,6 +23,7 @@ from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs import endings
 from tenure.runtime.keeper.runs.attempt_log import log_ended
+from tenure.runtime.keeper.runs.process_group import ProcessGroup
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.run_table import RunTable
 from tenure.runtime.keeper.runs.runner import Runner
@@ -79,9 +80,11 @@ class Conclusions:
     def release(self, runner: Runner, n: int) -> None:
         """Free the capacity of n runs of a runner, and retire the runner if it is worn out."""
         runner.idle_since = asyncio.get_running_loop().time()
-        if self._is_worn_out(runner):
-            runner.retire()
         group = self.groups.get((runner.tenant or "", runner.kind or "async"))
+        if self._is_worn_out(runner):
+            if isinstance(group, ProcessGroup):
+                group.take_back(runner)
+            runner.retire()
         if group is not None:
             group.release(n)
 
@@ -104,13 +107,13 @@ class Conclusions:
         """Kill a run that this worker does not hold any more, and report nothing about it."""
         _log.warning("%s is killed: %s", run, why, extra=run.about)
         run.lost = True
-        if run.runner is None:
-            self.withdraw(run)
-        elif not run.has_ended:
+        if run.started_at is None and self.withdraw(run):
+            return
+        if run.runner is not None and not run.has_ended:
             self.tasks.start(run.runner.kill())
 
     def withdraw(self, run: Run) -> bool:
-        """Stop a run that has no runner yet; return whether that was possible."""
+        """Stop a run that has not begun; return whether that was possible."""
         return self._withdraw(run, None if run.lost else self.killed(run))
 
     def give_back_waiting(self, group: RunnerGroup | None = None) -> None:
@@ -119,13 +122,18 @@ class Conclusions:
             if run.runner is None and (group is None or group.has_waiting(run)):
                 self._withdraw(run, endings.given_back(run))
 
+    def give_back(self, run: Run) -> None:
+        """Give back a run that has not begun, for another worker."""
+        self._withdraw(run, endings.given_back(run))
+
     def killed(self, run: Run) -> Ending | None:
         now = self.clock.now()
         return endings.recordable(run, lambda: endings.killed(run, now, self.settings.on_drain))
 
     def _withdraw(self, run: Run, ending: Ending | None) -> bool:
-        if ending is not None and ending.outcome == "released":
-            ending = msgspec.structs.replace(ending, unstarted=True)
+        if ending is not None:
+            unstarted = ending.outcome == "released"
+            ending = msgspec.structs.replace(ending, runner=None, unstarted=unstarted)
         for group in self.groups.values():
             if group.withdraw(run):
                 run.end()
@@ -163,6 +171,7 @@ class Conclusions:
         if runner.kind != "process":
             return runner.retired or (runner.alone and not runner.runs)
         return (
-            runner.done >= self.settings.recycle_after
+            runner.retired
+            or runner.done >= self.settings.recycle_after
             or runner.memory > self.settings.recycle_above
         )

@@ -184,5 +184,6 @@ def _end(run: Run, outcome: Any, now: datetime, **details: Any) -> Ending:
         rung=run.rung or (Rung.ASKED if run.cause and outcome == "stopped" else None),
         runner=run.runner.name if run.runner else None,
         reached=run.reached or None,
+        waited=run.waited,
         **details,
     )

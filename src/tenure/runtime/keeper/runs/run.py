@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Cause = Literal["stop", "timeout", "memory", "drain", "preemption", "runner"]
 
+_AT_ONCE = 0.005  # seconds
 _GONE = asyncio.Event()  # shared by runs for whose end nobody waits; set once, for good
 
 
@@ -33,6 +34,7 @@ class Run:
     __slots__ = (
         "alone",
         "cause",
+        "claimed_at",
         "climbing",
         "end_waits",
         "ending",
@@ -65,7 +67,8 @@ class Run:
         self.limits = limits
         self.alone = False  # has a runner to itself
         self.runner: Runner | None = None
-        self.started_at: float | None = None  # loop time at which a ready runner got it
+        self.claimed_at = 0.0  # loop time
+        self.started_at: float | None = None  # loop time at which it began, as far as is known
         self.cause: Cause | None = None  # why it is being stopped
         self.orders: Orders | None = None
         self.climbing: asyncio.Task[None] | None = None
@@ -98,6 +101,12 @@ class Run:
     @property
     def has_ended(self) -> bool:
         return self.gone is not None and self.gone.is_set()
+
+    @property
+    def waited(self) -> float | None:
+        """The seconds from its claim until it began; None if it began at once."""
+        seconds = 0.0 if self.started_at is None else self.started_at - self.claimed_at
+        return round(seconds, 4) if seconds >= _AT_ONCE else None
 
     @property
     def is_interrupted(self) -> bool:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from typing import Any
 
 from tenure.runtime.guard.processes import catches
@@ -17,8 +17,10 @@ from tenure.runtime.keeper.runs.runner_output import RunnerOutput
 from tenure.runtime.leftovers import Survivor
 from tenure.runtime.messages import (
     ANNOUNCE,
+    AttemptEnded,
     Begin,
     Broken,
+    Endings,
     FromRunner,
     Hello,
     Kind,
@@ -30,7 +32,8 @@ from tenure.runtime.messages import (
     WornOut,
 )
 from tenure.runtime.shared_state import SharedState
-from tenure.runtime.wire import Channel, from_runner
+from tenure.runtime.tickets import QUIT, Tickets
+from tenure.runtime.wire import Channel, Frames, from_runner
 
 _log = logging.getLogger("tenure.worker")
 
@@ -82,21 +85,24 @@ class Runner:
         self._guard = guard
         own_end, runner_end = socket.socketpair()
         page, self._stack = SharedState.create("tenure-page"), os.memfd_create("tenure-stack")
+        self.page = SharedState(page)
+        self.tickets = Tickets.create()
         out, err = self.output.pipes()
         try:
             self.pid = await guard.spawn(
                 [sys.executable, "-m", "tenure.runtime.runner", app, *[ANNOUNCE] * announces],
                 env=env,
-                fds=[runner_end.fileno(), page, self._stack],
+                fds=[runner_end.fileno(), page, self._stack, self.tickets.reader],
                 stdout=out,
                 stderr=err,
             )
-            self.page = SharedState(page)
             self._pidfd = os.pidfd_open(self.pid)
         except BaseException:
             own_end.close()
             os.close(self._stack)
+            self.tickets.close()
             self.output.close()
+            self.page.close()
             raise
         finally:
             runner_end.close()
@@ -112,12 +118,51 @@ class Runner:
         self._channel.send(Begin(kind, tenant, worker, settings, folder))
 
     def start(self, runs: list[Run], works: list[Work]) -> None:
+        """Start runs; a process runner begins them one after the other."""
+        is_busy = bool(self.runs)
         for run in runs:
             run.runner = self
             self.runs[run.number] = run
-        self._mark_started(runs)
         for part in _in_parts(works):
             self.send(Start(part))
+        if self.kind != "process":
+            self._mark_started(runs)
+            return
+        if not is_busy:
+            self._mark_started(runs[:1])
+        self.tickets.put(run.number for run in runs)
+
+    def take_back(self, wanted: Collection[Run] | None = None) -> list[Run]:
+        """Take back these runs, or all, if they have not begun; return those that will not."""
+        waiting = self.tickets.take_all()
+        numbers = None if wanted is None else {run.number for run in wanted}
+        taken = [number for number in waiting if numbers is None or number in numbers]
+        if len(taken) < len(waiting):
+            self.tickets.put(number for number in waiting if number not in taken)
+        runs = [self.runs.pop(number) for number in taken if number in self.runs]
+        for run in runs:
+            run.runner, run.started_at = None, None
+        return runs
+
+    def note_begun(self) -> float | None:
+        """Note which run began last; return when, or None if it is not known to run."""
+        number, at = self.page.begun
+        run = self.runs.get(number)
+        if run is None:
+            return None
+        if run.started_at is None:
+            run.started_at = at
+            log_started([run], at)
+        return run.started_at
+
+    def unsent_endings(self) -> list[AttemptEnded]:
+        """Return the endings that a process runner has kept, to send them together."""
+        return [
+            ended
+            for message in Frames(from_runner).feed(self.page.endings)
+            if isinstance(message, Endings)
+            for ended in message.ended
+        ]
 
     def _mark_started(self, runs: Sequence[Run]) -> None:
         if self.ready.is_set():
@@ -135,6 +180,8 @@ class Runner:
     def quit(self) -> None:
         self.retired = True
         self._channel.send(Quit())
+        if self.kind == "process":
+            self.tickets.put([QUIT])
 
     def retire(self) -> None:
         """Take no further runs, and end when the last one has ended."""
@@ -201,7 +248,8 @@ class Runner:
                     self.hello.set_result(message)
             case Ready():
                 self.ready.set()
-                self._mark_started(list(self.runs.values()))
+                runs = list(self.runs.values())
+                self._mark_started(runs[:1] if self.kind == "process" else runs)
                 waiting, self._waiting = self._waiting, []
                 for delayed in waiting:
                     self.send(delayed)
@@ -223,6 +271,7 @@ class Runner:
         if not self.hello.done():
             self.hello.set_result(Broken(f"it ended while it was imported: {self._exit}", ""))
         self.on_lost(self, self._exit)
+        self.tickets.close()
 
 
 def _in_parts(works: Sequence[Work]) -> Iterator[tuple[Work, ...]]:

@@ -25,7 +25,7 @@ class Capacity:
 
 
 class RunnerGroup:
-    """Loop runners take many runs at once, process runners one at a time.
+    """Loop runners take many runs at once; see ProcessGroup for process runners.
 
     A suspect, whose runner died for an unknown reason, has a runner to itself.
     """
@@ -49,6 +49,19 @@ class RunnerGroup:
     @property
     def free(self) -> int:
         return 0 if self.is_stuck else self.capacity.free
+
+    @property
+    def has_slot(self) -> bool:
+        """True if another run could begin at once."""
+        return not self.is_stuck and self.capacity.free > 0
+
+    def reserve(self, n: int) -> int:
+        """Reserve room for a claim of n jobs; return how much capacity it takes."""
+        self.capacity.take(n)
+        return n
+
+    def unreserve(self, n: int, reserved: int) -> None:  # noqa: ARG002
+        self.capacity.release(reserved)
 
     def assign(self, assignments: list[Assignment]) -> None:
         """Start runs, as soon as there is a runner for each."""
@@ -88,7 +101,7 @@ class RunnerGroup:
         waiting, self._waiting = self._waiting, []
         together: list[Assignment] = []
         for assignment in waiting:
-            if self.kind == "process" or assignment[0].alone:
+            if assignment[0].alone:
                 self._start_alone(assignment)
             else:
                 together.append(assignment)
@@ -105,18 +118,14 @@ class RunnerGroup:
 
     def _start_alone(self, assignment: Assignment) -> None:
         for runner in self.runners:
-            if (
-                not runner.retired
-                and not runner.runs
-                and (self.kind == "process" or not runner.done)
-            ):
+            if not runner.retired and not runner.runs and not runner.done:
                 runner.alone = True
                 runner.start([assignment[0]], [assignment[1]])
                 return
         self._waiting.append(assignment)
 
     def _request_missing(self) -> None:
-        alone = sum(self.kind == "process" or run.alone for run, _ in self._waiting)
+        alone = sum(run.alone for run, _ in self._waiting)
         wanted = alone + (len(self._waiting) > alone)
         while self._requested < wanted:
             self._requested += 1

@@ -59,6 +59,7 @@ class RunnerOutput:
             if rest := self._unfinished.get(reader):
                 self._unfinished[reader] = b""
                 self._handle(reader, rest)
+                self._runner.page.has_output = any(self._unfinished.values())
 
     def close(self) -> None:
         self.drain()
@@ -67,17 +68,21 @@ class RunnerOutput:
 
     def _read(self, reader: int) -> int:
         """Return how many bytes were read."""
+        self._runner.page.has_output = True  # before it is read, so that the runner waits
         try:
             data = os.read(reader, 1 << 16)
         except BlockingIOError:
-            return 0
+            data = None
         if not data:
-            self._close(reader)
+            if data is not None:
+                self._close(reader)
+            self._runner.page.has_output = any(self._unfinished.values())
             return 0
         *lines, rest = (self._unfinished[reader] + data).split(b"\n")
         self._unfinished[reader] = rest[:_LONGEST_LINE]
         for line in lines:
             self._handle(reader, line)
+        self._runner.page.has_output = any(self._unfinished.values())
         return len(data)
 
     def _handle(self, reader: int, line: bytes) -> None:

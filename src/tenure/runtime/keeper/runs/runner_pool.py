@@ -14,6 +14,8 @@ from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.database.backoff import Backoff
 from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.storable import storable
+from tenure.runtime.keeper.runs.process_group import ProcessGroup
+from tenure.runtime.keeper.runs.run_times import RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.keeper.runs.runner_group import Capacity, RunnerGroup, RunnerGroups
 from tenure.runtime.keeper.runs.runner_launcher import ImportFailed, RunnerLauncher
@@ -41,6 +43,7 @@ class RunnerPool:
     groups: RunnerGroups
     exchanges: Mapping[str, Exchange]
     supervisor: RunSupervisor
+    times: RunTimes
     give_back: Callable[[RunnerGroup], None]
     may_claim: Callable[[], bool]
     on_capacity: Callable[[], None]
@@ -61,7 +64,14 @@ class RunnerPool:
                 "process": self.settings.processes,
             }[kind]
             self._capacities[kind] = Capacity(size, self.on_capacity)
-        group = RunnerGroup(kind, tenant, self._capacities[kind], self._request_runner)
+        capacity = self._capacities[kind]
+        group = (
+            ProcessGroup(
+                tenant, capacity, self._request_runner, self.times, self.settings.recycle_after
+            )
+            if kind == "process"
+            else RunnerGroup(kind, tenant, capacity, self._request_runner)
+        )
         self.groups[tenant, kind] = group
         return group
 

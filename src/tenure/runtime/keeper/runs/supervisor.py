@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,10 +25,12 @@ from tenure.runtime.keeper.runs import endings
 from tenure.runtime.keeper.runs.attempt_log import log_cleanup
 from tenure.runtime.keeper.runs.conclusions import Conclusions
 from tenure.runtime.keeper.runs.inspections import Inspections
+from tenure.runtime.keeper.runs.process_group import ProcessGroup
 from tenure.runtime.keeper.runs.run import Run, RunLimits
 from tenure.runtime.keeper.runs.run_table import RunTable
+from tenure.runtime.keeper.runs.run_times import RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
-from tenure.runtime.keeper.runs.runner_group import Assignment, RunnerGroup
+from tenure.runtime.keeper.runs.runner_group import Assignment, RunnerGroup, RunnerGroups
 from tenure.runtime.keeper.runs.runner_output import log_line
 from tenure.runtime.keeper.runs.runner_requests import RunnerRequests
 from tenure.runtime.keeper.runs.suspects import Suspects, has_room_alone, level_of, to_blame
@@ -49,6 +51,7 @@ from tenure.store.results import Claimed
 
 _log = logging.getLogger("tenure.worker")
 _numbers = count(1)  # of runs; never used again in this process
+_CHECK_EVERY = 0.1  # seconds, for runs that wait behind others
 
 
 @dataclass(eq=False, kw_only=True)
@@ -65,6 +68,8 @@ class RunSupervisor:
     conclusions: Conclusions
     stops: Stops
     inspections: Inspections
+    groups: RunnerGroups
+    times: RunTimes
     requests: RunnerRequests
     counts: Counting
     tasks: BackgroundTasks
@@ -73,6 +78,7 @@ class RunSupervisor:
         self._folder = Path(folder)
         self._defaults = RunLimits({}, self.settings)
         self._suspects = Suspects()
+        self._check: asyncio.TimerHandle | None = None  # of the runs that wait behind others
         self._guard_is_judged = False
         self._killed_guard: Run | None = None
 
@@ -81,6 +87,7 @@ class RunSupervisor:
         assignments: list[Assignment] = []
         self.counts.claimed(tenant, jobs)
         verbose = _log.isEnabledFor(logging.DEBUG)
+        now = asyncio.get_running_loop().time()
         for job in jobs:
             if job.alone and self._postpone(tenant, job):
                 continue
@@ -91,6 +98,7 @@ class RunSupervisor:
                 self.exchanges[tenant].finish([failed])
                 continue
             run = Run(next(_numbers), tenant, job, limits)
+            run.claimed_at = now
             run.alone = job.alone and (level_of(job) > 1 or has_room_alone(self.runs))
             self.runs.add(run)
             assignments.append((run, run.work))
@@ -106,6 +114,31 @@ class RunSupervisor:
                     extra=run.about,
                 )
         group.assign(assignments)
+        self._check_soon()
+
+    def _check_soon(self) -> None:
+        """Check again while a function waits behind another."""
+        if self._check is None and any(self._with_queue()):
+            self._check = asyncio.get_running_loop().call_later(_CHECK_EVERY, self._check_queues)
+
+    def _with_queue(self) -> Iterator[ProcessGroup]:
+        return (
+            group
+            for group in self.groups.values()
+            if isinstance(group, ProcessGroup) and group.has_queued
+        )
+
+    def _check_queues(self) -> None:
+        """Give back the functions that wait behind long ones."""
+        self._check = None
+        for group in list(self._with_queue()):
+            for runner in group.runners:
+                # A function that takes longer than expected must not hold back earlier endings.
+                if ended := runner.unsent_endings():
+                    self._ended(runner, ended)
+            for run in group.late():
+                self.conclusions.give_back(run)
+        self._check_soon()
 
     def _postpone(self, tenant: str, job: Claimed) -> bool:
         """Give a suspect back for a while if another has just started; return whether it was."""
@@ -139,7 +172,7 @@ class RunSupervisor:
 
     def receive_line(self, runner: Runner, stream: str, line: str) -> None:
         """Handle a line on the standard output of a runner."""
-        run = next(iter(runner.runs.values()), None) if runner.kind == "process" else None
+        run = runner.runs.get(runner.page.begun[0]) if runner.kind == "process" else None
         if run is None:
             log_line(runner, stream, line)
         elif run.may_print(self.settings.max_log_lines):
@@ -147,11 +180,15 @@ class RunSupervisor:
 
     def runner_lost(self, runner: Runner, how: Exit | None) -> None:
         """End the runs of a runner that is gone, with all below it."""
+        done: list[tuple[Run, Ending | None]] = []
+        if runner.kind == "process":
+            done = [(run, endings.given_back(run)) for run in runner.take_back()]
+            self._ended(runner, runner.unsent_endings())
+        unbegun = len(done)
         runs = list(runner.runs.values())
-        if not runs:
+        if not runs and not unbegun:
             return
         self._remove_files(runs)
-        done: list[tuple[Run, Ending | None]] = []
         guard_failed = self.guard.has_failed
         # No job caused this death: a guard also kills what was frozen for too long.
         innocent = not guard_failed and (
@@ -192,7 +229,7 @@ class RunSupervisor:
                 extra=None if blamed is None else blamed.about,
             )
         self.conclusions.conclude(runner, done)
-        self.conclusions.release(runner, len(runs) - len(done))
+        self.conclusions.release(runner, len(runs) + unbegun - len(done))
 
     def _report(self, run: Run, report: AttemptReport) -> None:
         if report.cleaning:
@@ -208,6 +245,9 @@ class RunSupervisor:
             run = runner.runs.get(end.run)
             if run is None:
                 continue
+            if end.took:
+                run.started_at = end.began
+                self.times.note(run.job.task, end.took)
             ending = endings.recordable(run, partial(self._ending, run, end, now))
             if end.cleanup is not None:
                 self.counts.cleaned(end.cleanup)
@@ -218,6 +258,9 @@ class RunSupervisor:
             else:
                 done.append((run, ending))
         self.conclusions.conclude(runner, done)
+        if ended and runner.kind == "process":
+            runner.page.handled = ended[-1].run
+            runner.note_begun()
 
     def _ending(self, run: Run, end: AttemptEnded, now: datetime) -> Ending | None:
         if end.how == "completed":

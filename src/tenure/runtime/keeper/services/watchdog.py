@@ -88,8 +88,9 @@ class Watchdog:
             )
         except OSError:
             return
+        runner.note_begun()
         for run in list(runner.runs.values()):
-            limit = run.limits.memory
+            limit = run.limits.memory if run.started_at is not None else None
             if limit is not None and runner.memory > limit and run.cause is None:
                 reason = f"memory limit of {limit} bytes exceeded: {runner.memory} used"
                 self.stops.for_limit(run, "memory", reason)
@@ -120,7 +121,7 @@ class Watchdog:
 
     async def _check_slots(self, group: RunnerGroup) -> None:
         """Where a queue allows it, take the slot of the lowest priority for a higher one."""
-        victim = self._lowest(group) if group.free <= 0 else None
+        victim = None if group.has_slot else self._lowest(group)
         if victim is None or group.tenant not in self.exchanges:
             return
         try:
@@ -141,7 +142,10 @@ class Watchdog:
         if any(run.cause == "preemption" for run in runs):
             return None
         candidates = [
-            run for run in runs if run.job.queue in self._preempting and run.cause is None
+            run
+            for run in runs
+            if run.job.queue in self._preempting and run.cause is None
+            if run.started_at is not None
         ]
         return min(candidates, key=lambda run: (run.job.priority, -run.job.id), default=None)
 

@@ -66,7 +66,7 @@ class Ladder:
     async def _ask(self, run: Run, orders: Orders, seconds: float) -> bool:
         """Return whether it still runs after being asked for this long."""
         self._reach(run, Rung.ASKED)
-        if run.runner is None and self.withdraw(run):
+        if run.started_at is None and self.withdraw(run):
             return False
         if run.runner is not None:
             run.runner.send(Ask(run.number, orders))

@@ -148,6 +148,8 @@ class Stops:
 
     def _check_timeout(self, run: Run, limit: timedelta) -> None:
         """Stop a run that is over its time, which does not include waiting for a runner."""
+        if run.runner is not None and run.runner.kind == "process":
+            run.runner.note_begun()
         now = asyncio.get_running_loop().time()
         left = limit.total_seconds() - (now - (run.started_at or now))
         if left > 0:

@@ -2,6 +2,7 @@
 --
 -- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value), failed (error),
 -- retry (error, run_at), stopped (intent, rung) or released (until, suspect, unstarted, displaced).
+-- "waited" is the number of seconds by which the code began later than the claim; "started_at" is corrected.
 -- Refused: the worker no longer holds the job. Busy: the row is locked by another transaction; report it
 -- again. "repeated" are the refused outcomes that this worker has reported before: only the answer was
 -- lost.

@@ -22,11 +22,13 @@ BEGIN
     WITH moved AS (
         UPDATE tenant.job AS j SET
             state = 'completed', worker_id = NULL, alone = false, ended_at = now_ts,
+            started_at = CASE WHEN d.waited > 0
+                THEN least(j.started_at + make_interval(secs => d.waited), now_ts) ELSE j.started_at END,
             holds = false, blocks = false  -- as in keeps_target
         FROM (
-            SELECT h.ctid AS place, t.value
+            SELECT h.ctid AS place, t.value, t.waited
             FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, outcome text, value jsonb,
-                cleanup jsonb)
+                cleanup jsonb, waited double precision)
             CROSS JOIN LATERAL (
                 -- By primary key only; see conclude.
                 SELECT h.ctid FROM tenant.job AS h

@@ -42,12 +42,13 @@ BEGIN
             value jsonb,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
             cleanup jsonb, until text, suspect boolean, displaced boolean, unstarted boolean, pids integer[],
-            processes integer, reached jsonb)
+            processes integer, reached jsonb, waited double precision)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.crashes,
                j.target AS job_target, t.outcome = 'released'
                    OR (t.outcome = 'expired' AND t.suspect IS TRUE AND NOT j.orphan_fails) AS unspent,
-               j.started_at, s.intent AS asked,
+               CASE WHEN t.waited > 0 THEN least(j.started_at + make_interval(secs => t.waited), now_ts)
+                   ELSE j.started_at END AS started_at, s.intent AS asked,
                coalesce(s.intent = 'pause' AND s.initiated_by = 'policy:budget', false) AS paused_by_budget,
                s.id IS NOT NULL AND (t.outcome NOT IN ('completed', 'failed') OR t.heard IS TRUE) AS yields
         FROM reports AS t
@@ -77,6 +78,7 @@ BEGIN
         UPDATE tenant.job AS j SET
             state = d.becomes,
             worker_id = NULL,
+            started_at = d.started_at,
             attempt = j.attempt - (d.unspent AND d.becomes = 'pending' AND NOT d.yields)::integer,
             alone = d.outcome IN ('crashed', 'expired') OR (d.outcome = 'released' AND (d.suspect IS TRUE
                 OR (j.alone AND d.unstarted IS TRUE)
