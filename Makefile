@@ -63,9 +63,11 @@ test-system: $(READY)  ## Run the database tests on the system's PostgreSQL (apt
 test-system-quick:  ## Run only those that may differ between PostgreSQL versions
 	@$(MAKE) --no-print-directory test-system TESTS="$(VERSION_TESTS)"
 
-# The lowest dependency versions that pyproject.toml allows; the test tools are current.
+# The lowest dependency versions that pyproject.toml allows; the test tools are current. Without mcp, whose own
+# dependencies are newer.
 LOWEST := .venv-lowest
-LOWEST_INSTALL := $(LOWEST)/bin/uv pip install --quiet --compile-bytecode --python $(LOWEST)/bin/python
+TEST_TOOLS := httpx hypothesis playwright pytest pytest-timeout pytest-xdist
+INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python
 # At least one test file per dependency, preferring fast ones.
 LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_output.py tests/cli/test_migrate.py \
 	tests/cli/test_job_enqueue.py tests/cli/test_job_list.py tests/cli/test_job_cancel.py \
@@ -76,17 +78,66 @@ LOWEST_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_output.py tes
 	tests/observe/test_metrics.py tests/runtime/test_artifacts.py tests/runtime/test_conformance.py \
 	tests/web/test_jobs.py tests/web/test_stops.py tests/web/test_events.py tests/web/dashboard/test_pages.py
 
-$(LOWEST)/.ready: pyproject.toml
+$(LOWEST)/.ready: $(READY)
 	@echo "Setting up $(LOWEST) ..."
 	@$(PYTHON) -m venv --clear $(LOWEST)
-	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@$(LOWEST_INSTALL) --resolution lowest-direct --editable '.[all]'
-	@$(LOWEST_INSTALL) httpx hypothesis playwright pytest pytest-timeout pytest-xdist
+	@$(INSTALL) $(LOWEST)/bin/python --resolution lowest-direct --editable '.[embedded,otel,web]'
+	@$(INSTALL) $(LOWEST)/bin/python $(TEST_TOOLS)
 	@touch $@
 
 .PHONY: test-lowest
 test-lowest: $(LOWEST)/.ready  ## Run some tests with the lowest allowed dependency versions
 	$(LOWEST)/bin/pytest $(PARALLEL) -W ignore::DeprecationWarning $(LOWEST_TESTS)
+
+# What may differ between versions of Python: workers, forks, threads, the import of clients.
+PY ?= 3.13
+PYTHON_TESTS := tests/domain tests/cli/test_help.py tests/cli/test_worker.py tests/control/test_tasks.py \
+	tests/store/test_store.py tests/runtime/test_conformance.py tests/runtime/test_fork_check.py \
+	tests/testing/test_sandbox.py tests/web/test_jobs.py tests/public/test_platforms.py
+
+.venv-3.%/.ready: $(READY)
+	@echo "Setting up .venv-3.$* ..."
+	@$(BIN)/uv venv --quiet --clear --no-python-downloads .venv-3.$* \
+		--python "$$(ls ~/.pyenv/versions/3.$*.*/bin/python 2>/dev/null | tail -1 | grep . || echo 3.$*)"
+	@$(INSTALL) .venv-3.$*/bin/python --editable '.[embedded,otel,web]' $(TEST_TOOLS)
+	@touch $@
+
+.PHONY: test-python
+test-python: .venv-$(PY)/.ready  ## Run some tests on another Python (PY=3.12)
+	.venv-$(PY)/bin/pytest $(PARALLEL) -W ignore::DeprecationWarning $(PYTHON_TESTS)
+
+.PHONY: test-portable
+test-portable: $(READY)  ## Run the conformance of the executors in the portable mode
+	TENURE_PORTABLE=1 $(BIN)/pytest $(PARALLEL) tests/runtime/test_conformance.py
+
+.PHONY: test-wheel
+test-wheel: $(READY)  ## Follow the README in a clean environment that has only the wheel
+	@rm -rf .venv-wheel
+	@$(PYTHON) -m venv .venv-wheel
+	$(BIN)/hatchling build --target wheel --directory .venv-wheel/dist
+	@$(INSTALL) .venv-wheel/bin/python "$$(ls .venv-wheel/dist/*.whl)[all]"
+	.venv-wheel/bin/python -c 'from importlib.metadata import distribution; print(distribution("tenure").locate_file("tenure"))'
+	TENURE_TEST_COMMANDS=$(CURDIR)/.venv-wheel/bin $(BIN)/pytest tests/docs/test_sessions.py -k README
+
+# Django 6 needs Python 3.12: the first of these that runs and is new enough, wherever it is.
+DJANGO6 := .venv-django6
+DJANGO6_PYTHONS = python3.12 python3.13 python3.14 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9].*/bin/python) $(PYTHON)
+NEW_ENOUGH := import sys; sys.version_info >= (3, 12) and print(sys.executable)
+DJANGO6_PYTHON = $(firstword $(foreach it,$(DJANGO6_PYTHONS),$(shell $(it) -c '$(NEW_ENOUGH)' 2>/dev/null)))
+
+$(DJANGO6)/.ready: $(READY)
+	@echo "Setting up $(DJANGO6) ..."
+	@$(BIN)/uv venv --quiet --clear --no-python-downloads $(DJANGO6) --python $(DJANGO6_PYTHON)
+	@$(INSTALL) $(DJANGO6)/bin/python --editable '.[django,embedded]' 'django>=6' pyyaml $(TEST_TOOLS)
+	@touch $@
+
+.PHONY: test-django6
+test-django6:  ## Run the tests of the Django integration on Django 6, if there is a Python 3.12 or newer
+	@if [ -z "$(DJANGO6_PYTHON)" ]; then \
+		echo "Skipped: Django 6 needs Python 3.12 or newer, and there is none."; \
+	else \
+		$(MAKE) --no-print-directory $(DJANGO6)/.ready && $(DJANGO6)/bin/pytest tests/contrib/django; \
+	fi
 
 .PHONY: demo
 demo: $(READY)  ## Watch jobs being claimed, stopped and recovered
@@ -115,7 +166,7 @@ bench-api: $(READY)  ## Benchmark the REST API against a bare endpoint; a stop o
 	$(BIN)/python -m bench.api
 
 .PHONY: bench-page
-bench-page: $(READY)  ## Benchmark the dashboard: a list of a million jobs, 200 live viewers
+bench-page: $(READY)  ## Benchmark the dashboard: a million jobs, a family of 10,000, 200 live viewers
 	$(BIN)/python -m bench.page
 
 .PHONY: bench-peers
@@ -130,8 +181,9 @@ bench-scale: $(READY)  ## Measure cost as the work grows; writes docs/scale.md (
 bench: bench-store bench-worker bench-api bench-page  ## Run the four benchmarks above: store, worker, api, page
 
 .PHONY: docs
-docs: $(READY)  ## Write the generated pages and check all links
+docs: $(READY)  ## Write the generated pages, check all links, and build the site into site/
 	$(BIN)/python -m tools.docs
+	$(BIN)/python -m tools.site
 
 .PHONY: surface
 surface: $(READY)  ## Write the snapshot of the public surface (tests/public/surface)
@@ -142,6 +194,14 @@ pictures: $(READY)  ## Retake the pictures of the README (needs Chromium and tmu
 	$(BIN)/python -m tools.pictures
 	$(BIN)/python -m tools.demo_picture
 
+.PHONY: page-pictures
+page-pictures: $(READY)  ## Retake the pictures with which the tests compare the dashboard (needs Chromium)
+	TENURE_TEST_TAKE_PICTURES=1 $(BIN)/pytest tests/web/dashboard/test_appearance.py
+
+.PHONY: footprint
+footprint: $(READY)  ## Compare the import time and the size of an installation with their limits
+	$(BIN)/python -m tools.footprint
+
 .PHONY: clean
 clean:  ## Remove environments, caches and build output
-	rm -rf .venv .venv-lowest .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv .venv-* .site site .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -1,4 +1,5 @@
-"""The two servers that are measured: ours, and a bare endpoint with the same query behind it.
+"""The servers that are measured: ours, one with a route of its own, and a bare endpoint with the
+same query behind it.
 
 Both have the same pool of connections, the same event loop and the same server around them.
 """
@@ -12,12 +13,14 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 
 from bench.working import ROOT
 from tenure.control.client import Client
+from tenure.control.handle import Handle
+from tenure.domain.tenant import DEFAULT
 from tenure.store.store import AsyncStore
-from tenure.web import create_app
+from tenure.web import create_app, stream_response
 
 _SHOW = b'SELECT CAST("tenure"."show"("job" => CAST(%s AS pg_catalog.int8)) AS pg_catalog.text)'
 _ENQUEUE = (
@@ -46,8 +49,8 @@ def bare(url: str) -> FastAPI:
         return Response(made, 201, media_type="application/json")
 
     async def _asked(query: bytes, value: object) -> str:
-        async with store._pool.connection(store.tenant) as connection:
-            cursor = await connection.execute(query, (value,))
+        async with store._pool.connection(store.tenant) as opened:
+            cursor = await opened.connection.execute(query, (value,))
             row = await cursor.fetchone()
         assert row is not None
         return str(row[0])
@@ -55,8 +58,24 @@ def bare(url: str) -> FastAPI:
     return app
 
 
+def ours(url: str) -> FastAPI:
+    return create_app(Client(url))
+
+
+def own(url: str) -> FastAPI:
+    """A service of somebody's own, whose route streams a job."""
+    app, client = FastAPI(), Client(url)
+
+    @app.get("/stream/{job}")
+    async def stream(job: int, request: Request) -> Response:
+        return stream_response(Handle[Any](client, job, DEFAULT), request)
+
+    return app
+
+
 def main(which: str, url: str, number: int) -> None:
-    app = bare(url) if which == "bare" else create_app(Client(url))
+    makers = {"bare": bare, "own": own, "ours": ours}
+    app = makers[which](url)
     config = uvicorn.Config(
         app,
         fd=number,

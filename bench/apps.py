@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from tenure import Context, Tenure
+from tenure import Context, Pause, Tenure
 
 app = Tenure()
 FOLDER = Path(os.environ.get("BENCH_FOLDER", "."))
@@ -54,6 +54,31 @@ async def where() -> int:
 @app.task(name="entered")
 async def entered() -> int:
     """When it was entered; all processes of a machine share this clock."""
+    return time.monotonic_ns()
+
+
+@app.task(name="steps")
+async def steps(ctx: Context, n: int, pauses: bool = False) -> float:
+    """Step; how long that took."""
+    began = time.monotonic()
+    for _ in range(n):
+        await ctx.step("one", _nothing)
+    took = time.monotonic() - began
+    if pauses and not ctx.checkpoint:
+        await ctx.save_checkpoint(paused=True)
+        await ctx.emit(took)
+        raise Pause("to be resumed")
+    return took
+
+
+async def _nothing() -> None:
+    """Nothing."""
+
+
+@app.task(name="asks")
+async def asks(ctx: Context) -> int:
+    """When the answer was there."""
+    await ctx.ask(bool, "Well?")
     return time.monotonic_ns()
 
 

@@ -8,7 +8,7 @@ import httpx
 
 from bench.figures import Figure, console, figure
 from bench.working import Bench
-from tenure.runtime.resources import HTTPResourceManager
+from tenure.resources import HTTPResourceManager
 
 _REQUESTS = 20
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import time
 
-from tenure import Tenure
+from tenure import Context, Tenure
 
 app = Tenure()
 
@@ -16,3 +17,15 @@ async def where() -> int:
 @app.task(name="sleeps")
 async def sleeps() -> None:
     await asyncio.sleep(3600)
+
+
+@app.task(name="sleeps_in_process")
+def sleeps_in_process() -> None:
+    time.sleep(3600)
+
+
+@app.task(name="emits")
+async def emits(ctx: Context, times: int, every: float) -> None:
+    for _ in range(times):
+        await asyncio.sleep(every)
+        ctx.emit(time.time())

@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager
 from bench import server, working
 from bench.figures import Figure
 from bench.measuring import measure, worked
+from bench.page_family import show_family
 from bench.page_listing import list_jobs
 from bench.page_viewing import watch_a_job
 from bench.working import Bench
 
 PARTS: Mapping[str, Callable[[Bench], Iterator[Figure]]] = {
     "list": list_jobs,
+    "family": show_family,
     "viewers": watch_a_job,
 }
 

@@ -1,5 +1,6 @@
 """How long the list of jobs takes out of a million, beside the query behind it."""
 
+import asyncio
 import http.client
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,10 @@ from bench.figures import Figure, console, figure
 from bench.page_filling import fill
 from bench.sessions import viewer_session
 from bench.working import Bench
+from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
+from tenure.domain.principal import Principal, Role
+from tenure.web.dashboard.attention import read_attention
 from tenure.web.dashboard.jobs import PAGE_SIZE
 
 ASKED = 20  # times in one round, of each
@@ -47,6 +51,9 @@ def list_jobs(bench: Bench) -> Iterator[Figure]:
             fill(connection, jobs)
             secret = viewer_session(client, "bench")
             with served("ours", url) as place:
+                yield from _overview(
+                    f"the overview of {jobs:,} jobs", url, _Page(place, secret), rounds
+                )
                 for name, asked in _wanted(jobs).items():
                     times: dict[str, list[float]] = {"query": [], "page": []}
                     for _ in range(rounds):
@@ -66,13 +73,35 @@ class _Page:
         self._connection = http.client.HTTPConnection(*place, timeout=60)
         self._headers = {"cookie": f"tenure_session={secret}"}
 
-    def get(self, asked: Mapping[str, str]) -> None:
+    def get(self, asked: Mapping[str, str], path: str = "/jobs") -> None:
         query = f"?{urlencode(asked)}" if asked else ""
-        self._connection.request("GET", f"/jobs{query}", headers=self._headers)
+        self._connection.request("GET", f"{path}{query}", headers=self._headers)
         answer = self._connection.getresponse()
         text = answer.read()
         if answer.status != 200 or b"<tbody>" not in text:
             raise RuntimeError(f"the page was not answered as it should be: {answer.status}")
+
+
+def _overview(about: str, url: str, page: "_Page", rounds: int) -> Iterator[Figure]:
+    times: dict[str, list[float]] = {"queries": [], "page": []}
+    for _ in range(rounds):
+        times["queries"].append(asyncio.run(_attention(url)))
+        times["page"].append(_median(partial(page.get, {}, "/")))
+    bare = figure(f"{about}: what needs a person, read at once", times["queries"], "ms")
+    yield bare
+    yield figure(f"{about}: the page", times["page"], "ms", against=bare, at_most=AT_MOST)
+
+
+async def _attention(url: str) -> float:
+    """Milliseconds that the queries for what needs a person take."""
+    async with Client(url) as client:
+        caller = AuthorizedClient(client, Principal("bench", Role.VIEWER))
+        taken = []
+        for _ in range(ASKED + 2):
+            began = perf_counter()
+            await read_attention(caller)
+            taken.append((perf_counter() - began) * 1000)
+    return median(taken[2:])
 
 
 def _query(connection: psycopg.Connection, asked: Mapping[str, str]) -> None:

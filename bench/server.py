@@ -30,7 +30,7 @@ class Sizes:
 
     rounds: int = 3
     exchanged: int = 50_000  # jobs in one round of claim and finish
-    sustained_seconds: float = 60
+    sustained_seconds: float = 180
     window: float = 5  # seconds
     million: int = 1_000_000
     top_up: int = 200_000
@@ -39,6 +39,7 @@ class Sizes:
     targets: int = 10_000
     tree: int = 10_000
     beats: int = 200  # in one round
+    singly: int = 100  # enqueued one by one in one turn
 
 
 QUICK = Sizes(
@@ -52,6 +53,7 @@ QUICK = Sizes(
     targets=1_000,
     tree=1_000,
     beats=50,
+    singly=20,
 )
 
 

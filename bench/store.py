@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from bench.beating import beat
 from bench.claiming import claim_in_every_shape
 from bench.enqueueing import enqueue_in_bulk
+from bench.enqueueing_singly import enqueue_singly
 from bench.exchanging import exchange, sustain
 from bench.figures import Figure
 from bench.measuring import measure
@@ -17,6 +18,7 @@ PARTS: Mapping[str, Callable[[Server], Iterator[Figure]]] = {
     "exchange": exchange,
     "sustain": sustain,
     "enqueue": enqueue_in_bulk,
+    "enqueue_singly": enqueue_singly,
     "claim": claim_in_every_shape,
     "promote": promote_targets,
     "cancel": cancel_a_tree,

@@ -31,7 +31,7 @@ PATIENCE = 60.0
 class Amounts:
     """How much is measured."""
 
-    seconds: int = 420  # that all of it takes, about
+    seconds: int = 1200  # that all of it takes, about
     rounds: int = 3
     jobs: int = 60_000  # in one round
     in_processes: int = 30_000
@@ -41,11 +41,14 @@ class Amounts:
     kills: int = 30
     closes: int = 30
     sleeping: int = 1_000
+    asleep: int = 10_000
+    asleep_in_processes: int = 200
     idle: float = 30.0  # seconds
+    commands: int = 20  # of the CLI, each kind
 
 
 QUICK = Amounts(
-    seconds=55,
+    seconds=140,
     rounds=1,
     jobs=10_000,
     in_processes=3_000,
@@ -55,7 +58,10 @@ QUICK = Amounts(
     kills=2,
     closes=5,
     sleeping=1_000,
+    asleep=200,
+    asleep_in_processes=20,
     idle=5.0,
+    commands=3,
 )
 
 
@@ -157,7 +163,11 @@ def worker(bench: Bench, url: str, *options: str, app: str = APP) -> Iterator[Wo
     folder = bench.folder / f"worker-{next(_numbers)}"
     folder.mkdir()
     log = folder / "log"
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("TENURE_") or name == "TENURE_RUNNER_START"  # to compare both
+    }
     env = {**ours, "TENURE_FOLDER": str(folder / "tenure"), "BENCH_FOLDER": str(folder)}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603

@@ -4,6 +4,7 @@ TENURE_TEST_BINARIES=system runs everything on the system's PostgreSQL instead o
 """
 
 import os
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,12 @@ Connect = Callable[[], psycopg.Connection]
 
 
 _SLOW = ("tests/examples/", "tests/hostile/", "tests/system/", "tests/web/dashboard/")
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start obey Ctrl-C, also when the tests run in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 import select
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,17 +19,23 @@ class Proxy:
         self._door = socket.socket(socket.AF_UNIX)
         self._door.bind(str(folder / ".s.PGSQL.5432"))
         self._door.listen()
-        self._mark, self._before = b"", False
+        self._mark, self._moment = b"", "after"
+        self.on_cut: Callable[[], object] = lambda: None  # called first
         self._threads = [threading.Thread(target=self._welcome)]
         self._threads[0].start()
         self._sockets: list[socket.socket] = []
         self.cuts = 0
 
     def cut_after_the_answer_to(self, mark: str) -> None:
-        self._mark, self._before = mark.encode(), False
+        self.cut(mark, "after")
 
     def cut_before_the_question(self, mark: str) -> None:
-        self._mark, self._before = mark.encode(), True
+        self.cut(mark, "before")
+
+    def cut(self, mark: str, moment: str) -> None:
+        """Cut before a question, while it is carried out ("during"), or after its answer."""
+        self._moment = moment
+        self._mark = mark.encode()
 
     def close(self) -> None:
         self._door.shutdown(socket.SHUT_RDWR)
@@ -45,7 +52,10 @@ class Proxy:
             while True:
                 client, _ = self._door.accept()
                 server = socket.socket(socket.AF_UNIX)
-                server.connect(self._server)
+                if server.connect_ex(self._server):  # the server is down
+                    client.close()
+                    server.close()
+                    continue
                 self._sockets += [client, server]
                 thread = threading.Thread(target=self._carry, args=(client, server))
                 self._threads.append(thread)
@@ -63,9 +73,11 @@ class Proxy:
                 if source is client:
                     if self._mark and self._mark in data:
                         is_marked = True
-                        if self._before:
+                        if self._moment == "before":
                             break
                     server.sendall(data)
+                    if is_marked and self._moment == "during":
+                        break
                 elif is_marked:  # kept back: the client never learns what was committed
                     answer += data
                     if _is_whole(answer):
@@ -74,6 +86,7 @@ class Proxy:
                     client.sendall(data)
             if is_marked:
                 self._mark = b""
+                self.on_cut()
                 self.cuts += 1
         for end in (client, server):
             with suppress(OSError):

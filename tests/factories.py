@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
+import psycopg
+
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.store.outcomes import Ending
@@ -77,9 +79,16 @@ def promote(store: Store) -> None:
     """Promote until nothing is left to do."""
     for _ in range(100):
         done = store.promote()
-        if not (done.linked or done.due or done.targets or done.closed):
+        moved = (done.published, done.linked, done.due, done.targets, done.limits, done.closed)
+        if not any(moved):
             return
     raise AssertionError("promote always finds something to do")
+
+
+def set_back(sql: psycopg.Connection, by: timedelta) -> None:
+    """Set the clock of a test back, as may happen to a server; `Clock` only goes forward."""
+    done = sql.execute("UPDATE tenure_test.clock SET shift = shift - %s", (by,))
+    assert done.rowcount == 1
 
 
 def make_job_in(store: Store, state: State, **fields: Any) -> int:

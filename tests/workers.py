@@ -1,6 +1,7 @@
 """Real workers for tests: started as a user would, watched by their log, ended afterwards."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -94,7 +95,15 @@ class RunningWorker:
 
     @property
     def runners(self) -> list[psutil.Process]:
-        return [process for process in self.guard.children() if _is_runner(process)]
+        """The processes that run jobs, or will; not the one from which they are forked."""
+        others = [process for process in self.guard.children() if _is_runner(process)]
+        return [process for process in others if process.pid != self.fork_server]
+
+    @property
+    def fork_server(self) -> int | None:
+        """The pid of the process from which runners are forked; None if they are spawned."""
+        said = re.findall(r"runners are started by (?:fork, from pid (\d+)|spawn)", self.log)
+        return int(said[-1]) if said and said[-1] else None
 
 
 def _is_guard(process: psutil.Process) -> bool:
@@ -111,6 +120,24 @@ def command_of(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.NoSuchProcess:
         return []
+
+
+# For modules of tests that concern how runners start and die; the others take what is set.
+RUNNER_STARTS = [os.environ.get("TENURE_RUNNER_START")] * ("TENURE_RUNNER_START" in os.environ) or [
+    "auto",
+    "spawn",
+]
+
+
+def site_in(folder: Path) -> dict[str, str]:
+    """Return the setting with which a worker reads ``sitecustomize.py`` of a folder first."""
+    return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", str(ROOT))])}
+
+
+def runner_start() -> dict[str, str]:
+    """Return the settings with which the tests may be run: how runners start, portable mode."""
+    names = ("TENURE_RUNNER_START", "TENURE_PORTABLE")
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 @contextmanager
@@ -134,6 +161,7 @@ def running_worker(
         "TENURE_TEST_FOLDER": str(folder),
         "TMPDIR": str(folder / host),
         **FAST,
+        **runner_start(),
         **(settings or {}),
     }
     (folder / host).mkdir(exist_ok=True)
@@ -150,7 +178,8 @@ def running_worker(
     worker = RunningWorker(process, log)
     seen: dict[int, psutil.Process] = {}
     try:
-        worker.says(" runs ")
+        eventually(lambda: " runs " in worker.log or process.poll() is not None, "it runs or ends")
+        assert " runs " in worker.log, f"it ended:\n{worker.log}"
         yield worker
     finally:
         if process.poll() is None:

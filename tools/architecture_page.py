@@ -26,6 +26,21 @@ def paths(page: str) -> list[str]:
     return _PATH.findall(page)
 
 
+def files_of_paths(page: str) -> dict[str, list[str]]:
+    """Return the files at the steps of each of the four paths, by title, each file once."""
+    section = page.partition("\n## Four paths\n")[2].partition("\n## ")[0]
+    return {
+        title.replace("`", ""): sorted(set(_PATH.findall(_last_cells(steps))))
+        for title, _, steps in (part.partition("\n") for part in section.split("\n### ")[1:])
+    }
+
+
+def _last_cells(table: str) -> str:
+    """Return the cells of the last column, which name the files of a step."""
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    return "\n".join(row.rstrip("| ").rpartition("|")[2] for row in rows)
+
+
 def missing(page: str) -> list[str]:
     """Return the paths on a page that exist neither in the package nor in the repository."""
     return [path for path in paths(page) if not any((at / path).exists() for at in (SRC, ROOT))]

@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
+
+from tools.animation import Animation
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 PATIENCE = 60.0  # seconds
+STRIP = 386  # pixels: the height of the animated part
 APP = '''
 import subprocess
 import time
@@ -61,16 +64,12 @@ def main() -> int:
             page.locator(".progress-line", has_text="step").wait_for()
             how = ("--reason", "wrong design", "--grace", "8s", "--no-wait")
             tenure(folder, "job", "cancel", "chat-app", *how)
-            page.locator(".strip li.done .name", has_text="Interrupted").wait_for()
-            shoot(page, "stopping")
-            page.locator(".strip .proof", has_text="Proven").wait_for()
-            shoot(page, "stopped")
+            page.locator(".rungs li.now .name", has_text="Interrupted").wait_for()
+            stop = Animation(page, ".strip", STRIP)
+            stop.take_until("Proven", PATIENCE)
+            stop.save(PICTURES / "stop.png")
             browser.close()
     return 0
-
-
-def shoot(page: Page, name: str) -> None:
-    page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def tenure(folder: Path, *words: str) -> None:

@@ -7,11 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import django.conf
+
 ROOT = Path(__file__).parent.parent
 
 MODULES = (
     *("tenure", "tenure.errors", "tenure.stops", "tenure.resources", "tenure.auth", "tenure.web"),
     *("tenure.verbs", "tenure.metrics", "tenure.testing", "tenure.contrib.alembic"),
+    *("tenure.contrib.django", "tenure.contrib.mcp", "tenure.contrib.sentry"),
+    *("tenure.contrib.pydantic_ai", "tenure.contrib.structlog"),
 )
 # Where users read or run code. The pages of decisions describe the inside.
 _FOLDERS = ("README.md", "docs", "examples", "demo", "deploy")
@@ -35,6 +39,9 @@ def private_imports() -> list[str]:
 
 
 def _exported(module: str) -> dict[str, Any]:
+    if not django.conf.settings.configured:  # without a project there is no app
+        django.conf.settings.configure(DATABASES={}, USE_TZ=True)
+        django.setup()
     found = import_module(module)
     public = getattr(found, "__all__", None)
     if public is None:

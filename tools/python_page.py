@@ -19,6 +19,7 @@ MEMBERS = {
         *("check_cancellation_requested", "store", "store_of", "async_store", "astore_of"),
         *("acting_as", "perform", "migrate", "drop_tenant", "end_runner", "url", "close"),
     ),
+    "DjangoTenure": ("outside_transaction",),
     "Task": ("using", "enqueue", "enqueue_many", "new_job", "on_cancel", "on_failure"),
     "Handle": (
         *("tenant", "status", "job", "explain", "wait", "result", "read", "cancel"),

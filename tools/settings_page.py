@@ -28,7 +28,7 @@ def settings_page(page: str) -> str:
             for field in fields
         ]
         heading, _, note = title.partition("; ")
-        shown = table(("setting", "variable", "default", ""), *rows)
+        shown = table(("setting", "variable", "default", "meaning"), *rows)
         parts += [f"## {heading}", *([f"`{note[:4]}`{note[4:]}."] if note else []), shown]
     return filled(page, "settings", "\n\n".join(parts))
 

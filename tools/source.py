@@ -90,13 +90,15 @@ def signature_of(function: Any) -> str:
     returned = ast.unparse(node.returns).strip(chr(39)) if node.returns else ""
     if any(ast.unparse(it).startswith("verb(") for it in node.decorator_list):
         returned = f"Call[{returned}]"
+    if "performed" in map(ast.unparse, node.decorator_list):
+        returned = returned.removeprefix("Operation[").removesuffix("]").replace("'", "")
     returns = f" -> {returned}" if returned else ""
-    begin = "await " if isinstance(node, ast.AsyncFunctionDef) and not _yields(node) else ""
-    short = f"{begin}{node.name}({', '.join(arguments)}){returns}"
+    begin = "await " if inspect.iscoroutinefunction(function) else ""
+    short = f"{begin}{function.__name__}({', '.join(arguments)}){returns}"
     if len(short) <= MAX_COLUMNS:
         return short
     lines = "".join(f"    {argument},\n" for argument in arguments)
-    return f"{begin}{node.name}(\n{lines}){returns}"
+    return f"{begin}{function.__name__}(\n{lines}){returns}"
 
 
 def text_of(thing: Any) -> str:
@@ -162,7 +164,3 @@ def _body(source: str) -> list[ast.stmt]:
 
 def _named(node: ast.stmt) -> str:
     return node.name if isinstance(node, ast.FunctionDef) else ""
-
-
-def _yields(node: ast.AST) -> bool:
-    return any(isinstance(it, (ast.Yield, ast.YieldFrom)) for it in ast.walk(node))

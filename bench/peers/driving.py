@@ -78,8 +78,8 @@ class Driver:
         lines = said.strip().splitlines()
         return json.loads(lines[-1]) if lines else None
 
-    def fill(self, n: int) -> None:
-        self.call("enqueue-many", "noop", n)
+    def fill(self, n: int, job: str = "noop") -> None:
+        self.call("enqueue-many", job, n)
         self.servers.settle(self.peer)
 
     def crowd(self, n: int) -> None:

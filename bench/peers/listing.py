@@ -32,6 +32,8 @@ class Peer:
     settings: str = "as they come"
     stops: frozenset[Kind] = frozenset(Kind)  # that it claims to stop
     naps: bool = True  # whether 1,000 jobs can sleep in one worker
+    isolation: str = ""  # of a plain function: "process", "thread"; empty if it is not measured
+    functions: int = 3_000  # in one round of a drain of plain functions
 
 
 _COROUTINES = frozenset({Kind.WAIT})
@@ -40,7 +42,15 @@ _NOTHING: frozenset[Kind] = frozenset()
 _PSYCOPG = "psycopg[binary,pool]"
 
 PEERS = (
-    Peer("tenure", "Tenure", concurrency=1_000, jobs=120_000),
+    Peer(
+        "tenure",
+        "Tenure",
+        concurrency=1_000,
+        jobs=120_000,
+        settings="functions in 2 processes",
+        isolation="process",
+        functions=60_000,
+    ),
     Peer(
         "graphile",
         "Graphile Worker",
@@ -68,6 +78,7 @@ PEERS = (
         jobs=30_000,
         settings="batch_size 100",
         stops=_COROUTINES,
+        isolation="thread",
     ),
     Peer(
         "awa",
@@ -101,6 +112,7 @@ PEERS = (
         jobs=2_000,
         settings="pool of 20",
         stops=_COROUTINES,
+        isolation="thread",
     ),
     Peer(
         "dbos",
@@ -144,6 +156,8 @@ PEERS = (
         jobs=6_000,
         settings="1 process, 8 threads",
         stops=_NOTHING,
+        isolation="thread",
+        functions=6_000,
         naps=False,
     ),
     Peer(
@@ -155,6 +169,7 @@ PEERS = (
         jobs=3_000,
         settings="2 processes, prefetch 64, no results",
         stops=_FUNCTIONS,
+        isolation="process",
         naps=False,
     ),
     Peer(
@@ -166,6 +181,8 @@ PEERS = (
         jobs=200,
         settings="results are not kept",
         stops=_FUNCTIONS,
+        isolation="process",
+        functions=200,
         naps=False,
     ),
 )

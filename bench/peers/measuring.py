@@ -18,6 +18,7 @@ _SETTLES = 2.0  # seconds until the memory of a busy worker has settled
 
 _SINGLY, _MANY = "enqueue one by one", "enqueue in bulk"
 _DRAIN_BY_ONE, _DRAIN_BY_TWO = "drain, one worker", "drain, two workers"
+_FUNCTIONS = "drain, plain functions"
 _PICK_UP, _PICK_UP_LATE = "pick-up, p50", "pick-up, p99"
 _STOPS: Mapping[Kind, str] = {
     Kind.WAIT: "stop a coroutine",
@@ -73,17 +74,24 @@ def enqueue(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
 
 
 def drain(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    yield Figure(_DRAIN_BY_ONE, _drained(driver, amounts, 1))
+    yield Figure(_DRAIN_BY_ONE, _drained(driver, int(driver.peer.jobs * amounts.share), 1))
 
 
 def drain_by_two(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
-    yield Figure(_DRAIN_BY_TWO, _drained(driver, amounts, 2))
+    yield Figure(_DRAIN_BY_TWO, _drained(driver, int(driver.peer.jobs * amounts.share) * 2, 2))
 
 
-def _drained(driver: Driver, amounts: Amounts, workers: int) -> float:
+def drain_functions(driver: Driver, amounts: Amounts) -> Iterator[Figure]:
+    if not driver.peer.isolation:
+        yield Figure(_FUNCTIONS, None, "not measured")
+        return
+    n = int(driver.peer.functions * amounts.share)
+    yield Figure(_FUNCTIONS, _drained(driver, n, 1, "plain"))
+
+
+def _drained(driver: Driver, n: int, workers: int, job: str = "noop") -> float:
     """Return jobs per second, counted once each worker has run a job."""
-    n = int(driver.peer.jobs * amounts.share) * workers
-    driver.fill(n)
+    driver.fill(n, job)
     watching = driver.launch("drained", n, _DRAIN)
     driver.until(lambda: driver.notes.first("watching", n), "somebody watched")
     with driver.workers(workers):
@@ -219,6 +227,7 @@ WORKS: Mapping[str, Work] = {
     "enqueue": Work(enqueue, (_more(_SINGLY, _ENQUEUED), _more(_MANY, _ENQUEUED))),
     "drain": Work(drain, (_more(_DRAIN_BY_ONE, _DRAINED),)),
     "drain-by-two": Work(drain_by_two, (_more(_DRAIN_BY_TWO, _DRAINED),)),
+    "functions": Work(drain_functions, (_more(_FUNCTIONS, _DRAINED),)),
     "live": Work(
         live,
         (

@@ -29,6 +29,8 @@ class Told(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, peer: Peer, made: Environment) -> "Told":
         said = f"concurrency {peer.concurrency:,}; {peer.settings}"
+        if peer.isolation:
+            said = f"{said}; plain functions: one {peer.isolation} each at a time"
         return cls(peer.title, made.version, peer.server.value, said)
 
 
@@ -183,7 +185,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 _PAGE = """\
-# Beside the peers
+# Tenure and its peers
 
 Made by `make bench-peers` from one run, on {date}.
 
@@ -206,6 +208,8 @@ rows are not equal in what they promise.
 - **enqueue**: one call after the other, awaited; in bulk by the fastest documented way.
 - **drain**: jobs that do nothing, per second, from the moment at which each worker has run one
   until all are done and on record.
+- **drain, plain functions**: the same with a function that is not a coroutine, run as the peer
+  documents it; in a process or in a thread, as the settings below say.
 - **drain beside a million**: the same for some seconds, with a million that are over and a million
   that wait, copied in SQL from the peer's own. Peers that keep no job that is over have none.
 - **pick-up**: an idle worker; from the call of enqueue to the first line of the function.

@@ -19,6 +19,7 @@ from bench.measuring import worked
 from bench.peers.report import machine
 from bench.scale.curves import Curve, Run
 from bench.scale.families import grow_families
+from bench.scale.functions import lengthen_functions
 from bench.scale.page import write
 from bench.scale.sizes import Scale, quick
 from bench.scale.snapshots import pin_a_snapshot
@@ -30,6 +31,7 @@ from bench.working import Amounts
 
 PARTS: Mapping[str, Callable[[Scale], Iterator[Curve]]] = {
     "workers": grow_workers,
+    "functions": lengthen_functions,
     "targets": grow_targets,
     "families": grow_families,
     "tables": grow_tables,

@@ -97,6 +97,9 @@ def _mean(curve: Curve, name: str) -> float:
 _SAID = {
     "jobs per second": "No-op coroutines; workers and server share the machine, so more workers "
     "are not to make it slower.",
+    "efficiency of functions": "Plain functions, each alone in one of two processes: the time for "
+    "which they ask, as a part of the time of both processes. They sleep, and a sleep of 1 ms "
+    "takes longer; the rest is not counted as work.",
     "pick-up with more tenants": "From the call of enqueue to the first line of the function: in a "
     "tenant whose runner is there, and in one that has had nothing to do (the spare becomes its "
     "runner). The others are idle.",

@@ -13,6 +13,7 @@ class Scale:
     finished: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)
     targets: tuple[int, ...] = (1, 10, 100, 1_000, 10_000)
     families: tuple[int, ...] = (10, 100, 1_000, 10_000)
+    functions: tuple[int, ...] = (1, 3, 10, 30, 100, 1_000)  # milliseconds
     drained: int = 40_000  # jobs for each point
     of_one_target: int = 300  # of these, at most
     of_targets: int = 20_000
@@ -32,6 +33,7 @@ def quick(bench: Bench) -> Scale:
         finished=(1_000, 4_000),
         targets=(1, 100),
         families=(10, 1_000),
+        functions=(1, 100),
         drained=3_000,
         of_one_target=50,
         of_targets=2_000,

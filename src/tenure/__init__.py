@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tenure.app import Tenure as Tenure
     from tenure.config import Settings as Settings
     from tenure.control.handle import Handle as Handle
+    from tenure.control.job_stream import StreamItem as StreamItem
     from tenure.control.schedule import Schedule as Schedule
     from tenure.control.task import Task as Task
     from tenure.domain.job import NEVER as NEVER
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     from tenure.runtime.control_exceptions import Snooze as Snooze
     from tenure.runtime.worker import Worker as Worker
 
+__version__ = "0.1.0"
+
 __getattr__, __all__ = lazy(
     __name__,
     {
         "tenure.app": ("Tenure",),
         "tenure.config": ("Settings",),
         "tenure.control.handle": ("Handle",),
+        "tenure.control.job_stream": ("StreamItem",),
         "tenure.control.schedule": ("Schedule",),
         "tenure.control.task": ("Task",),
         "tenure.domain.job": ("NEVER", "After", "Job", "NewJob"),

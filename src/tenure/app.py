@@ -1,5 +1,6 @@
 """An app: its task functions and schedules."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import MappingProxyType
 from typing import (
@@ -23,11 +24,13 @@ from tenure.control.declaration import (
     read_executor,
     read_name,
     read_template,
+    read_templates,
     refusals_of,
 )
 from tenure.control.enqueue_options import EnqueueOptionSet
 from tenure.control.handle import Handle
 from tenure.control.job_operations import end_runner, job_with_key
+from tenure.control.questions import publish
 from tenure.control.schedule import Overlap, Schedule, make_schedule
 from tenure.control.signature import Signature, name_of
 from tenure.control.task import Task
@@ -52,6 +55,7 @@ AnyTask = TypeVar("AnyTask", bound=Task[..., Any])
 class CommonOptions(JobOptions, total=False):
     target: str | None  # a template: "site:{site}"
     unique: str | None  # a template too
+    limits: Sequence[str]  # templates: "openai:{model}"
     compensate: Task[..., Any] | None
 
 
@@ -252,6 +256,40 @@ class Tenure(Client):
         how = end_runner(runner, reason, force=force, grace=grace, by=by)
         return await self.aperform(how, as_tenant(tenant))
 
+    def publish(
+        self,
+        name: str,
+        key: str | int = "",
+        payload: JSON = None,
+        *,
+        keep: Duration = "7d",
+        by: str | None = None,
+        tenant: Tenant | str = DEFAULT,
+        connection: Any = None,
+    ) -> int:
+        """Publish an event and return its id: every job that waits for its name and key gets it.
+
+        Also a job that begins to wait within ``keep``. With a connection it is published in the
+        caller's transaction.
+        """
+        made = publish(name, key, payload, keep=keep, by=by)
+        return self.perform(made, as_tenant(tenant), connection)
+
+    async def apublish(
+        self,
+        name: str,
+        key: str | int = "",
+        payload: JSON = None,
+        *,
+        keep: Duration = "7d",
+        by: str | None = None,
+        tenant: Tenant | str = DEFAULT,
+        connection: Any = None,
+    ) -> int:
+        """Async version of ``publish``."""
+        made = publish(name, key, payload, keep=keep, by=by)
+        return await self.aperform(made, as_tenant(tenant), connection)
+
     def read_result(self, job: Job) -> Any:
         """Return the result of a job, converted to the type that its task returns."""
         task = self._tasks.get(job.task or "")
@@ -263,6 +301,20 @@ class Tenure(Client):
             "tasks": [task.announcement() for task in self._tasks.values()],
             "schedules": [schedule.announcement() for schedule in self._schedules.values()],
         }
+
+    # How a test runs the code of a job.
+
+    def _run_coroutine(
+        self, function: Callable[P, Coroutine[Any, Any, R]], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run a coroutine in a test that is a function."""
+        return asyncio.run(function(*args, **kwargs))
+
+    async def _run_in_thread(
+        self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Run a function in a test that is a coroutine."""
+        return await asyncio.to_thread(function, *args, **kwargs)
 
     def _declared(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[..., Any]:
         name = options.pop("name", None)
@@ -292,6 +344,7 @@ class Tenure(Client):
                 executor,
                 target=read_template("target", written.pop("target", None), signature),
                 unique=read_template("unique", written.pop("unique", None), signature),
+                limits=read_templates("limits", written.pop("limits", ()), signature),
                 compensate=written.pop("compensate", None),
                 options=EnqueueOptionSet().changed(written),
             )

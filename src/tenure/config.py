@@ -21,9 +21,11 @@ from tenure.errors import InputRefused, SettingInvalid
 PREFIX = "TENURE_"
 TEST_PREFIX = "TENURE_TEST_"  # for the test suite; never a setting
 MARKS = ("TENURE_WORKER", "TENURE_RUNNER", "TENURE_ATTEMPT")  # in the environment of jobs
-COMMAND_LINE = ("TENURE_TOKEN", "TENURE_APP")  # options of commands; never settings
+# Options of commands, and the choice of the operating system; never settings.
+COMMAND_LINE = ("TENURE_TOKEN", "TENURE_APP", "TENURE_PORTABLE")
 _ADDRESS = re.compile(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 _NAMES = re.compile(r"[\w.-]+(?:,[\w.-]+)*")
+_HOSTS = re.compile(r"[\w.:/-]+(?:,[\w.:/-]+)*")
 _SHORTEST_TIMEOUT = timedelta(milliseconds=10)
 _MAX_DIGITS = 18  # of a whole number
 SHUTDOWN_GRACE = "SHUTDOWN_GRACE_PERIOD_SECONDS"  # another name for drain_grace, in whole seconds
@@ -39,68 +41,73 @@ def require(holds: bool, why: str) -> None:
 class Settings:
     """The settings. Every value may be a string: a duration as "20s", None as "none"."""
 
-    # Where the jobs are.
-    database_url: str | None = field(default=None, repr=False)  # none: embedded, under folder
+    # Database.
+    database_url: str | None = field(default=None, repr=False)  # none: embedded, in folder
     folder: Path = Path(".tenure")  # of the embedded PostgreSQL
     connect_timeout: timedelta = timedelta(seconds=5)  # for one connection to the database
     max_args_bytes: int = MAX_ARGS_BYTES  # of one job
 
-    # Who is alive.
-    lease: timedelta = timedelta(seconds=15)  # how long a worker is trusted without a word from it
-    beat: timedelta = timedelta(seconds=5)  # between two renewals of the lease
-    recover_every: timedelta = timedelta(seconds=5)  # between two looks for dead workers
-    recover_grace: timedelta = timedelta(0)  # on top of a lease before its worker is dead
-    orphan_after: timedelta = timedelta(minutes=2)  # a running job whose worker is unknown
-    pending_orphan_after: timedelta | None = None  # a ready job that nobody starts; none: it waits
-    orphan_message: str | None = None  # the error of an orphan; none: what became of its worker
+    # Leases and recovery.
+    lease: timedelta = timedelta(seconds=15)  # a worker is dead this long after a heartbeat
+    beat: timedelta = timedelta(seconds=5)  # between two heartbeats
+    recover_every: timedelta = timedelta(seconds=5)  # between two checks for dead workers
+    recover_grace: timedelta = timedelta(0)  # after a lease ends, before its worker counts as dead
+    orphan_after: timedelta = timedelta(minutes=2)  # a running job with an unknown worker
+    pending_orphan_after: timedelta | None = None  # the same for a ready job; none: never
+    orphan_message: str | None = None  # the error of an orphan; none: its worker's end
     on_orphan: Literal["retry", "fail"] = "retry"
 
-    # How soon things are noticed when no notice comes.
-    promote_every: timedelta = timedelta(seconds=1)  # between two looks for what became ready
+    # Polling, for what no notification announces.
+    promote_every: timedelta = timedelta(seconds=1)  # between two checks for jobs that became ready
     poll: timedelta = timedelta(seconds=2)  # between two claims of an idle worker
-    policies_every: timedelta = timedelta(seconds=5)  # between two looks at what policies reach
+    policies_every: timedelta = timedelta(seconds=5)  # between two checks of the policies
 
-    # What a worker runs at once.
+    # Capacity of a worker.
     concurrency: int = 100  # coroutines, in one event loop
     processes: int = 2  # plain functions and commands, each in a process of its own
     threads: int = 16  # functions that ask for a thread
     recycle_after: int = 10_000  # jobs before a process is replaced by a fresh one
     recycle_above: int = 1 << 30  # bytes of memory above which it is replaced after its job
     preempt: str | None = None  # queues, with commas, where a higher priority takes a slot
+    runner_start: Literal["auto", "fork", "spawn"] = "auto"  # auto: fork where the app permits it
     import_timeout: timedelta = timedelta(seconds=60)  # for the module of the task functions
-    blocked_after: timedelta = timedelta(seconds=1)  # an event loop in which nothing moves
+    blocked_after: timedelta = timedelta(seconds=1)  # before a blocked event loop is reported
     freeze_max: timedelta = timedelta(hours=1)  # for frozen jobs, before they are killed
 
-    # What jobs leave behind.
-    artifacts: str | None = field(default=None, repr=False)  # a URL of fsspec; none: under folder
+    # Results, artifacts and logs of jobs.
+    artifacts: str | None = field(default=None, repr=False)  # a URL for fsspec; none: in folder
     max_artifact_bytes: int = 1 << 30  # of one job
-    max_result_bytes: int = 1 << 20
-    max_log_lines: int = 10_000  # of one attempt; what comes after is counted and dropped
+    artifact_links: timedelta | None = None  # lifetime of links to S3; none: the server streams
+    max_result_bytes: int = 1 << 20  # of one job in the database; a larger result is an artifact
+    max_log_lines: int = 10_000  # of one attempt; later lines are counted and dropped
 
-    # How it is observed.
-    metrics: str | None = None  # HOST:PORT where a worker shows them; none: it counts nothing
-    metrics_prefix: str | None = "tenure_"  # of every series; none: their bare names
+    # Metrics and logs.
+    metrics: str | None = None  # HOST:PORT where a worker serves them
+    metrics_prefix: str | None = "tenure_"  # of every series; none: no prefix
     log_format: Literal["text", "json"] = "text"  # of the worker's own log
 
-    # How the API and the page are served.
-    hosts: str | None = None  # names, with commas, beside localhost and addresses
+    # The API and the dashboard.
+    hosts: str | None = None  # names separated by commas, besides localhost and IP addresses
     proxies: str | None = None  # addresses, with commas, whose X-Forwarded-Proto and -For count
-    read_timeout: timedelta | None = timedelta(seconds=10)  # of one read in the database
-    write_timeout: timedelta | None = timedelta(seconds=60)  # of one change in the database
-    request_timeout: timedelta = timedelta(seconds=20)  # for a request to arrive, and to read on
+    read_timeout: timedelta | None = timedelta(seconds=10)  # of a query in the database
+    write_timeout: timedelta | None = timedelta(seconds=60)  # of a change in the database
+    request_timeout: timedelta = timedelta(seconds=20)  # for a request to arrive, and to be read
     max_connections: int = 500  # of clients, streams included
 
-    # How jobs end.
-    retry: Retry = field(default_factory=Retry)  # of a task function that does not say
+    # Webhooks.
+    webhook_hosts: str | None = None  # names, addresses and networks inside that they may reach
+
+    # Retries, stops and drains.
+    retry: Retry = field(default_factory=Retry)  # of tasks that declare none
     stop_grace: timedelta = timedelta(seconds=30)  # from the request to the kill
     ask_for: timedelta = timedelta(0)  # of stop_grace, before code that was asked is interrupted
     last_rung: Literal["asked", "interrupted", "terminated", "killed"] = "killed"  # of a stop
     close_timeout: timedelta = timedelta(seconds=5)  # for one resource to close before it is forced
-    drain_grace: timedelta = timedelta(seconds=300)  # for jobs to finish when a worker leaves
-    drain_limit: timedelta | None = None  # for all of leaving, where something kills it after that
-    on_drain: Literal["release", "pause"] = "release"  # what becomes of jobs it cannot finish
+    drain_grace: timedelta = timedelta(seconds=300)  # for jobs to finish when a worker drains
+    drain_limit: timedelta | None = None  # for the whole drain, before the platform kills it
+    on_drain: Literal["release", "pause"] = "release"  # what happens to jobs that do not finish
 
-    # How long things are kept after their end; none: for ever.
+    # Retention after the end; none: forever.
     keep_completed: timedelta | None = timedelta(days=7)
     keep_failed: timedelta | None = None
     keep_cancelled: timedelta | None = timedelta(days=30)
@@ -124,6 +131,11 @@ class Settings:
             *("connect_timeout", "request_timeout"),
         ):
             require(getattr(self, name) > timedelta(0), f"{name}: it must be longer than 0s")
+        require(
+            self.artifact_links is None
+            or timedelta(seconds=1) <= self.artifact_links <= timedelta(days=7),
+            "artifact_links: S3 takes links that are valid for 1s to 7d",
+        )
         for name in ("read_timeout", "write_timeout"):
             limit = getattr(self, name)
             require(limit is None or limit >= _SHORTEST_TIMEOUT, f"{name}: it takes at least 10ms")
@@ -170,6 +182,11 @@ class Settings:
             f"jobs.example.org, not {shown(self.hosts)}",
         )
         require(
+            self.webhook_hosts is None or _HOSTS.fullmatch(self.webhook_hosts) is not None,
+            f"webhook_hosts: it takes names of hosts, addresses or networks with commas between "
+            f"them, such as hooks.internal,10.1.0.0/16, not {shown(self.webhook_hosts)}",
+        )
+        require(
             self.proxies is None or all(map(_is_network, self.proxies.split(","))),
             f"proxies: it takes addresses or networks with commas between them, such as "
             f"127.0.0.1,10.0.0.0/8, not {shown(self.proxies)}",
@@ -178,6 +195,11 @@ class Settings:
             re.fullmatch(r"(?:[a-zA-Z_][a-zA-Z0-9_]*)?", self.metrics_prefix or "") is not None,
             f"metrics_prefix: it takes letters, digits and _, not {shown(self.metrics_prefix)}",
         )
+
+    @property
+    def artifacts_url(self) -> str:
+        """Return the store of artifacts, independent of the working directory."""
+        return self.artifacts or str(self.folder.absolute() / "artifacts")
 
     def replace(self, **changes: Any) -> Self:
         """Return these settings with some of them changed."""
@@ -194,8 +216,9 @@ class Settings:
         return tuple(setting.name for setting in dataclasses.fields(cls))
 
     @classmethod
-    def from_environment(cls, env: Mapping[str, str]) -> Self:
+    def from_environment(cls, env: Mapping[str, str], **defaults: Any) -> Self:
         """Read TENURE_LEASE=20s and so on; an empty variable counts as not set."""
+        _refuse_unknown(defaults, cls.names())
         known = {f"{PREFIX}{name.upper()}": name for name in cls.names()}
         names = [
             name for name in env if name.startswith(PREFIX) and name not in (*MARKS, *COMMAND_LINE)
@@ -210,7 +233,7 @@ class Settings:
                 f"{shown(seconds)}",
             )
             values["drain_grace"] = f"{seconds}s"
-        return cls(**values)
+        return cls(**{**defaults, **values})
 
     @classmethod
     def development(cls, **changes: Any) -> Self:

@@ -15,10 +15,12 @@ TenureError
 ├── QueryTimeout          a query took longer than its limit and was cancelled
 ├── GuardUnavailable      the guard of the runners is gone, or does not trust this process
 ├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
+├── BudgetExceeded        a budget does not suffice for what was to be reserved
 ├── JobFailed             the job whose result was asked for failed
 ├── JobCancelled          the job whose result was asked for was cancelled
 ├── JobNotEnded           the job had not ended when the time to wait for it was over
 ├── NotAnswered           a worker did not answer in time
+├── Timeout               what a job waited for did not come in time, or a step took too long
 ├── ResourceClosed        the resource is closed, or is being closed, and takes nothing new
 ├── CloseFailed           the resource could not be closed
 └── CommandFailed         the program of a command job did not end well
@@ -26,87 +28,73 @@ TenureError
 
 from typing import Any, ClassVar, Self
 
+UNIX_MODULES = frozenset({"fcntl", "pwd", "resource", "termios", "tty"})  # not on Windows
+
 
 class TenureError(Exception):
     """An error that a user can act on; its message is a whole sentence.
 
-    Each class has its exit code and HTTP status, or those of its base class.
+    Each class names its exit code and HTTP status, or has those of its base class.
     """
 
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
+
+    def __init_subclass__(cls, exit_code: int = 0, http_status: int = 0) -> None:
+        cls.exit_code = exit_code or cls.exit_code
+        cls.http_status = http_status or cls.http_status
 
 
 class SettingInvalid(TenureError):
     """A setting is wrong, or contradicts another."""
 
 
-class InputRefused(TenureError):
+class InputRefused(TenureError, exit_code=2, http_status=422):
     """An argument, option or request is wrong."""
 
-    exit_code = 2
-    http_status = 422
 
-
-class NotFound(InputRefused):
+class NotFound(InputRefused, exit_code=10, http_status=404):
     """The named job, tenant or other thing does not exist."""
-
-    exit_code = 10
-    http_status = 404
 
 
 class JobNotFound(NotFound):
     """There is no such job."""
 
 
-class IllegalTransition(InputRefused):
+class IllegalTransition(InputRefused, exit_code=11, http_status=409):
     """The state of the job does not allow the verb."""
 
-    exit_code = 11
-    http_status = 409
 
-
-class KeyTaken(InputRefused):
+class KeyTaken(InputRefused, exit_code=11, http_status=409):
     """Another job holds the unique key, and "refuse" was asked for."""
 
-    exit_code = 11
-    http_status = 409
 
-
-class NotAllowed(TenureError):
+class NotAllowed(TenureError, exit_code=12, http_status=403):
     """The caller may not do this."""
 
-    exit_code = 12
-    http_status = 403
 
-
-class NotRecognized(TenureError):
+class NotRecognized(TenureError, exit_code=12, http_status=401):
     """The caller has no token, or one that is not valid."""
 
-    exit_code = 12
-    http_status = 401
+
+class BudgetExceeded(TenureError):
+    """A budget does not suffice for what was to be reserved."""
 
 
 class LeaseLost(TenureError):
     """The worker was declared dead; its reports are refused."""
 
 
-class SchemaMismatch(TenureError):
+class SchemaMismatch(TenureError, exit_code=13, http_status=503):
     """The database is older or newer than this code."""
 
-    exit_code = 13
-    http_status = 503
 
-
-class StoreUnavailable(TenureError):
+class StoreUnavailable(TenureError, exit_code=13, http_status=503):
     """The database cannot be reached, or went away.
 
     ``may_pass`` is false where waiting does not help: a wrong password, an unknown host, no such
     database.
     """
-
-    exit_code = 13
-    http_status = 503
 
     def __init__(self, sentence: str = "", *, may_pass: bool = True) -> None:
         super().__init__(sentence)
@@ -117,18 +105,16 @@ class WriteRefused(StoreUnavailable):
     """A constraint or a trigger of the database refused to have this written; nothing changed."""
 
 
-class QueryTimeout(TenureError, TimeoutError):
+class QueryTimeout(TenureError, TimeoutError, exit_code=14, http_status=504):
     """A query took longer than its limit and was cancelled; nothing was changed."""
 
-    exit_code = 14
-    http_status = 504
 
-
-class EmbeddedUnavailable(TenureError):
+class EmbeddedUnavailable(TenureError, exit_code=13, http_status=503):
     """The embedded PostgreSQL cannot be started here."""
 
-    exit_code = 13
-    http_status = 503
+
+class Timeout(TenureError, TimeoutError):
+    """A wait of a job was not answered in time, or a step took too long."""
 
 
 class ResourceClosed(TenureError):
@@ -174,18 +160,12 @@ class JobCancelled(TenureError):
         return type(self), (self.job_id, self.reason, self.by)
 
 
-class JobNotEnded(TenureError, TimeoutError):
+class JobNotEnded(TenureError, TimeoutError, exit_code=14, http_status=504):
     """The job had not ended when the time to wait for it was over."""
 
-    exit_code = 14
-    http_status = 504
 
-
-class NotAnswered(TenureError, TimeoutError):
+class NotAnswered(TenureError, TimeoutError, exit_code=14, http_status=504):
     """A worker did not answer in time."""
-
-    exit_code = 14
-    http_status = 504
 
 
 class CommandFailed(TenureError):

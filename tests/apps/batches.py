@@ -21,6 +21,8 @@ def step(ctx: Context, how: str = "") -> int:
         case "hold":
             while not (FOLDER / "go").exists():
                 time.sleep(0.01)
+        case "minute":
+            time.sleep(60)
         case "nap":
             time.sleep(0.01)
         case "die":

@@ -5,7 +5,7 @@ import os
 import time
 
 from tenure import Context, Retry, Tenure
-from tenure.runtime.resources import ResourceManager
+from tenure.resources import ResourceManager
 from tests.apps.stopping import FOLDER, NEVER, mark, started
 
 app = Tenure()

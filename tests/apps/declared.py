@@ -61,7 +61,7 @@ def grace(n: str) -> None:
             time.sleep(600)
 
 
-@app.task(ask_for="300ms")
+@app.task(ask_for="1s")
 async def ask_for(ctx: Context, n: str) -> None:
     ctx.emit("runs")
     asked = None
@@ -157,6 +157,10 @@ async def unique(n: str) -> None:
     await until_let_go()
 
 
+@app.task(limits=["closed"])
+async def limits(n: str) -> None: ...
+
+
 @app.task
 async def undo(n: str) -> None: ...
 
@@ -176,6 +180,6 @@ TASKS: dict[str, Any] = {
         *("name", "executor", "queue", "priority", "retry", "timeout", "deadline", "grace"),
         *("ask_for", "last_rung", "block_on", "budget", "on_budget", "pools", "memory"),
         *("preserve_artifacts", "cancel_pauses", "close_timeout", "orphan", "tags", "target"),
-        *("unique", "compensate"),
+        *("unique", "compensate", "limits"),
     )
 }

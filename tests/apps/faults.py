@@ -21,7 +21,9 @@ app = Tenure()
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))
 
 
-if "TENURE_RUNNER" in os.environ:  # as libraries do that report to somebody
+library: subprocess.Popen[bytes] | None = None
+# As libraries do that report to somebody; such an app cannot be forked.
+if {"TENURE_RUNNER", "TENURE_TEST_LIBRARY"} <= os.environ.keys():
     threading.Thread(target=time.sleep, args=(3600,), name="library", daemon=True).start()
     library = subprocess.Popen(["/bin/sleep", "3600"])
 
@@ -187,6 +189,19 @@ async def exits_in_a_callback() -> str:
     return "still here"
 
 
+@app.task(retry=0)
+async def replaces_the_task_factory() -> None:
+    asyncio.get_running_loop().set_task_factory(
+        lambda loop, coroutine, **options: asyncio.Task(coroutine, loop=loop, **options)
+    )
+
+
+@app.task(retry=0)
+async def leaves_a_task() -> None:
+    left = asyncio.create_task(asyncio.sleep(1), name="left alone")
+    asyncio.get_running_loop().call_later(2, left.cancelled)  # keep a reference to it
+
+
 async def _raise(how: str) -> None:
     """At once, after a wait, or out of its own cancellation."""
     try:
@@ -242,7 +257,7 @@ def outlives_its_interrupt(ctx: Context) -> list[int | None]:
     with ctx.shield():
         own = subprocess.Popen(["/bin/sleep", "3600"])
         mark(f"started-{ctx.job.id}")
-        mark(f"ended-{ctx.job.id}", f"{own.wait()} {library.poll()}")
+        mark(f"ended-{ctx.job.id}", f"{own.wait()} {library and library.poll()}")
     return []
 
 

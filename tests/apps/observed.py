@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from tenure import Context, Retry, Tenure
-from tenure.runtime.resources import ResourceManager
+from tenure.resources import ResourceManager
 
 app = Tenure()
 FOLDER = Path(os.environ.get("TENURE_TEST_FOLDER", "."))

@@ -1,14 +1,22 @@
 """Jobs for the dashboard tests: some progress, some stop slowly, some leave output behind."""
 
 import asyncio
+import base64
 import contextlib
 import time
+from typing import Any, Literal
 
-from tenure import Context, Tenure
-from tenure.runtime.resources import ResourceManager
+from pydantic import BaseModel
+
+from tenure import Context, Pause, Tenure
+from tenure.resources import ResourceManager
 
 app = Tenure()
 NEVER = 3600.0  # seconds; no test waits for their end
+DOT = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
 
 
 class Session(ResourceManager):
@@ -72,6 +80,44 @@ async def family(ctx: Context, children: int = 3) -> None:
     for number in range(children):
         await ctx.aspawn(walk, label=f"child {number}")
     await asyncio.sleep(NEVER)
+
+
+@app.task(retry=0)
+async def stubborn_family(ctx: Context) -> None:
+    """Spawn children, of which one receives every stop and keeps running."""
+    for number in range(2):
+        await ctx.aspawn(walk, label=f"child {number}")
+    await ctx.aspawn(clings)
+    await asyncio.sleep(NEVER)
+
+
+class Verdict(BaseModel):
+    ok: bool
+    how: Literal["card", "voucher"]
+    note: str = ""
+
+
+@app.task(retry=0)
+async def asks(ctx: Context) -> Any:
+    """Do steps, ask a question, pause with the answer, and return what resumes it."""
+
+    async def read(tokens: int) -> int:
+        ctx.spend(tokens=tokens)
+        return tokens
+
+    for number in (3, 4):
+        await ctx.step("read", read, number)
+    verdict = await ctx.ask(Verdict, "Refund <i>it</i>?")
+    if ctx.resume_value is None:
+        raise Pause(f"{verdict.how}, {verdict.note}")
+    return ctx.resume_value
+
+
+@app.task
+async def draws(ctx: Context) -> None:
+    """Keep a page, an image and nothing else."""
+    await ctx.artifact("page.html", "<script>alert(1)</script>")
+    await ctx.artifact("dot.png", base64.b64decode(DOT))
 
 
 @app.schedule("0 3 * * *", name="nightly", tz="Europe/Berlin", args={"message": "nightly"})

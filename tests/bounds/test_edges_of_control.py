@@ -8,9 +8,20 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.domain.bounds import BOUNDS, CONTROL, TENANT, WORKER, DurationRange, Text
+from tenure.domain.bounds import (
+    BOUNDS,
+    CONTROL,
+    TENANT,
+    WORKER,
+    Bytes,
+    Count,
+    DurationRange,
+    Text,
+    Whole,
+)
 from tenure.errors import TenureError
-from tests.bounds.doors import JSON, Doors, Refusal, cli, rest, sql
+from tests.bounds.doors import JSON, Doors, Refusal, cli, dumped, rest, sql
+from tests.bounds.edges import beyond
 from tests.factories import make_job, make_worker
 
 Call = Callable[[Doors, Any], None]
@@ -95,6 +106,15 @@ TEXTS: Mapping[str, tuple[str, Call]] = {
     "pool": ("pool", verb("SELECT tenure.create_pool(%s)")),
     "pool: rest": ("pool", asked("POST", "/api/pools", name=VALUE)),
     "slot": ("slot", verb("SELECT tenure.create_pool('p{job}', ARRAY[%s])")),
+    "limit": ("limit", verb("SELECT tenure.set_limit(%s, at_once => 1)")),
+    "limit: python": ("limit", python(lambda d, _, value: d.store.set_limit(value, at_once=1))),
+    "close a limit": (
+        "reason",
+        verb("SELECT tenure.set_limit('l', at_once => 1), tenure.close_limit('l', reason => %s)"),
+    ),
+    "event: name": ("event_name", verb("SELECT tenure.publish(%s)")),
+    "event: rest": ("event_name", asked("POST", "/api/published", name=VALUE)),
+    "event: key": ("event_key", verb("SELECT tenure.publish('paid', %s)")),
     "token": ("token", verb("SELECT tenure.create_token(%s, 'viewer', sha256('{job}'))")),
     "token: rest": ("token", asked("POST", "/api/tokens", name=VALUE, role="viewer")),
     "actor": ("actor", verb("SELECT tenure.stop({job}, by => %s)")),
@@ -147,6 +167,10 @@ LENGTHS: Mapping[str, Call] = {
         "SELECT tenure.set_policy('p', "
         "jsonb_build_object('when', jsonb_build_object('age', %s::text)))"
     ),
+    "keep: sql": verb("SELECT tenure.publish('paid', keep => %s::interval)"),
+    "close: sql": verb(
+        "SELECT tenure.set_limit('l', at_once => 1), tenure.close_limit('l', %s::interval)"
+    ),
     "since: cli": typed("job", "list", f"--since={VALUE}"),
 }
 
@@ -182,6 +206,41 @@ def test_what_is_refused_on_record_is_cut_short(doors: Doors) -> None:
     assert row
 
 
+def test_a_limit_has_so_many_units_and_grants_at_once(doors: Doors) -> None:
+    units, at_once = CONTROL["rates"], CONTROL["at_once"]
+    assert isinstance(units, Count)
+    assert isinstance(at_once, Whole)
+    rates = {f"u{number}": {"amount": 1, "per": "1s"} for number in range(units.max + 1)}
+    statement = "SELECT tenure.set_limit('l', %s::jsonb, %s)"
+    for least in (at_once.min, at_once.max, None):
+        sql(doors, statement, json.dumps(dict([*rates.items()][1:])), least)
+    with pytest.raises(Refusal, match=f"at most {units.max} units"):
+        sql(doors, statement, json.dumps(rates), None)
+    for wrong in (at_once.min - 1, at_once.max + 1, -1):
+        with pytest.raises(Refusal, match="at once"):
+            sql(doors, statement, "{}", wrong)
+
+
+@pytest.mark.parametrize("name", ["event_payload", "answer"])
+def test_what_an_event_or_an_answer_carries_is_bounded(doors: Doors, name: str) -> None:
+    bound = BOUNDS[name]
+    assert isinstance(bound, Bytes)
+    job = make_job(doors.store)
+    worker = make_worker(doors.store)
+    question: dict[str, Any] = {"text": "Well?", "schema": {}, "role": None}
+    wait = {"name": "ask", "digest": "d", "kind": "question", "question": question}
+    doors.store.await_step(worker.id, job, worker.claim_one().token, wait)
+    statement = {
+        "event_payload": "SELECT tenure.publish('paid', payload => %s::jsonb)",
+        "answer": f"SELECT tenure.answer({job}, %s::jsonb)",
+    }[name]
+    for wrong in beyond(Bytes(bound.max)):
+        if isinstance(wrong, dict):  # here it may be any JSON
+            with pytest.raises(Refusal):
+                sql(doors, statement, dumped(wrong))
+    sql(doors, statement, dumped({"x": "x" * (bound.max - 100)}))
+
+
 REPORTS: Mapping[str, tuple[Any, Any]] = {
     "progress": ({"progress": {"m": "x" * 60_000}}, {"progress": {"m": "x" * 70_000}}),
     "log_line": ({"logs": [{"line": "x" * 65_536}]}, {"logs": [{"line": "x" * 65_537}]}),
@@ -209,6 +268,10 @@ REPORTS: Mapping[str, tuple[Any, Any]] = {
     "unit": ({"spent": {"x" * 200: 1}}, {"spent": {"x" * 201: 1}}),
     "amount": ({"spent": {"x": 1e18}}, {"spent": {"x": 1e19}}),
     "checkpoint: number": ({"checkpoint": {"x": 1e300}}, {"checkpoint": {"x": 10**400}}),
+    "step": (
+        {"steps": [{"name": "x" * 1000, "digest": "d", "attempts": 1, "took": 0}]},
+        {"steps": [{"name": "x" * 1001, "digest": "d", "attempts": 1, "took": 0}]},
+    ),
     "partial: number": ({"partials": [1e300]}, {"partials": [10**400]}),
 }
 
@@ -277,6 +340,19 @@ def test_a_tenant_has_so_many_names_and_no_more(doors: Doors, name: str) -> None
             f"INSERT INTO tenure.pool SELECT 'p' || n, now() FROM generate_series(1, {most}) AS n",
             "SELECT tenure.create_pool('one more')",
         ),
+        "limits_in_all": (
+            f"""INSERT INTO tenure.limit_rule
+                (name, pattern, rates, at_once, created_at, created_by)
+            SELECT 'l' || n, tenure.limit_pattern('l' || n), '{{}}', 1, now(), 'x'
+            FROM generate_series(1, {most}) AS n""",
+            "SELECT tenure.set_limit('one more', at_once => 1)",
+        ),
+        "webhooks": (
+            f"""INSERT INTO tenure.webhook (name, url, secret, created_at, created_by)
+            SELECT 'w' || n, 'https://example.org', 'x', now(), 'x'
+            FROM generate_series(1, {most}) AS n""",
+            "SELECT tenure.set_webhook('one-more', 'https://example.org')",
+        ),
         "slots": (
             f"""INSERT INTO tenure.pool VALUES ('p', now());
             INSERT INTO tenure.slot SELECT 'p', 's' || n FROM generate_series(1, {most}) AS n""",
@@ -297,14 +373,20 @@ def test_a_tenant_has_so_many_names_and_no_more(doors: Doors, name: str) -> None
     doors.sql.execute(filled.encode())
     with pytest.raises(Refusal, match=str(most)):
         sql(doors, one_more)
+    if name == "limits_in_all":
+        sql(doors, "SELECT tenure.set_limit('l1', at_once => 2)")
     if name == "lanes":
         sql(doors, """SELECT tenure.enqueue('{"task": "work", "queue": "q1"}')""")
 
 
 def test_every_bound_that_is_declared_is_tried() -> None:
     tried = {name for name, _ in TEXTS.values()} | set(REPORTS) | set(TENANT)
-    lengths = {"token_lifetime", "lease"}
+    lengths = {"token_lifetime", "lease", "event_keep"}
     cut = {"trouble", "problem", "verb"}
     sizes = {"policy_spec", "outcomes", "value", "step_details", "rollback_tasks", "served"}
+    sizes |= {"rates", "at_once", "event_payload", "answer"}
+    sizes |= {"filter_ids"}  # tests/store/test_listing.py
+    sizes |= {"resume_value"}  # tests/store/test_resume_values.py
+    sizes |= {"webhook", "webhook_url", "webhook_tasks", "webhook_keep"}  # .../test_webhooks.py
     sizes |= {"announced", "announcement"}  # tests/store/test_catalogue.py
     assert set(CONTROL) | set(WORKER) <= tried | lengths | cut | sizes

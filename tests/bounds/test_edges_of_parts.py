@@ -96,7 +96,7 @@ def test_the_last_job_of_many_is_looked_at_like_the_first(doors: Doors) -> None:
     for wrong in ('{"tags": [["a"]]}', '{"priority": "high"}', '{"options": "x"}', '{"task": {}}'):
         with pytest.raises(Refusal, match="job number 2 of the call has"):
             sql(doors, "SELECT tenure.enqueue(%s)", f'[{{"task": "work"}}, {wrong}]')
-        with pytest.raises(Refusal, match="a job of the call has"):
+        with pytest.raises(Refusal, match=r"(a job|job number 1) of the call has"):
             sql(
                 doors,
                 "SELECT tenure.enqueue_many('[{}]', %s)",

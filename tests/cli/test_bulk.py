@@ -87,6 +87,24 @@ def test_many_jobs_are_paused_resumed_and_run_again(cli: Cli, crowd: Store) -> N
     assert [row[1] for row in cli("job", "bulks").rows] == ["rerun", "resume", "pause"]
 
 
+def test_several_jobs_are_named_and_changed_in_one_operation(cli: Cli, store: Store) -> None:
+    jobs = [make_job(store, key=f"k{n}") for n in range(4)]
+    promote(store)
+    named = ("k0", str(jobs[1]), "k2")
+    asked = cli("job", "pause", *named).sentence(2)
+    assert asked.startswith("This pauses 3 jobs and all jobs below; they can be resumed")
+    paused = cli("job", "pause", *named, "--yes", "--reason", "at night")
+    assert "Bulk pause 1: 3 of 3 jobs were asked to pause." in paused.lines
+    assert store.bulk(1).filter == {"id": jobs[:3]}
+    by_id = [word for job in jobs[:2] for word in ("--where", f"id={job}")]
+    assert "2 of 2 jobs were resumed." in cli("job", "resume", *by_id, "--yes").out
+    assert "2 of 2 jobs were asked to stop." in cli("job", "cancel", *named[1:], "-y").out
+    assert "2 of 2 jobs were enqueued again." in cli("job", "rerun", *named[1:], "-y").out
+    assert store.show(jobs[3]).status == "queued"
+    roots = cli.json("job", "list", "--where", "parent=none")
+    assert len(roots) == 6
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume", "rerun"])
 def test_a_job_or_jobs_are_named_and_not_both(cli: Cli, verb: str) -> None:
     assert "name a job" in cli("job", verb).sentence(2)
@@ -98,7 +116,9 @@ def test_a_job_or_jobs_are_named_and_not_both(cli: Cli, verb: str) -> None:
     [
         (["--where", "colour=red"], "jobs cannot be filtered by 'colour'"),
         (["--where", "queue"], "'queue' is not a filter"),
-        (["--where", "queue=a", "--task", "1"], "leave out the job"),
+        (["--where", "queue=a", "--task", "1"], "--task and --at are for one job"),
+        (["1", "2", "--at", "2090-01-01T12:00Z"], "--task and --at are for one job"),
+        (["--where", "id=1", "--where", "id=x"], "'x' is not the id of a job"),
     ],
 )
 def test_what_cannot_be_chosen_is_told_in_a_sentence(cli: Cli, words: list[str], said: str) -> None:

@@ -79,7 +79,7 @@ def test_every_check_is_there_as_json(doctor: Doctor) -> None:
             "retention",
             "tokens",
         ),
-        *("artifacts", "stopping"),
+        *("artifacts", "runners", "stopping"),
     ]
     assert found["stopping"]["sentence"].startswith("a worker on this host ends process trees by ")
     assert found["schema"] == {"check": "schema", "level": "fine", "sentence": "up to date"}
@@ -123,7 +123,7 @@ def test_a_worker_that_fell_silent_and_what_it_ran(
     clock.advance(MINUTE)
     found = doctor.finds(1)
     assert found["workers"]["sentence"] == "0 alive, 1 late: test-host pid 1"
-    assert found["leases"]["sentence"] == f"1 running job has no living worker ({job})"
+    assert found["leases"]["sentence"] == f"1 running job has no live worker ({job})"
 
 
 def test_a_stop_that_does_not_end(doctor: Doctor, store: Store, clock: Clock) -> None:

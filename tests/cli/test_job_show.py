@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.domain.job import NewJob
+from tenure.domain.job import RESULT_ARTIFACT, NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
@@ -74,7 +74,7 @@ def test_a_failed_job_shows_its_error_and_its_attempts(cli: Cli, store: Store) -
     page = cli("job", "show", "1").out
     assert "Job 1 failed" in page
     assert "  ValueError: no\n  Traceback:\n    File x\n" in page
-    assert "1. retry after 0.0s: first" in page
+    assert "1. failed after 0.0s: first" in page
     assert "2. failed after 0.0s: no" in page
 
 
@@ -89,6 +89,15 @@ def test_the_result_of_a_completed_job_is_on_the_page(cli: Cli, store: Store) ->
     page = cli("job", "show", job)
     assert 'Result\n  {"answer": 42}\n' in page.out
     assert "worker" not in page.out
+
+
+def test_where_a_large_result_is_is_on_the_page(cli: Cli, store: Store) -> None:
+    job = make_job(store)
+    promote(store)
+    worker = make_worker(store)
+    worker.finish(worker.claim_one(), stored=RESULT_ARTIFACT)
+    assert f"Result\n  in its artifact {RESULT_ARTIFACT}\n" in cli("job", "show", job).out
+    assert cli.json("job", "show", str(job))["result_artifact"] == RESULT_ARTIFACT
 
 
 def test_the_tasks_of_a_job_are_a_tree(cli: Cli, store: Store) -> None:

@@ -80,5 +80,6 @@ def test_a_job_that_is_over_is_told_at_once(
     job = make_job_in(store, state)
     done = cli("job", "watch", job)
     assert done.code == code
-    assert f"Job {job} is {state}" in done.lines[0]
+    verb = "has" if state is State.FAILED else "is"
+    assert f"Job {job} {verb} {state}" in done.lines[0]
     assert said in done.lines[1]

@@ -167,6 +167,25 @@ def test_what_ended_lately_is_counted_by_queue(cli: Cli, store: Store) -> None:
     assert "15 minutes to 24 hours" in cli("stats", "--last", "9d").sentence(2)
 
 
+def test_failures_run_times_and_leaks_are_shown_by_task(cli: Cli, store: Store) -> None:
+    make_job_in(store, State.FAILED, task="crawl", max_attempts=1)
+    make_job(store, "crawl")
+    promote(store)
+    worker = make_worker(store)
+    leaking = worker.claim_one()
+    worker.finish(leaking, cleanup={"failed": [{"name": "browser", "error": "no answer"}, "lock"]})
+    [row] = cli("stats", "--tasks").rows
+    assert row[:6] == ["crawl", "2", "1", "1", "0", "50.0"]
+    assert "without --last" in cli("stats", "--tasks", "--last", "1h").sentence(2)
+    text = cli("task", "show", "crawl").out
+    assert "newest jobs  2: 1 completed, 1 failed, 0 cancelled" in text
+    assert cli.json("task", "show", "crawl")["runs"]["failed"] == 1
+    [row] = cli("job", "leaks").rows
+    assert (row[0], row[1], row[-1]) == (str(leaking.id), "crawl", "browser: no answer, lock")
+    cli("queue", "pause", "default", "--reason", "deploy")
+    assert ": deploy" in cli("queue", "list").out
+
+
 def test_a_strategy_is_made_changed_and_dropped(cli: Cli, store: Store) -> None:
     names = ["cooperative", "graceful", "immediate", "patient"]
     assert [row[0] for row in cli("strategy", "list").rows] == names

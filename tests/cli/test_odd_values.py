@@ -118,7 +118,8 @@ def test_a_sentence_about_what_was_typed_is_short(cli: Cli, words: list[str]) ->
 def test_a_command_takes_or_refuses_whatever_it_is_given(
     cli: Cli, store: Store, name: str, tmp_path: Path
 ) -> None:
-    make_job_in(store, State.COMPLETED) if name == "job watch" else make_job(store)
+    follows = name in ("job watch", "job stream")  # until the job has ended
+    make_job_in(store, State.COMPLETED) if follows else make_job(store)
     wrong: list[str] = []
     env = {"TENURE_FOLDER": str(tmp_path / "folder")}
     for what, words in tries(COMMANDS[name]):

@@ -89,7 +89,7 @@ def test_an_answer_that_nobody_reads_is_given_up(server: Serving) -> None:
     with connection(server) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(0.2)
-        ask = b"GET /static/tenure.css HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        ask = b"GET /static/components.css HTTP/1.1\r\nhost: localhost\r\n\r\n"
         with suppress(OSError):  # it stops reading, for nobody reads its answers
             for _ in range(5_000):
                 client.sendall(ask * 20)

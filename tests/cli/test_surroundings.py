@@ -17,7 +17,7 @@ def test_queues_are_listed_with_what_is_in_them(cli: Cli, store: Store) -> None:
     cli("queue", "pause", "crawl")
     listed = cli("queue", "list")
     assert listed.lines[0].split() == ["queue", "queued", "completed", "oldest"]
-    assert listed.rows[0] == ["crawl", "1", "0s", "paused"]
+    assert listed.rows[0] == ["crawl", "1", "0s", "paused by db:postgres"]
     assert cli.json("queue", "list")["crawl"]["paused"] is True
 
 

@@ -83,6 +83,8 @@ def app(tmp_path: Path) -> str:
         ("serve --host no-such-host.invalid", "--host: 'no-such-host.invalid' is not a known host"),
         ("serve --host 0.0.0.0 --open viewer", "pass --yes"),
         ("up --port x", "invalid value for '--port'"),
+        ("jobs", "no such command 'jobs'; did you mean 'job'? See tenure --help"),
+        ("enqueue shop.crawl", "no such command 'enqueue'; did you mean 'job enqueue'? See tenure"),
     ],
 )
 def test_what_is_typed_wrongly_ends_with_2(cli: Cli, words: str, said: str) -> None:
@@ -233,7 +235,7 @@ def test_a_worker_for_a_tenant_that_does_not_exist_is_refused(database: str, app
     ("url", "said"),
     [
         ("gopher://ada:geheim@host/x", "the scheme gopher:// is unknown"),
-        ("s3://ada:geheim@bucket", "s3:// needs a package that is not installed"),
+        ("gs://ada:geheim@bucket", "gs:// needs a package that is not installed"),
     ],
 )
 @pytest.mark.parametrize("word", ["worker", "serve"])

@@ -126,8 +126,8 @@ WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
     ),
     (
         lambda: checks.of_notices(None, "is there a pooler?", SETTINGS),
-        "no notice comes through: is there a pooler?",
-        "with the beat (5s) and jobs with the poll (2s)",
+        "LISTEN and NOTIFY do not work: is there a pooler?",
+        "with the heartbeat (5s) and jobs with the poll (2s)",
     ),
     (lambda: checks.of_clock(3.0), "3.0 s ahead of the database's", "NTP"),
     (lambda: checks.of_clock(-3.0), "3.0 s behind the database's", "NTP"),
@@ -151,7 +151,7 @@ WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
     (lambda: checks.of_bloat([TableSize("job", 1000, 20_001, 1)]), "20,001 dead rows", "VACUUM"),
     (
         lambda: checks.of_retention(ailments(tables=(TableSize("job", 1, 1, 11 * GB),)), SETTINGS),
-        "failed jobs are kept for ever",
+        "failed jobs are kept forever",
         "TENURE_KEEP_FAILED",
     ),
     (
@@ -166,7 +166,7 @@ WARNINGS: list[tuple[Callable[[], Finding], str, str]] = [
         "1 admin token never expires: ci (3)",
         "tenure token revoke 3",
     ),
-    (lambda: checks.of_disk(1 * GB - 1, 100 * GB, "here"), "under here", "make room"),
+    (lambda: checks.of_disk(1 * GB - 1, 100 * GB, "here"), "under here", "free some space"),
 ]
 WRONG: list[tuple[Callable[[], Finding], str, str]] = [
     (lambda: checks.of_postgresql(server(version=130013), 0.0), "PostgreSQL 13", "14 or newer"),
@@ -184,7 +184,7 @@ WRONG: list[tuple[Callable[[], Finding], str, str]] = [
     ),
     (
         lambda: checks.of_leases(SomeJobs(1, (7,)), SETTINGS),
-        "1 running job has no living worker (7)",
+        "1 running job has no live worker (7)",
         "tenure recover",
     ),
     (
@@ -193,7 +193,7 @@ WRONG: list[tuple[Callable[[], Finding], str, str]] = [
         "tenure job explain 7",
     ),
     (lambda: checks.of_vacuum(server(autovacuum=False)), "autovacuum is off", "autovacuum = on"),
-    (lambda: checks.of_disk(1 << 20, 100 * GB, "here"), "1.0 MB free", "make room"),
+    (lambda: checks.of_disk(1 << 20, 100 * GB, "here"), "1.0 MB free", "free some space"),
 ]
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import opentelemetry.trace  # noqa: F401  so that calls prepare spans
 import pytest
 
 from tenure import Tenure

@@ -316,12 +316,20 @@ def test_the_announcement_is_json_and_its_digest_changes_with_the_task(app: Tenu
             "parts": [{"text": "site:", "field": "site", "refusal": refusal}],
         },
         "unique": None,
+        "limits": [],
         "compensate": None,
     }
     again = Tenure("postgresql:///nowhere", settings=Settings())
     same = again.task(queue="crawl", target="site:{site}", retry=1)(with_context)
     assert same.announcement()["digest"] == digest
     assert same.using(priority=3).announcement()["digest"] != digest
+
+
+def test_a_limit_is_a_template_too(app: Tenure) -> None:
+    task = app.task(limits=["all", "site:{site}"])(with_context)
+    assert task.new_job("a").limits == ("all", "site:a")
+    with pytest.raises(InputRefused, match=r"limits of a job of task .* 500 characters"):
+        task.new_job("a" * 500)
 
 
 def test_a_constraint_in_an_annotation_counts(app: Tenure) -> None:

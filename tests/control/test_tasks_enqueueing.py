@@ -185,7 +185,7 @@ def test_a_mistake_in_one_of_many_is_named_by_its_place(crawl: Task[..., int]) -
         with pytest.raises(InputRefused, match="number 1: they are neither a dict nor a tuple"):
             crawl.enqueue_many([wrong])  # type: ignore[list-item]
     for key in ({"unique": "x"}, {"idempotency": "x"}):
-        with pytest.raises(InputRefused, match="key stands for one job, and these are 2"):
+        with pytest.raises(InputRefused, match="key is for one job, and these are 2"):
             crawl.using(**key).enqueue_many([("a",), ("b",)])  # type: ignore[arg-type]
     assert crawl.client.store.statistics().total == 0
 
@@ -195,9 +195,9 @@ def test_every_tenant_has_its_own_jobs(app: Tenure, crawl: Task[..., int]) -> No
     here, there = crawl.enqueue("a"), crawl.using(tenant="acme").enqueue("a")
     assert there.tenant == "acme"
     assert app.store_of("acme").statistics().total == 1
-    with pytest.raises(InputRefused, match="is of tenant 'default' and this one of 'acme'"):
+    with pytest.raises(InputRefused, match="belongs to tenant 'default' and this one to 'acme'"):
         crawl.using(tenant="acme", parent=here)
-    with pytest.raises(InputRefused, match="is of tenant 'acme' and this one of 'default'"):
+    with pytest.raises(InputRefused, match="belongs to tenant 'acme' and this one to 'default'"):
         crawl.using(after=[After(there)])  # type: ignore[arg-type]
 
 

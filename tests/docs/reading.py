@@ -8,6 +8,7 @@ from tests.workers import ROOT
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
+AGENT_TUTORIAL = ROOT / "docs" / "tutorial-agent.md"
 TASKS = ROOT / "docs" / "tasks.md"
 CANCELLING = ROOT / "docs" / "cancelling.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]

@@ -12,6 +12,7 @@ from typing import Self
 import psycopg
 
 from tenure import Job, Settings, Tenure
+from tenure.domain.lifecycle import Reason
 from tests.docs.reading import Block
 from tests.workers import eventually
 
@@ -41,7 +42,8 @@ class Sessions:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         kept = {name: it for name, it in os.environ.items() if not name.startswith("TENURE_")}
-        bin_ = Path(sys.executable).parent
+        # Another environment than that of the tests, if there is one: `make test-wheel`.
+        bin_ = os.environ.get("TENURE_TEST_COMMANDS") or Path(sys.executable).parent
         self._env = {**kept, **SETTINGS, "PATH": f"{bin_}:{kept['PATH']}"}
         self._up: subprocess.Popen[bytes] | None = None
         self._app: Tenure | None = None
@@ -126,7 +128,8 @@ class Sessions:
 
 
 def _has_begun(job: Job) -> bool:
-    waits = job.status in ("pending", "queued", "waiting")
+    is_asking = job.waiting is Reason.ANSWER
+    waits = job.status in ("pending", "queued", "waiting") and not is_asking
     mute = job.status == "running" and job.progress is None and job.task not in SILENT
     return not waits and not mute
 

@@ -23,3 +23,23 @@ def test_each_question_is_answered_with_two_files_at_most() -> None:
     rows = [row for row in table.splitlines() if row.startswith("| ") and "question" not in row]
     assert len(rows) >= 10
     assert [row for row in rows if not 1 <= len(architecture_page.paths(row)) <= 2] == []
+
+
+def test_each_path_names_every_file_of_its_steps_once() -> None:
+    page = """
+## Four paths
+
+### From `a` to b
+
+| step | file |
+|---|---|
+| `Handle` in `not/counted.py` asks | `x.py`, `y/z.sql` |
+| and asks again | `x.py` |
+
+## Where do I ...?
+
+| question | `w.py` |
+"""
+    assert architecture_page.files_of_paths(page) == {"From a to b": ["x.py", "y/z.sql"]}
+    assert len(architecture_page.files_of_paths(PAGE)) == 4
+    assert all(len(files) > 5 for files in architecture_page.files_of_paths(PAGE).values())

@@ -3,6 +3,8 @@
 import configparser
 import re
 import shlex
+import shutil
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from tenure.runtime.exit_code import ExitCode
 from tests.workers import ROOT
 
 DEPLOY = ROOT / "deploy"
+DOCKER = DEPLOY / "docker"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
 
@@ -105,3 +108,42 @@ def test_every_alert_has_something_to_do() -> None:
         for group in rules["groups"]
         for rule in group["rules"]
     ]
+
+
+def composed() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+    return found["services"]
+
+
+def test_containers_start_commands_with_settings_that_there_are() -> None:
+    dockerfile = (DOCKER / "Dockerfile").read_text()
+    assert 'ENTRYPOINT ["tenure"]' in dockerfile
+    assert "USER 10001" in dockerfile
+    ours = {name: it for name, it in composed().items() if it["image"] == "shop:1.4"}
+    assert set(ours) == {"migrate", "worker", "serve"}
+    for service_ in ours.values():
+        assert parses(service_["command"])
+        Settings.from_environment(service_["environment"])
+
+
+def test_an_engine_leaves_a_worker_enough_time() -> None:
+    worker = composed()["worker"]
+    settings = Settings.from_environment(worker["environment"])
+    assert settings.drain_limit is not None
+    assert duration(worker["stop_grace_period"]) > settings.drain_limit
+    assert settings.drain_limit > settings.drain_grace + settings.stop_grace
+
+
+def test_files_that_containers_mount_are_there() -> None:
+    mounts = [it for made in composed().values() for it in made["volumes"] if it.startswith(".")]
+    assert len(mounts) == 5
+    assert [it for it in mounts if not (DOCKER / it.split(":")[0]).is_file()] == []
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_prometheus_reads_its_configuration(tmp_path: Path) -> None:
+    for source in (DOCKER / "prometheus.yml", DEPLOY / "prometheus" / "tenure.rules.yml"):
+        shutil.copy(source, tmp_path)
+    command = ["promtool", "check", "config", "prometheus.yml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

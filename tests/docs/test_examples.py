@@ -59,7 +59,7 @@ def test_every_task_of_a_guide_can_be_declared(tmp_path: Path) -> None:
     names = []
     for page in sorted((ROOT / "docs" / "how-to").glob("*.md")):
         for number, block in enumerate(code(page, "python")):
-            if "@app.task" in block:
+            if "@app.task" in block and "tenure.contrib.django" not in block:
                 names.append(f"{page.stem.replace('-', '_')}_{number}")
                 (tmp_path / f"{names[-1]}.py").write_text(block)
     assert len(names) >= 4

@@ -23,7 +23,7 @@ from tenure.control.job_operations import StopArguments
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Status
 from tenure.observe.series import SERIES
-from tenure.runtime.resources import CleanupReport
+from tenure.resources import CleanupReport
 from tenure.web import create_app
 from tests.conftest import wipe
 from tests.docs.reading import code

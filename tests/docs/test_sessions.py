@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.reading import README, TUTORIAL, blocks, code
+from tests.docs.reading import AGENT_TUTORIAL, README, TUTORIAL, blocks, code
 from tests.docs.sessions import LEFT_OUT, Sessions, agrees, commands
 from tests.workers import ROOT
 
 pytestmark = pytest.mark.timeout(600)
 
 
-@pytest.mark.parametrize("page", [README, TUTORIAL], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [README, TUTORIAL, AGENT_TUTORIAL], ids=lambda page: page.stem)
 def test_a_page_works_word_for_word(page: Path, tmp_path: Path) -> None:
     with Sessions(tmp_path) as sessions:
         # What stands in the other terminal needs a file that the page shows after it.

@@ -47,15 +47,18 @@ def test_a_policy_is_read_as_json(written: dict[str, Any], read: dict[str, Any])
 
 REFUSED: list[tuple[Any, str]] = [
     ([], "a policy: it takes names with their values, not []"),
-    ({}, "a policy says when: at, age, running, waiting, budget, parent_failed"),
-    ({"when": {}}, "a policy says when"),
+    ({}, "a policy needs a condition: one or more of at, age, running, waiting, budget"),
+    ({"when": {}}, "a policy needs a condition"),
     ({"when": []}, "when: it takes names with their values, not []"),
     ({**AGE, "colour": "red"}, "a policy has no 'colour'; it has filter, when, intent"),
     ({"when": {"rain": True}}, "when has no 'rain'; it has at, age"),
     ({**AGE, "intent": "stop"}, "a policy cancels or pauses; 'stop' is neither"),
     ({**AGE, "strategy": ""}, "strategy: it takes a text that is not empty, not ''"),
     ({**AGE, "reason": 5}, "reason: it takes a text that is not empty, not 5"),
-    ({**AGE, "filter": {"colour": 1}}, "jobs cannot be filtered by 'colour'; by id, status"),
+    (
+        {**AGE, "filter": {"colour": 1}},
+        "jobs cannot be filtered by 'colour'; the filters are id, status",
+    ),
     ({**AGE, "filter": "slow"}, "a filter of jobs: it takes names with their values, not 'slow'"),
     ({"when": {"age": "soon"}}, "age: 'soon' is not a duration"),
     ({"when": {"age": "0s"}}, "age: it must be longer than 0s"),
@@ -82,7 +85,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"when": {"error_rate": {"above": 0.5, "by": "day"}}}, "'by' is queue, task, tag, not 'day'"),
     ({"when": {"error_rate": {"above": 0.5, "in": "1h"}}}, "error_rate has no 'in'"),
     ({"when": {"error_rate": {"above": 0.5, "within": "x"}}}, "'within': 'x' is not a duration"),
-    ({"when": {"error_rate": {"above": 0.5, "by": "tag"}}}, "the tag in the filter"),
+    ({"when": {"error_rate": {"above": 0.5, "by": "tag"}}}, "needs a tag in the filter"),
 ]
 
 

@@ -25,7 +25,7 @@ def retries(draw: st.DrawFn) -> Retry:
         factor=draw(st.floats(1, 1000)),
         cap=cap,
         jitter=draw(st.floats(0, 1)),
-        gives_up_on=draw(st.lists(st.text(NAMES, min_size=1), max_size=3)),
+        never=draw(st.lists(st.text(NAMES, min_size=1), max_size=3)),
     )
 
 
@@ -67,12 +67,12 @@ def test_a_later_attempt_never_waits_less_without_luck(retry: Retry, attempt: in
 
 
 def test_an_error_is_given_up_on_by_its_short_or_its_full_name() -> None:
-    retry = Retry(gives_up_on=["ValueError", "json.JSONDecodeError"])
-    assert retry.gives_up("ValueError")
-    assert retry.gives_up("shop.errors.ValueError")
-    assert retry.gives_up("json.JSONDecodeError")
-    assert not retry.gives_up("JSONDecodeError")
-    assert not retry.gives_up("OSError")
+    retry = Retry(never=["ValueError", "json.JSONDecodeError"])
+    assert retry.gives_up(["ValueError"])
+    assert retry.gives_up(["shop.errors.ValueError"])
+    assert retry.gives_up(["json.JSONDecodeError"])
+    assert not retry.gives_up(["JSONDecodeError"])
+    assert not retry.gives_up(["OSError"])
 
 
 @given(retries())
@@ -106,16 +106,19 @@ def test_a_retry_cannot_be_changed_and_can_be_a_key() -> None:
         ({"factor": "2"}, "retry: factor is '2'; it takes a number from 1 to 1000"),
         ({"jitter": 2}, "retry: jitter is 2; it takes a number from 0 to 1"),
         (
-            {"gives_up_on": "ValueError"},
-            "retry: gives_up_on is 'ValueError'; it takes a list of names of error types",
+            {"never": "ValueError"},
+            "retry: never is 'ValueError'; it takes a list of error types or of their names",
         ),
         (
-            {"gives_up_on": None},
-            "retry: gives_up_on is None; it takes a list of names of error types",
+            {"never": None},
+            "retry: never is None; it takes a list of error types or of their names",
         ),
         (
             {"tries": 3},
-            "retry: 'tries' is unknown; it knows max, base, factor, cap, jitter, gives_up_on",
+            (
+                "retry: 'tries' is unknown; it knows max, base, factor, cap, jitter, never, "
+                "retry_after, function"
+            ),
         ),
     ],
 )

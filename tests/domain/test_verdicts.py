@@ -33,7 +33,7 @@ attempts = st.builds(
     Attempt,
     attempt=st.integers(1, 5),
     max_attempts=st.integers(1, 5),
-    retry=st.sampled_from([Retry(), Retry(gives_up_on=["ValueError"])]),
+    retry=st.sampled_from([Retry(), Retry(never=["ValueError"])]),
     stop=st.none() | st.sampled_from(Intent),
     heard=st.booleans(),
     overrun=st.booleans(),
@@ -71,7 +71,7 @@ def test_the_last_attempt_is_not_tried_again(outcome: Outcome) -> None:
 
 
 def test_an_error_not_worth_another_attempt_fails_at_once() -> None:
-    picky = replace(FIRST, retry=Retry(gives_up_on=["ValueError"]))
+    picky = replace(FIRST, retry=Retry(never=["ValueError"]))
     assert verdict(picky, Failed(ERROR)).verb == Verb.FAIL
     assert verdict(picky, Failed(JobError("OSError", "cut off"))).verb == Verb.RETRY
     assert verdict(picky, Crashed(ERROR)).verb == Verb.RETRY

@@ -10,7 +10,7 @@ from tests.workers import ROOT
 
 EXAMPLES = ROOT / "examples"
 INDEX = EXAMPLES / "README.md"
-FOLLOWED = ["rag_pipeline", "schedule_planner", "site_crawler"]
+FOLLOWED = ["rag_pipeline", "research_agent", "schedule_planner", "site_crawler"]
 
 pytestmark = pytest.mark.timeout(600)
 

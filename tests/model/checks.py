@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from tenure.domain.lifecycle import TRANSITIONS, Reason, State, Verb
-from tests.model import effects
+from tests.model import effects, granting, keeping
 from tests.model.model import Act, Model
 from tests.model.snapshot import JobRow, Snapshot, moves
 from tests.model.violations import require
@@ -231,6 +231,7 @@ def books(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
 Check = Callable[[Model, Snapshot, Act, Snapshot], None]
 CHECKS: tuple[Check, ...] = (
     effects.refusals,
+    granting.check,
     transitions,
     fences,
     cancelled_for_good,
@@ -242,6 +243,7 @@ CHECKS: tuple[Check, ...] = (
     targets,
     stops_are_heard,
     books,
+    keeping.check,
 )
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tenure.domain.lifecycle import ENDED, TRANSITIONS, Intent, Reason, State, Verb
 from tenure.errors import InputRefused, KeyTaken
-from tests.model import entering, promoting
+from tests.model import entering, keeping, promoting
 from tests.model.model import Act, Model
 from tests.model.snapshot import JobRow, Snapshot, moves, runs_below
 from tests.model.violations import require
@@ -54,7 +54,7 @@ def notes(model: Model, before: Snapshot, act: Act) -> list[Note]:
             return [("force", "job", str(act.job))] if harder else []
         case "stop":
             return [(str(act.options["intent"]), "job", str(act.job))]
-        case "resume" | "queue" | "rerun":
+        case "resume" | "queue" | "rerun" | "answer":
             return [(act.verb, "job", str(act.job))]
         case "clear" if act.job is None:
             return [("clear", "target", act.options["target"])]
@@ -101,6 +101,8 @@ def refusals(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
             ok = row.waiting is not Reason.UNQUEUED
         case "rerun":
             ok = row.task is None
+        case "answer" | "await_step":
+            ok = keeping.refused(before, act)
         case _:
             ok = False
     require(ok, "table", f"{act.verb} of job {row.id}, {row.state}, was refused: {act.error}")
@@ -117,6 +119,7 @@ def _claim(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     worker = before.workers[_worker(act)]
     may = worker.dead_at is None and worker.draining_at is None
     require(act.answer.alive == (worker.dead_at is None), "I7", "claim is wrong about a death")
+    require(len(claimed) <= act.options["n"], "claim", "more was claimed than asked for")
     require(not claimed or (may and worker.expires_at > before.now), "I5", "a late worker claimed")
     require(set(moves(before, after)) == {job.id for job in claimed}, "I5", "claim moved others")
     for job in claimed:
@@ -238,18 +241,27 @@ def _recover(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
 
 
 def _is_charged(before: Snapshot, row: JobRow) -> bool:
-    """I6: the death of a worker is charged to the one suspect that it can be blamed on."""
+    """I6: the death of a worker is charged to the suspects that it can be blamed on."""
     assert row.worker_id is not None
     assert row.started_at is not None
+    suspects = [
+        one
+        for one in before.rows
+        if one.alone and one.worker_id == row.worker_id and one.state is State.RUNNING
+    ]
+    if row not in suspects:
+        return False
+    if suspects == [row] or row.crashes - row.attempt >= 2:
+        return True
     since = row.started_at - _PROBATION
     beside = [
         one
-        for one in before.rows
-        if one.alone and one.id != row.id and one.worker_id == row.worker_id
+        for one in suspects
+        if one is not row and one.crashes > one.attempt
         if one.started_at is not None and since <= one.started_at <= row.started_at
     ]
     has_just_started = row.started_at > before.workers[row.worker_id].beat_at - _PROBATION
-    return row.alone and not beside and (has_just_started or row.crashes > row.attempt)
+    return row.crashes > row.attempt and has_just_started and not beside
 
 
 def _stop(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:

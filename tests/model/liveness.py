@@ -16,6 +16,9 @@ _NAMES = {
     Reason.TASKS: "tasks",
     Reason.CHILDREN: "tasks",
     Reason.TARGET: "target",
+    Reason.EVENT: "event",
+    Reason.ANSWER: "answer",
+    Reason.LIMIT: "limit",
 }
 
 

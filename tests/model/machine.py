@@ -6,14 +6,16 @@ from uuid import UUID
 
 import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
 from tenure.domain.job import After, NewJob
 from tenure.domain.lifecycle import Intent, Reason, Rung, State
 from tenure.store.outcomes import Ending, Report
 from tests.model import liveness, wishes
+from tests.model.limit_rules import LimitRules
 from tests.model.model import Act, Holding
 from tests.model.player import Player
+from tests.model.step_rules import StepRules
 from tests.model.wishes import QUEUES, TARGETS, actors, which
 from tests.model.world import World
 
@@ -27,7 +29,7 @@ _endings = st.fixed_dictionaries(
     },
     optional={
         "intent": st.sampled_from([Intent.CANCEL, Intent.PAUSE]),
-        "until": st.just("children"),
+        "until": st.sampled_from(["children", "event", "answer"]),
         "rung": st.sampled_from([Rung.ASKED, Rung.KILLED]),
     },
 )
@@ -38,7 +40,7 @@ _verbs = st.sampled_from(["finish", "crash", "release", "report"])
 _leases = st.sampled_from([timedelta(seconds=60), timedelta(seconds=100)])
 
 
-class Machine(RuleBasedStateMachine):
+class Machine(StepRules, LimitRules):
     world: ClassVar[World]
 
     def __init__(self) -> None:

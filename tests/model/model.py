@@ -95,6 +95,7 @@ class Model:
     keys: dict[str, int] = field(default_factory=dict)  # idempotency key -> job
     pauses: set[tuple[str, str]] = field(default_factory=set)
     spent: dict[tuple[int, str], float] = field(default_factory=dict)
+    taken: list[Any] = field(default_factory=list)  # from the limit, in order
 
     def born(self, job: int, asked: NewJob, needs: Mapping[int, str]) -> None:
         self.jobs[job] = ModelJob(asked, needs)

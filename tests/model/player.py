@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,9 +10,11 @@ import msgspec
 
 from tenure.domain.job import After, NewJob
 from tenure.domain.lifecycle import Intent
+from tenure.domain.step import WaitState
 from tenure.errors import TenureError
-from tenure.store.outcomes import Ending, Report
+from tenure.store.outcomes import Ending, Report, Until
 from tenure.store.results import Promoted
+from tests.model import granting
 from tests.model.checks import check
 from tests.model.model import Act, Holding, Model, ModelWorker
 from tests.model.snapshot import Snapshot
@@ -26,6 +28,10 @@ class Player:
         world.empty()
         self.world = world
         self.store = world.store
+        rates = {
+            unit: {"amount": n, "per": f"{granting.PER}s"} for unit, n in granting.BURST.items()
+        }
+        self.store.set_limit(granting.LIMIT, rates, at_once=granting.AT_ONCE)
         self.model = Model()
         self.seen = world.look()
         self.broken = False  # an invariant; nothing that follows means anything
@@ -93,7 +99,7 @@ class Player:
     def promote(self) -> bool:
         """Whether there was something to do."""
         done: Promoted = self.say(Act("promote"), self.store.promote).answer
-        return bool(done.linked or done.due or done.targets or done.closed)
+        return bool(done.published or done.linked or done.due or done.targets or done.closed)
 
     def promote_all(self) -> None:
         for _ in range(60):
@@ -126,6 +132,23 @@ class Player:
         self.model.spend(report.job, report.spent or {})
         act = Act("report", worker=worker, said={report.job: report})
         return self.say(act, lambda: self.store.report(worker, [report]))
+
+    def await_step(self, held: Holding, kind: str, within: int | None) -> WaitState | None:
+        """Begin a wait as a runner does, or look at it; None if it was refused."""
+        more: dict[str, Any] = {"question": {"text": "Well?"}} if kind == "question" else {}
+        more |= {"event": "paid", "key": "7"} if kind == "event" else {}
+        wait = {"name": kind, "digest": kind, "kind": kind, "within": within, **more}
+        options = {"token": held.token, "name": kind, "digest": kind}
+        act = Act("await_step", worker=held.worker, job=held.job, options=options)
+        call = self.store.await_step
+        seen = self.say(act, lambda: call(held.worker, held.job, held.token, wait))
+        return None if seen.error else seen.answer
+
+    def give_back_until(self, held: Holding, until: Until, due_at: datetime | None) -> None:
+        ending = Ending(
+            job=held.job, token=held.token, outcome="released", until=until, run_at=due_at
+        )
+        self.conclude("finish", held.worker, [ending])
 
     def stop(self, job: int, by: str | None = None, **options: Any) -> Act:
         options = {"intent": Intent.CANCEL, "force": False, "cascade": True, **options}

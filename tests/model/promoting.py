@@ -1,6 +1,8 @@
 """What promote may decide, and that it forgets nobody."""
 
 from tenure.domain.lifecycle import Reason, State
+from tests.model import granting
+from tests.model.keeping import has_to_wait
 from tests.model.model import Act, Model, satisfies
 from tests.model.snapshot import JobRow, Snapshot, moves, runs_below
 from tests.model.violations import require
@@ -30,7 +32,7 @@ def check(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         }[end]
         require(right, "promote", f"job {job} became {end} with children {sorted(family)}")
     done = act.answer
-    if not (done.linked or done.due or done.targets or done.closed):
+    if not (done.published or done.linked or done.due or done.targets or done.closed):
         _nothing_forgotten(model, before, after)
 
 
@@ -70,4 +72,8 @@ def _has_to_wait(model: Model, before: Snapshot, after: Snapshot, row: JobRow) -
             family = list(after.below(row.id))
             code = model.jobs[row.id].has_code
             return (not family and not code) or any(not one.is_over for one in family)
+        case Reason.LIMIT:
+            return granting.has_to_wait(model, before)
+        case Reason.EVENT | Reason.ANSWER:
+            return has_to_wait(after, before.now, row.id)
     return False

@@ -31,6 +31,13 @@ SELECT json_build_object(
     'spending', (SELECT coalesce(json_agg(s), '[]') FROM (
         SELECT s.job_id, s.unit, sum(s.amount) AS amount FROM tenure.spent AS s
         GROUP BY s.job_id, s.unit) AS s),
+    'grants', (SELECT coalesce(json_agg(g), '[]') FROM tenure.limit_grant AS g),
+    'closures', (SELECT coalesce(json_agg(c.name), '[]') FROM tenure.limit_closure AS c
+        WHERE c.until > tenure.now()),
+    'reserved', (SELECT coalesce(json_agg(v), '[]') FROM tenure.reservation AS v),
+    'step_rows', (SELECT coalesce(json_agg(s ORDER BY s.id), '[]') FROM tenure.job_step AS s),
+    'publications', (SELECT coalesce(json_agg(p), '[]') FROM tenure.publication AS p
+        WHERE p.expires_at > tenure.now()),
     'refusals', (SELECT count(*) FROM tenure.event AS e WHERE e.kind = 'refused')
 )::text
 """
@@ -60,6 +67,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     holds: bool
     blocks: bool
     target: str | None
+    limits: tuple[str, ...] | None
     unique_key: str | None
     idempotency_key: str | None
     result: Any
@@ -82,6 +90,38 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
         """What an accepted write of its worker would change."""
         return (self.state, self.token, self.attempt, self.crashes, self.result, self.error,
                 self.checkpoint, self.progress, self.partials)  # fmt: skip
+
+
+class StepRow(msgspec.Struct, frozen=True):
+    job_id: int
+    name: str
+    kind: str
+    digest: str
+    value: Any
+    ended_at: datetime | None
+    due_at: datetime | None
+    timed_out: bool
+    event: str | None
+    publication_id: int | None
+    question: Any
+    changes: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended_at is None
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.is_open
+
+    @property
+    def question_id(self) -> bool:
+        return self.kind == "question"
+
+
+class Publication(msgspec.Struct, frozen=True):
+    id: int
+    name: str
 
 
 class Life(msgspec.Struct, frozen=True):
@@ -136,6 +176,20 @@ class Spending(msgspec.Struct, frozen=True):
     amount: float
 
 
+class Grant(msgspec.Struct, frozen=True):
+    job_id: int
+    number: int
+    amounts: Mapping[str, float]
+
+
+class Reserved(msgspec.Struct, frozen=True):
+    job_id: int
+    holder_id: int
+    number: int
+    unit: str
+    amount: float
+
+
 class Snapshot(msgspec.Struct, frozen=True, dict=True):
     now: datetime
     rows: tuple[JobRow, ...]
@@ -147,7 +201,16 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
     signals: tuple[SignalRow, ...]
     pauses: tuple[tuple[str, str], ...]
     spending: tuple[Spending, ...]
+    grants: tuple[Grant, ...]
+    closures: tuple[str, ...]
+    reserved: tuple[Reserved, ...]
+    step_rows: tuple[StepRow, ...]
+    publications: tuple[Publication, ...]
     refusals: int
+
+    @cached_property
+    def steps(self) -> Mapping[tuple[int, str], StepRow]:
+        return {(row.job_id, row.name): row for row in self.step_rows}
 
     @cached_property
     def jobs(self) -> Mapping[int, JobRow]:

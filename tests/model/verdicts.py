@@ -81,7 +81,7 @@ class Attempt:
         return self.attempt >= self.max_attempts
 
     def may_try_again(self, error: JobError) -> bool:
-        return not self.is_last and not self.retry.gives_up(error.type)
+        return not self.is_last and not self.retry.gives_up([error.type])
 
 
 @dataclass(frozen=True)

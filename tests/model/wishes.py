@@ -32,6 +32,7 @@ _fields: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "when_taken": st.sampled_from(["return", "replace", "refuse"]),
         "idempotency": st.sampled_from(["first", "second", "third"]),
         "budget": st.just({"tokens": 5}),
+        "limits": st.sampled_from([["api"], ["api"], ["nobody set this"]]),
     },
 )
 jobs = st.builds(lambda fields, time: NewJob(task="work", **fields, **time), _fields, _times)

@@ -52,8 +52,8 @@ BATCHES: tuple[Mutant, ...] = (
     python_mutant(
         "the endings that a dead runner had not sent are lost",
         "runtime/keeper/runs/supervisor.py",
-        "self._ended(runner, runner.unsent_endings()) unbegun",
-        "unbegun",
+        "self._ended(runner, runner.unsent_endings()) runner.note_begun()",
+        "runner.note_begun()",
         f"{_QUEUED}::test_the_death_of_a_runner_is_charged_to_the_function_that_ran",
         f"{_BATCHES}"
         "::test_a_function_that_kills_its_process_is_charged_and_none_beside_it_runs_twice",
@@ -107,5 +107,41 @@ BATCHES: tuple[Mutant, ...] = (
         " ELSE j.started_at END",
         "j.started_at",
         f"{_BATCHES}::test_a_function_starts_when_it_begins_not_when_it_is_claimed",
+    ),
+    python_mutant(
+        "a function that kills its process has started when it was claimed",
+        "runtime/keeper/runs/endings.py",
+        "error=error, runner=runner.name, waited=run.waited",
+        "error=error, runner=runner.name",
+        f"{_QUEUED}::test_a_run_that_lost_its_runner_started_when_it_began",
+        f"{_BATCHES}::test_a_function_that_kills_its_process_started_when_it_began",
+    ),
+    python_mutant(
+        "a start that nobody has noticed dies with its process",
+        "runtime/keeper/runs/supervisor.py",
+        "self._ended(runner, runner.unsent_endings()) runner.note_begun()",
+        "self._ended(runner, runner.unsent_endings())",
+        f"{_QUEUED}::test_a_run_that_lost_its_runner_started_when_it_began",
+    ),
+    python_mutant(
+        "a function that waits is charged with the memory of another",
+        "runtime/keeper/services/watchdog.py",
+        "run.limits.memory if run.started_at is not None else None",
+        "run.limits.memory",
+        f"{_QUEUED}::test_the_memory_of_a_runner_is_not_that_of_a_function_that_waits",
+    ),
+    python_mutant(
+        "a function that waits is preempted",
+        "runtime/keeper/services/watchdog.py",
+        "if run.started_at is not None ]",
+        "]",
+        f"{_QUEUED}::test_a_function_that_waits_has_no_process_to_give_to_a_higher_priority",
+    ),
+    python_mutant(
+        "a process is killed for a function that waits and is lost",
+        "runtime/keeper/runs/conclusions.py",
+        "if run.started_at is None and self.withdraw(run):",
+        "if False:",
+        f"{_QUEUED}::test_a_function_that_waits_when_its_lease_is_lost_never_begins",
     ),
 )

@@ -64,7 +64,7 @@ DEATHS: tuple[Mutant, ...] = (
         "recover::test_a_worker_that_says_goodbye_is_recovered_at_once",
     ),
     mutant(
-        "jobs of living workers are recovered",
+        "jobs of live workers are recovered",
         "orphaned_jobs",
         "OR w.dead_at IS NOT NULL OR",
         "OR w.id IS NOT NULL OR",

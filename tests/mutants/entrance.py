@@ -98,7 +98,7 @@ ENTRANCE: tuple[Mutant, ...] = (
     ),
     mutant(
         "anybody may name an actor",
-        "control/actor",
+        "control/access_is_delegated",
         "AND pg_has_role(session_user, r.oid, 'MEMBER')",
         "",
         "roles::test_only_a_delegate_may_name_the_actor",

@@ -99,8 +99,8 @@ ENTRY: tuple[Mutant, ...] = (
     python_mutant(
         "wrong input ends with the code of any error",
         "errors.py",
-        '"""An argument, option or request is wrong.""" exit_code = 2',
-        '"""An argument, option or request is wrong."""\n\n    exit_code = 1',
+        "class InputRefused(TenureError, exit_code=2,",
+        "class InputRefused(TenureError, exit_code=1,",
         f"{_USAGE}::test_what_is_typed_wrongly_ends_with_2",
     ),
     python_mutant(

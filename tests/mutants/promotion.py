@@ -90,8 +90,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "scheduled jobs run at once",
         "promote_due",
-        "d.waiting = 'time' AND d.run_at <= now_ts",
-        "d.waiting = 'time'",
+        "d.waiting IN ('time', 'event', 'answer') AND d.run_at <= now_ts",
+        "d.waiting IN ('time', 'event', 'answer')",
         "promote::test_a_scheduled_job_becomes_ready_at_its_time_and_not_before",
     ),
     mutant(
@@ -132,8 +132,8 @@ PROMOTION: tuple[Mutant, ...] = (
     mutant(
         "only the parent is told of an end",
         "release_holds",
-        "unnest(p || tenant.ancestors(p)) AS a",
-        "unnest(ARRAY[p]) AS a",
+        "unnest(parents || tenant.ancestors_of(parents)) AS a",
+        "unnest(parents) AS a",
         "below::test_a_job_without_code_waits_for_everything_below_it",
     ),
     mutant(

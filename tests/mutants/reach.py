@@ -114,8 +114,8 @@ REACH: tuple[Mutant, ...] = (
     ),
     python_mutant(
         "any job may roll back another",
-        "runtime/keeper/runs/runner_requests.py",
-        "if run.job.task != ROLLBACK:",
+        "runtime/job_requests.py",
+        "if job.task != ROLLBACK:",
         "if False:",
         "tests/runtime/test_attacks_keeper.py::test_only_a_rollback_undoes_other_jobs",
     ),

@@ -36,8 +36,15 @@ RECORDS: tuple[Mutant, ...] = (
     mutant(
         "members that ended stay open",
         "conclude",
-        "WHERE m.stop_id IS NOT NULL AND b.job_id = m.id AND b.ended_at IS NULL",
+        "WHERE b.job_id = ANY (batch.stopped) AND b.became IS NULL",
         "WHERE false",
         "cancellation_record::test_each_member_says_how_it_ended",
+    ),
+    mutant(
+        "the end of a batch reads all open members",
+        "conclude",
+        "WHERE b.job_id = ANY (batch.stopped) AND b.became IS NULL",
+        "WHERE b.job_id = ANY (batch.stopped) AND b.ended_at IS NULL",
+        "stop_of_many::test_a_stop_of_eight_times_as_many_jobs_reads_eight_times_as_many_rows",
     ),
 )

@@ -4,6 +4,22 @@ from tests.mutants.mutant import Mutant, python_mutant
 
 RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
+        "an interrupt has no time to be read before a signal follows",
+        "runtime/keeper/stops/interrupts.py",
+        "if number in waiting and loop.time() >= waiting[number] + patience:",
+        "if number in waiting:",
+        "tests/runtime/test_stops_of_many.py"
+        "::test_an_interrupt_has_its_time_before_a_signal_follows",
+    ),
+    python_mutant(
+        "each attempt that ends has the loop surveyed again",
+        "runtime/runner/remainder.py",
+        "if (took := time.monotonic() - began) > _FREE:",
+        "if (took := time.monotonic() - began) > 99:",
+        "tests/runtime/test_stops_of_many.py"
+        "::test_attempts_that_end_one_after_the_other_share_surveys",
+    ),
+    python_mutant(
         "a cancel that the driver loses is lost",
         "store/dedicated_connection.py",
         "with raise_lost_cancel(): return await waiting",
@@ -12,12 +28,27 @@ RUNTIME: tuple[Mutant, ...] = (
         "::test_a_cancel_that_the_driver_loses_is_raised_all_the_same[wait_async]",
     ),
     python_mutant(
+        "a task factory that a job replaced also makes the tasks of the next job",
+        "runtime/runner/loop.py",
+        "self._restore_task_factory()  # the last job may have replaced it",
+        "pass",
+        "tests/runtime/test_runner_faults.py::"
+        "test_a_task_is_owned_by_its_job_after_another_job_replaced_the_task_factory[auto]",
+    ),
+    python_mutant(
         "an artifact that is being written is lost with the end of its job",
         "runtime/runner/remainder.py",
         "while attempt.writes and not attempt.asked:",
         "while False:",
         "tests/runtime/test_conformance.py"
         "::test_an_artifact_that_is_still_being_written_when_the_code_ends_is_kept[async]",
+    ),
+    python_mutant(
+        "a large result goes into a row",
+        "runtime/large_values.py",
+        "if len(text) <= in_row:",
+        "if True:",
+        "tests/testing/test_sandbox.py::test_settings_of_the_app_hold",
     ),
     python_mutant(
         "jobs of a runner that is ended are cancelled",
@@ -101,6 +132,113 @@ RUNTIME: tuple[Mutant, ...] = (
         "if os.getppid() != guard:",
         "tests/runtime/test_guard_deaths.py"
         "::test_keeper_and_guard_killed_at_once_take_the_runner_with_them",
+    ),
+    python_mutant(
+        "a forked runner outlives its guard",
+        "runtime/runner/fork_server.py",
+        'die_with_parent() if os.getppid() != request["guard"]:',
+        'if os.getppid() != request["guard"]:',
+        "tests/system/test_forked_runners.py::test_a_forked_runner_dies_with_the_guard",
+    ),
+    python_mutant(
+        "a forked runner carries the mark of the fork server",
+        "runtime/runner/fork_server.py",
+        "ctypes.memmove(self._address, mark.encode(), len(mark))",
+        "pass",
+        "tests/system/test_forked_runners.py"
+        "::test_a_forked_runner_is_a_child_of_the_guard_with_marks_and_numbers_of_its_own",
+    ),
+    python_mutant(
+        "a forked runner stays below the fork server",
+        "runtime/runner/fork_server.py",
+        "leave_orphans()",
+        "pass",
+        "tests/system/test_forked_runners.py"
+        "::test_a_forked_runner_is_a_child_of_the_guard_with_marks_and_numbers_of_its_own",
+    ),
+    python_mutant(
+        "a forked runner shares the session of the fork server",
+        "runtime/runner/fork_server.py",
+        "os.setsid()",
+        "pass",
+        "tests/system/test_forked_runners.py"
+        "::test_a_forked_runner_is_a_child_of_the_guard_with_marks_and_numbers_of_its_own",
+    ),
+    python_mutant(
+        "a forked runner does not wait for its parent",
+        "runtime/runner/fork_server.py",
+        "_wait_for_end(between) os.close",
+        "os.close",
+        "tests/system/test_forked_runners.py"
+        "::test_a_forked_runner_is_a_child_of_the_guard_with_marks_and_numbers_of_its_own",
+    ),
+    python_mutant(
+        "a fork server that does not answer stays",
+        "runtime/keeper/runs/runner_launcher.py",
+        "await self._guard.kill(server.pid)",
+        "pass",
+        "tests/system/test_forked_runners.py"
+        "::test_a_frozen_fork_server_delays_a_runner_and_does_not_prevent_it",
+    ),
+    python_mutant(
+        "a thread that is just ending prevents forks",
+        "runtime/runner/fork_check.py",
+        "if time.monotonic() >= until:",
+        "if True:",
+        "tests/runtime/test_fork_check.py"
+        "::test_a_thread_that_is_still_listed_for_a_moment_is_no_obstacle",
+    ),
+    python_mutant(
+        "a fork server that died is not replaced",
+        "runtime/keeper/runs/runner_launcher.py",
+        "if how.code == 0 or self._guard.is_gone:",
+        "if True:",
+        "tests/system/test_forked_runners.py"
+        "::test_a_killed_fork_server_costs_no_job_and_its_successor_has_the_code_of_now",
+    ),
+    python_mutant(
+        "an app with threads is forked",
+        "runtime/runner/fork_check.py",
+        '_counted("thread", _threads()),',
+        "",
+        "tests/runtime/test_fork_check.py::test_what_does_not_survive_a_fork_is_named[a thread]",
+    ),
+    python_mutant(
+        "an app that holds a lock on a file is forked",
+        "runtime/runner/fork_check.py",
+        'if is_log and b"lock:" not in read(f"/proc/self/fdinfo/{fd}"):',
+        "if is_log:",
+        "tests/runtime/test_fork_check.py"
+        "::test_what_does_not_survive_a_fork_is_named[a locked file]",
+    ),
+    python_mutant(
+        "fork is not refused where it is impossible",
+        "runtime/keeper/runs/runner_launcher.py",
+        'if wanted == "fork" and obstacle:',
+        "if False:",
+        "tests/system/test_forked_runners.py::test_fork_is_refused_where_it_is_impossible",
+    ),
+    python_mutant(
+        "claims that stand still are not seen by a probe",
+        "runtime/keeper/services/probes.py",
+        "if (stalled := now - self._moved_at) > self._patience:",
+        "if (stalled := now - self._moved_at) < 0:",
+        "tests/observe/test_probes.py::test_a_worker_whose_claims_stand_still_is_not_live",
+    ),
+    python_mutant(
+        "a worker whose claims are not answered is ready",
+        "runtime/keeper/services/probes.py",
+        "if self.exchanges and unanswered > self._patience:",
+        "if False:",
+        "tests/observe/test_probes.py::test_a_locked_table_makes_a_worker_unready_but_not_dead",
+    ),
+    python_mutant(
+        "orphans of coroutines are not found in the portable mode",
+        "runtime/guard/processes.py",
+        "if carries(pid, RUNNER, mark)]",
+        "if False]",
+        "tests/system/test_portable.py"
+        "::test_a_child_that_hides_outlives_a_stop_which_it_does_not_on_linux",
     ),
     python_mutant(
         "a worker that was declared dead works on",

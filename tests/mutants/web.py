@@ -6,6 +6,7 @@ _SITES = "tests/web/test_origins.py::"
 _SLOW = "tests/cli/test_serve_slow_clients.py::"
 _TIMEOUTS = "tests/web/test_timeouts.py::"
 _LOGIN = "tests/web/dashboard/test_login.py::"
+_CONSOLE = "tests/web/dashboard/test_console.py::"
 
 WEB: tuple[Mutant, ...] = (
     python_mutant(
@@ -255,5 +256,26 @@ WEB: tuple[Mutant, ...] = (
         "lifetime interval DEFAULT '90 days'",
         "lifetime interval DEFAULT NULL",
         "tokens::test_a_token_lasts_for_90_days_by_default",
+    ),
+    mutant(
+        "a paused schedule enqueues jobs",
+        "enqueue_reserved",
+        "p.subject = 'schedule' AND",
+        "p.subject = 'none' AND",
+        "console_reads::test_a_paused_schedule_enqueues_nothing",
+    ),
+    python_mutant(
+        "any admin opens any tenant by a cookie",
+        "web/dashboard/tenant_switch.py",
+        "if name is None or not caller.principal.controls_tenants:",
+        "if name is None:",
+        f"{_CONSOLE}test_nobody_else_opens_another_tenant",
+    ),
+    python_mutant(
+        "a form of one tenant acts in another",
+        "web/dashboard/sessions.py",
+        'b"csrf " + tenant.encode()',
+        'b"csrf"',
+        f"{_CONSOLE}test_an_admin_opens_another_tenant_and_acts_there",
     ),
 )

@@ -41,6 +41,12 @@ QUEUE = {"tenant": "default", "queue": "mail"}
 PAUSED = 'queue_paused{tenant="default",queue="mail"}'
 
 ALARMS = {
+    "TenureWebhookFailing": Alarm(
+        'webhooks_failing{tenant="default"}',
+        *("2+0x30", "17m", "0x20"),
+        labels=TENANT,
+        says={"$value": "2"},
+    ),
     "TenureCancellationFailed": Alarm(
         'cancellation_failures_total{tenant="default",status="partial"}',
         *("0 0 0 1 1 1", "5m", "7x20"),

@@ -34,6 +34,7 @@ class Traces:
     jobs: dict[str, int]
     program: list[Told]
     worker: list[Told]  # spans of all its processes
+    metrics: list[Told]  # of the program
 
     def run(self, job: str) -> Told:
         return self._of(self.worker, "run ", job)
@@ -88,7 +89,9 @@ def traces(shared_database: str, tmp_path_factory: pytest.TempPathFactory) -> Tr
         for file in folder.glob("spans-*.jsonl")
         for line in file.read_text().splitlines()
     ]
-    return Traces(told["jobs"], told["spans"], spans)
+    [resource] = told["metrics"]["resource_metrics"]
+    [scope] = resource["scope_metrics"]
+    return Traces(told["jobs"], told["spans"], spans, scope["metrics"])
 
 
 def test_a_run_is_below_the_span_that_enqueued_it_in_the_same_trace(traces: Traces) -> None:
@@ -125,6 +128,42 @@ def test_a_run_says_what_it_was_and_how_it_ended(traces: Traces) -> None:
     assert (facts["tenure.queue"], facts["tenure.tenant"]) == ("calm", "default")
     assert (facts["tenure.attempt"], facts["tenure.outcome"]) == (1, "completed")
     assert len(facts["tenure.worker"]) == 36
+
+
+def test_spans_follow_the_conventions_for_messaging(traces: Traces) -> None:
+    run, enqueue = traces.run("calm"), traces.enqueue("calm")
+    for span, operation, kind in ((run, "run", "process"), (enqueue, "enqueue", "send")):
+        facts = {n: v for n, v in span["facts"].items() if n.startswith("messaging.")}
+        client = {"messaging.client.id": facts.get("messaging.client.id")} if span is run else {}
+        assert facts == {
+            "messaging.system": "tenure",
+            "messaging.operation.name": operation,
+            "messaging.operation.type": kind,
+            "messaging.destination.name": "calm",
+            "messaging.message.id": str(traces.jobs["calm"]),
+            **client,
+        }
+    assert run["links"] == [enqueue["id"]]
+    assert traces.enqueue("calm-0")["facts"]["messaging.batch.message_count"] == 2
+
+
+def test_baggage_is_carried_to_the_run_and_to_what_it_spawns(traces: Traces) -> None:
+    assert traces.run("calm")["facts"]["customer"] == "acme"
+    [spawner] = [span for span in traces.worker if span["facts"].get("tenure.outcome") == "waits"]
+    [spawning] = [span for span in traces.worker if span["parent"] == spawner["id"]]
+    [child] = [span for span in traces.worker if span["parent"] == spawning["id"]]
+    assert child["facts"]["customer"] == "acme"
+
+
+def test_metrics_follow_the_conventions_for_messaging(traces: Traces) -> None:
+    metrics = {metric["name"]: metric for metric in traces.metrics}
+    assert {*metrics} == {"messaging.client.sent.messages", "messaging.client.operation.duration"}
+    sent = metrics["messaging.client.sent.messages"]
+    points = {
+        point["attributes"]["messaging.destination.name"]: point["value"]
+        for point in sent["data"]["data_points"]
+    }
+    assert (sent["unit"], points["calm"]) == ("{message}", 5)
 
 
 def test_a_failure_is_told_by_its_type_alone(traces: Traces) -> None:

@@ -14,7 +14,7 @@ from fsspec.implementations.dirfs import DirFileSystem  # type: ignore[import-un
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, NotFound
-from tenure.runtime.artifacts import Artifacts, artifacts_url
+from tenure.runtime.artifacts import Artifacts
 
 
 @pytest.fixture(params=["folder", "memory", "renaming"])
@@ -227,9 +227,9 @@ def test_only_files_can_be_given_by_path(tmp_path: Path) -> None:
 
 
 def test_the_default_place_is_under_the_folder(tmp_path: Path) -> None:
-    assert artifacts_url(Settings(folder=tmp_path)) == str(tmp_path / "artifacts")
-    assert artifacts_url(Settings(artifacts="memory://x")) == "memory://x"
-    assert Path(artifacts_url(Settings())).is_absolute()
+    assert Settings(folder=tmp_path).artifacts_url == str(tmp_path / "artifacts")
+    assert Settings(artifacts="memory://x").artifacts_url == "memory://x"
+    assert Path(Settings().artifacts_url).is_absolute()
 
 
 def test_a_file_system_of_another_kind(tmp_path: Path) -> None:

@@ -97,13 +97,16 @@ def test_a_pause_whose_reason_cannot_be_stored_still_pauses(
 ) -> None:
     handle = attacks.pauses_with.enqueue(text)
     watch.becomes(handle.id, State.PAUSED)
-    assert (store.show(handle.id).error_message or "").startswith("before\\")
+    seen = store.show(handle.id)
+    assert (seen.pause_reason or "").startswith("before\\")
+    assert (seen.error, seen.error_message) == (None, None)
 
 
 def test_a_reason_that_is_no_text_is_written_as_one(watch: Watcher, store: Store) -> None:
     handle = attacks.pauses_with_no_text.enqueue()
     watch.becomes(handle.id, State.PAUSED)
-    assert store.show(handle.id).error_message == "5"
+    seen = store.show(handle.id)
+    assert (seen.pause_reason, seen.error, seen.error_message) == ("5", None, None)
 
 
 def test_a_snooze_beyond_all_time_fails_with_a_sentence(watch: Watcher, store: Store) -> None:

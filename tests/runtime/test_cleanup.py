@@ -11,7 +11,7 @@ import pytest
 
 from tenure.config import Settings
 from tenure.errors import InputRefused, ResourceClosed
-from tenure.runtime.resources import CleanupCoordinator, CleanupReport, ResourceManager
+from tenure.resources import CleanupCoordinator, CleanupReport, ResourceManager
 from tests.cleanup import KEYS
 
 

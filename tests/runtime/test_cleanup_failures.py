@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tenure.errors import InputRefused
-from tenure.runtime.resources import CleanupCoordinator, CleanupReport, ResourceManager
+from tenure.resources import CleanupCoordinator, CleanupReport, ResourceManager
 
 
 class Broken(ResourceManager):

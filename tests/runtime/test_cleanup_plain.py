@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import httpx
 import pytest
 
-from tenure.runtime.resources import CleanupCoordinator, HTTPResourceManager, ResourceManager
+from tenure.resources import CleanupCoordinator, HTTPResourceManager, ResourceManager
 
 PATIENCE = 20.0
 

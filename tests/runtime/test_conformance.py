@@ -109,7 +109,8 @@ def test_discard_fails_at_once(task: Task[..., Any], watch: Watcher, store: Stor
 def test_pause_waits_for_a_human(task: Task[..., Any], watch: Watcher, store: Store) -> None:
     handle = task.enqueue("pause")
     watch.becomes(handle.id, State.PAUSED)
-    assert store.show(handle.id).error_message == "needs a human"
+    seen = store.show(handle.id)
+    assert (seen.pause_reason, seen.error, seen.error_message) == ("needs a human", None, None)
 
 
 def test_what_it_prints_and_logs_is_in_the_jobs_log(task: Task[..., Any], store: Store) -> None:

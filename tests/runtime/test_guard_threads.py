@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tenure.resources import ProcessResourceManager
 from tenure.runtime.guard import cgroups, processes
 from tenure.runtime.keeper.runs.process_usage import measure
 from tenure.runtime.leftovers import kill_marked
-from tenure.runtime.resources import ProcessResourceManager
 from tests.runtime.guarded import (
     SIGN,
     SLEEPER,

@@ -1,16 +1,20 @@
 """Functions that wait in a runner behind another: withdrawn, given back, and never charged."""
 
 import asyncio
+import json
+import os
 import signal
 import time
 from typing import Any
 
+from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
 from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.runs.process_group import TAKE_BACK_AFTER
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.run_times import HORIZON, RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
+from tenure.runtime.keeper.services.watchdog import Watchdog
 from tenure.runtime.messages import AttemptEnded, Endings, Orders
 from tenure.runtime.wire import frame
 from tests.runtime.lone_keeper import Scene, claimed, in_a_keeper, turns
@@ -189,6 +193,79 @@ async def test_another_tenant_that_waits_is_served_before_more_is_claimed_ahead(
     waiting: Any = object()
     dispatcher._waiting[waiting] = None
     assert dispatcher.free(exchange, scene.group) == 0
+
+
+@in_a_keeper
+async def test_the_memory_of_a_runner_is_not_that_of_a_function_that_waits(scene: Scene) -> None:
+    first, second = queue(scene, 1, 2, options={"timeout": 60})
+    runner = runner_of(first)
+    second.limits.memory = 1
+    runner.pid = os.getpid()
+    watchdog = _watchdog(scene)
+    watchdog._check_memory(runner)
+    assert second.cause is None
+    scene.begin(runner)
+    watchdog._check_memory(runner)
+    assert second.cause == "memory"
+
+
+@in_a_keeper
+async def test_a_function_that_waits_has_no_process_to_give_to_a_higher_priority(
+    scene: Scene,
+) -> None:
+    first, second = queue(scene, 1, 2)
+    watchdog = _watchdog(scene, preempt="default")
+    assert watchdog._lowest(scene.group) is first, "the second is younger, and does not run"
+    assert second.runner is first.runner
+
+
+@in_a_keeper
+async def test_a_function_that_waits_when_its_lease_is_lost_never_begins(scene: Scene) -> None:
+    first, second, third = queue(scene, 1, 2, 3)
+    runner = runner_of(first)
+    scene.keeper.conclusions.drop(second, "another worker has it")
+    await turns()
+    assert scene.begin(runner) == third.number
+    assert scene.finished == [], "its outcome is for another worker to report"
+    assert scene.guard.killed == [], "the others continue"
+    scene.keeper.conclusions.drop(third, "another worker has it")
+    await turns()
+    assert scene.guard.killed == [runner.pid], "it has begun"
+
+
+@in_a_keeper
+async def test_a_run_that_lost_its_runner_started_when_it_began(scene: Scene) -> None:
+    charged: list[Any] = []
+    scene.keeper.database.retry_until_answered = _noting(charged)  # type: ignore[method-assign]
+    first, second = queue(scene, 1, 2)
+    runner = runner_of(first)
+    ended = AttemptEnded(first.number, "completed", b"1", began=time.monotonic(), took=0.001)
+    scene.keeper.supervisor.receive(runner, Endings((ended,)))
+    second.claimed_at -= 0.3
+    scene.begin(runner)
+    scene.keeper.supervisor.runner_lost(runner, KILLED)
+    await turns()
+    [call] = charged
+    assert 0.3 <= json.loads(call.arguments["jobs"])[0]["waited"] < 2
+
+
+def _watchdog(scene: Scene, **settings: Any) -> Watchdog:
+    keeper = scene.keeper
+    return Watchdog(
+        worker=keeper.id,
+        settings=Settings(**settings),
+        queues=None,
+        guard=keeper.guard,
+        runs=keeper.runs,
+        launcher=keeper.launcher,
+        groups=keeper.groups,
+        exchanges=keeper.exchanges,
+        reports=keeper.reports,
+        database=keeper.database,
+        stops=keeper.stops,
+        counts=keeper.counts,
+        may_claim=keeper.may_claim,
+    )
 
 
 def _age(scene: Scene, first: Run) -> None:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tenure.errors import CloseFailed, InputRefused
-from tenure.runtime.resources import (
+from tenure.resources import (
     CleanupCoordinator,
     ClosableResourceManager,
     EnteredResourceManager,

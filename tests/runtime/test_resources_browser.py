@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tenure.runtime.resources import BrowserResourceManager, CleanupCoordinator, resource_for
+from tenure.resources import BrowserResourceManager, CleanupCoordinator, resource_for
 
 PATIENCE = 20.0
 

@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from tenure.errors import ResourceClosed
-from tenure.runtime.resources import HTTPResourceManager
+from tenure.resources import HTTPResourceManager
 
 PATIENCE = 10.0
 

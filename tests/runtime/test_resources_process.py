@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tenure.errors import InputRefused
-from tenure.runtime.resources import ProcessResourceManager
+from tenure.resources import ProcessResourceManager
 
 PATIENCE = 20.0
 

@@ -13,16 +13,29 @@ from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import faults
 from tests.conftest import wipe
-from tests.workers import RunningWorker, Watcher, eventually, running_worker
+from tests.workers import RUNNER_STARTS, RunningWorker, Watcher, eventually, running_worker
 
 AnyTask = Task[..., Any]
 
 
+@pytest.fixture(scope="module", params=RUNNER_STARTS)
+def start(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def worker(shared_database: str, folder: Path) -> Iterator[RunningWorker]:
+def folder(start: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp(f"worker-{start}")
+
+
+@pytest.fixture(scope="module")
+def worker(start: str, shared_database: str, folder: Path) -> Iterator[RunningWorker]:
     wipe(shared_database)
+    settings = {"TENURE_PROCESSES": "1", "TENURE_RUNNER_START": start}
+    if start == "spawn":
+        settings["TENURE_TEST_LIBRARY"] = "1"
     with running_worker(
-        shared_database, folder, app="tests.apps.faults:app", settings={"TENURE_PROCESSES": "1"}
+        shared_database, folder, app="tests.apps.faults:app", settings=settings
     ) as worker:
         yield worker
 
@@ -147,6 +160,16 @@ def test_an_interrupt_in_a_task_group_fails_its_job_alone(
 
 
 # What is left behind.
+
+
+def test_a_task_is_owned_by_its_job_after_another_job_replaced_the_task_factory(
+    folder: Path, store: Store
+) -> None:
+    with unharmed(folder, store):
+        result(faults.replaces_the_task_factory)
+        handle = faults.leaves_a_task.enqueue()
+        handle.result(timeout="20s")
+        assert handle.job().cleanup["left_behind"] == ["task left alone"]
 
 
 def test_threads_and_processes_of_the_app_itself_are_nobodys(worker: RunningWorker) -> None:

@@ -44,6 +44,17 @@ def start(scene: Scene, job: Claimed, age: float = 0.0) -> Run | None:
     return run
 
 
+def start_too_early(scene: Scene, job: Claimed) -> Run:
+    """Claim a job, in a runner that is not ready yet: it has not begun."""
+    scene.runner(f"runner-{job.id}").ready.clear()
+    scene.group.capacity.free += 1
+    scene.keeper.supervisor.start("default", scene.group, [job])
+    run = scene.keeper.runs.of("default", job.id)
+    assert run is not None
+    assert run.started_at is None
+    return run
+
+
 @in_a_keeper
 async def test_suspects_of_one_death_come_back_at_once_in_runners_of_their_own(
     scene: Scene,
@@ -151,11 +162,11 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
         start(scene, claimed(2)),
         start(scene, suspect(3, crashes=2)),
     )
-    early = start(scene, claimed(4))
-    assert early is not None
-    early.started_at = None  # its runner was not ready yet
+    taken, waiting = start_too_early(scene, claimed(4)), start_too_early(scene, claimed(5))
+    assert taken.runner is not None
+    assert taken.runner.tickets.take() == taken.number  # and it died before it began
     scene.guard.is_gone = scene.guard.has_failed = True
-    for run in (old, ordinary, new, early):
+    for run in (old, ordinary, new, taken, waiting):
         assert run is not None
         assert run.runner is not None
         scene.keeper.supervisor.runner_lost(run.runner, Exit(None, signal.SIGKILL))
@@ -165,7 +176,8 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
     assert "the worker's guard died while this job ran alone" in said
     told = {one.job: (one.outcome, one.suspect, one.unstarted) for one in scene.finished}
     released = ("released", True, False)
-    assert told == {1: released, 2: released, 4: ("released", False, True)}
+    never_began = ("released", False, True)
+    assert told == {1: released, 2: released, 4: never_began, 5: never_began}
 
 
 @pytest.mark.parametrize("why", ["the guard died", "it drains"])

@@ -316,11 +316,11 @@ def test_a_job_whose_task_no_living_worker_has_is_explained(store: Store) -> Non
     [made] = store.enqueue(NewJob(task="crawl"))
     assert store.diagnose().unrunnable == ()  # the tasks of this worker are unknown
     store.announce(worker.id, [announcement("mail")])
-    assert "no living worker has the task 'crawl'" in str(store.explain(made.id).reasons)
+    assert "no live worker has the task 'crawl'" in str(store.explain(made.id).reasons)
     assert [task.task for task in store.diagnose().unrunnable] == ["crawl"]
     store.announce(worker.id, [announcement("crawl")])
     assert store.diagnose().unrunnable == ()
-    assert "no living worker" not in str(store.explain(made.id).reasons)
+    assert "no live worker" not in str(store.explain(made.id).reasons)
 
 
 def test_what_one_tenant_announces_changes_nothing_for_another(store: Store, database: str) -> None:

@@ -92,7 +92,7 @@ def test_it_waits_for_its_tasks_or_children(store: Store) -> None:
     waiting = only(store, ids["root"])
     assert (waiting.reason, waiting.sentence) == (
         "tasks",
-        "it waits for its tasks: 1 of 2 are over",
+        "it waits for its children: 1 of 2 have ended",
     )
     above = worker.claim_one()
     make_job(store, parent=above.id)
@@ -109,9 +109,9 @@ def test_its_target_is_closed_by_another_job(store: Store, state: State) -> None
     make_worker(store)
     closed = reasons(store, second)["target"]
     assert closed.about == str(holder)
-    assert closed.sentence == f"its target site:x is closed by job {holder}, which is {state}"
+    assert closed.sentence == f"its target site:x is held by job {holder}, which is {state}"
     assert "line" not in reasons(store, second)
-    assert reasons(store, third)["line"].sentence == "1 jobs stand before it in the line of site:x"
+    assert reasons(store, third)["line"].sentence == "1 job is ahead of it for target site:x"
 
 
 def test_its_queue_target_or_tenant_is_paused(store: Store) -> None:
@@ -153,7 +153,7 @@ def test_no_worker_serves_its_queue(store: Store, sql: psycopg.Connection) -> No
     store.drain(draining.id)
     told = only(store, job)
     assert (told.reason, told.about) == ("no worker", "slow")
-    assert told.sentence == "no living worker serves the queue slow"
+    assert told.sentence == "no live worker serves the queue slow"
     make_worker(store, queues=["slow"])
     assert store.explain(job).reasons == ()
 
@@ -179,7 +179,7 @@ def test_others_come_first(store: Store) -> None:
     make_job(store, priority=9)
     make_job(store, queue="other", priority=9)
     told = only(store, last)
-    assert (told.reason, told.sentence) == ("turn", "2 ready jobs of its queue come before it")
+    assert (told.reason, told.sentence) == ("turn", "2 ready jobs are ahead of it in its queue")
 
 
 def test_it_is_stopping_and_its_worker_will_hear_of_it(
@@ -194,10 +194,10 @@ def test_it_is_stopping_and_its_worker_will_hear_of_it(
     assert told.sentence.startswith(
         f"ann asked to cancel it ({record.cancellation_id}): too dear; "
     )
-    assert "its worker hears of it at its next renewal at the latest" in told.sentence
+    assert "its worker learns of it with its next heartbeat at the latest" in told.sentence
     sql.execute("UPDATE tenure.worker SET expires_at = clock_timestamp() - interval '1 second'")
     late = reasons(store, job.id)
-    assert "its lease is over and the next sweep ends it" in late["stopping"].sentence
+    assert "its lease has expired; the next recovery ends it" in late["stopping"].sentence
     store.leave(worker.id)
     assert "its worker is dead" in reasons(store, job.id)["stopping"].sentence
 
@@ -208,7 +208,7 @@ def test_it_is_not_stopped_because_something_below_it_runs(store: Store) -> None
     job = worker.claim_one()
     store.stop(ids["root"])
     told = reasons(store, ids["root"])
-    assert told["stopping"].sentence.endswith("it ends when nothing below it runs any more")
+    assert told["stopping"].sentence.endswith("it ends when no job below it runs")
     assert told["below"].about == str(job.id)
     assert told["below"].sentence == f"job {job.id} below it is cancelling"
     end_as_stopped(worker, job)

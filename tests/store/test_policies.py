@@ -444,6 +444,8 @@ def test_an_operator_has_policies_for_single_jobs_of_its_own(store: Store) -> No
     by_ann(policy_calls.set_policy("mine", {**at, "filter": {"id": mine}}))
     with pytest.raises(NotAllowed, match=f"job {yours} belongs to bob"):
         by_ann(policy_calls.set_policy("yours", {**at, "filter": {"id": yours}}))
+    with pytest.raises(InputRefused, match="a policy names one job by its id"):
+        by_ann(policy_calls.set_policy("both", {**at, "filter": {"id": [mine, yours]}}))
     with pytest.raises(NotAllowed, match="ann is an operator and may not set policy"):
         by_ann(policy_calls.set_policy("all", OLD))
     store.set_policy("admins", {**at, "filter": {"id": mine}}, by="root")

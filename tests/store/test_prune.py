@@ -134,10 +134,15 @@ def test_everything_about_a_job_goes_with_it(
     worker.finish(worker.claim_one())
     clock.advance(DAY * 2)
     store.prune(ALL)
-    tables = ["job", "payload", "outcome", "attempt", "partial", "log", "artifact", "spent", "edge"]
+    tables = ["job", "payload", "outcome", "attempt", "partial", "log", "spent", "edge"]
     for table in tables:
         row = sql.execute(f"SELECT count(*) FROM tenure.{table}".encode()).fetchone()
         assert row == (0,), table
+    [files] = store.discards()
+    assert (files.job_id, files.urls) == (job, ("file:///a",))
+    store.discarded(job, files.urls)
+    for table in ("artifact", "discard"):
+        assert sql.execute(f"SELECT count(*) FROM tenure.{table}".encode()).fetchone() == (0,)
 
 
 def test_an_idempotency_key_holds_until_its_job_is_pruned(store: Store, clock: Clock) -> None:

@@ -16,6 +16,7 @@ from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotAllowed, TenureError
 from tenure.store import schema
+from tenure.store.calls import diagnosis, queries, task_calls
 from tenure.store.store import Store
 from tests.factories import announcement, make_job, make_worker
 from tests.store.roles import KINDS, Kind, Roles
@@ -23,6 +24,9 @@ from tests.store.roles import KINDS, Kind, Roles
 LOOKING = {
     "show",
     "list_jobs",
+    "job_rows",
+    "status_counts",
+    "filter_values",
     "job_with_key",
     "runners",
     "explain",
@@ -53,14 +57,26 @@ LOOKING = {
     "bulks",
     "bulk_preview",
     "tasks",
+    "steps",
+    "questions",
+    "stream",
+    "limits",
+    "pauses",
+    "leaks",
+    "task_runs",
+    "stop_summary",
+    "family",
+    "dependencies",
+    "newest_output",
 }
 OWN = {"enqueue", "enqueue_many", "queue", "stop", "resume", "clear", "rerun", "rollback", "refuse"}
 OWN |= {"set_policy", "drop_policy", "inspect", "inspection", "end_runner"}
+OWN |= {"answer", "publish"}
 OWN |= {"bulk_stop", "bulk_resume", "bulk_rerun", "advance_bulk"}
 MAY: dict[Kind, set[str]] = {
     "producer": {"enqueue", "enqueue_many", "queue", "show", "explain", "job_output", "whoami"}
-    | {"job_with_key", "tasks"},
-    "viewer": LOOKING | {"refuse"},
+    | {"job_with_key", "tasks", "steps", "publish", "stream"},
+    "viewer": LOOKING | {"refuse", "answer"},
     "operator": LOOKING | OWN,
     "admin": LOOKING
     | OWN
@@ -74,7 +90,10 @@ MAY: dict[Kind, set[str]] = {
         "drain",
     }
     | {"step", "close_record", "prune", "tenants", "tokens", "create_token", "revoke_token"}
-    | {"set_strategy", "drop_strategy", "announce_tasks"},
+    | {"set_strategy", "drop_strategy", "announce_tasks"}
+    | {"set_limit", "drop_limit", "close_limit", "open_limit"}
+    | {"set_webhook", "rotate_webhook", "drop_webhook", "test_webhook", "redeliver"}
+    | {"webhooks", "deliveries"},
     "worker": {
         "register",
         "renew",
@@ -100,7 +119,9 @@ MAY: dict[Kind, set[str]] = {
     }
     | {"waiting_priority", "end_session", "completed", "enforce_policies", "advance_bulk"}
     | {"roll_up", "tenant_activity", "sweep"}
-    | {"discards", "discarded", "answer_inspection", "enqueue_reserved", "announce"},
+    | {"discards", "discarded", "answer_inspection", "enqueue_reserved", "announce"}
+    | {"kept_steps", "await_step"}
+    | {"due_webhooks", "take_deliveries", "record_deliveries"},
 }
 OF_THE_OWNER = {"admit", "declare_dead", "prune_records"}
 READ_BY_THE_VIEW = {"status", "cancellation_name"}  # PostgreSQL asks the reader of a view for them
@@ -110,6 +131,9 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "enqueue_many": lambda s, _: s.enqueue_many(NewJob(task="work"), [{}]),
     "enqueue_reserved": lambda s, _: s.enqueue_reserved(NewJob(task="work")),
     "queue": lambda s, job: s.queue(job),
+    "family": lambda s, job: s.family(job),
+    "dependencies": lambda s, job: s.dependencies(job),
+    "newest_output": lambda s, job: s.newest_output(job, "logs"),
     "promote": lambda s, _: s.promote(),
     "register": lambda s, _: s.register(uuid4(), "host", 1, timedelta(seconds=1)),
     "announce": lambda s, _: s.announce(uuid4(), []),
@@ -148,6 +172,16 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "resume": lambda s, job: s.resume(job),
     "clear": lambda s, job: s.clear(job),
     "rerun": lambda s, job: s.rerun(job),
+    "steps": lambda s, job: s.steps(job),
+    "questions": lambda s, job: s.questions(job),
+    "pauses": lambda s, _: s.send(queries.pauses()),
+    "leaks": lambda s, _: s.send(diagnosis.leaks()),
+    "stop_summary": lambda s, job: s.send(queries.stop_summary(job=job)),
+    "task_runs": lambda s, _: s.send(task_calls.task_runs()),
+    "answer": lambda s, job: s.answer(job, "1"),
+    "publish": lambda s, _: s.publish("paid"),
+    "kept_steps": lambda s, job: s.kept_steps(uuid4(), job, 1),
+    "await_step": lambda s, job: s.await_step(uuid4(), job, 1, {"name": "x"}),
     "pause_dispatch": lambda s, _: s.pause_dispatch("queue", "slow"),
     "resume_dispatch": lambda s, _: s.resume_dispatch("queue", "slow"),
     "create_pool": lambda s, _: s.create_pool("tree"),
@@ -155,6 +189,21 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "release_slot": lambda s, _: s.release_slot("tree", "main"),
     "set_strategy": lambda s, _: s.set_strategy("slow", {}),
     "drop_strategy": lambda s, _: s.drop_strategy("slow"),
+    "limits": lambda s, _: s.limits(),
+    "set_webhook": lambda s, _: s.set_webhook("none", "https://example.org"),
+    "rotate_webhook": lambda s, _: s.rotate_webhook("none"),
+    "drop_webhook": lambda s, _: s.drop_webhook("none"),
+    "test_webhook": lambda s, _: s.test_webhook("none"),
+    "redeliver": lambda s, _: s.redeliver("none"),
+    "webhooks": lambda s, _: s.webhooks(),
+    "deliveries": lambda s, _: s.deliveries("none"),
+    "due_webhooks": lambda s, _: s.due_webhooks(),
+    "take_deliveries": lambda s, _: s.take_deliveries("none"),
+    "record_deliveries": lambda s, _: s.record_deliveries("none", []),
+    "set_limit": lambda s, _: s.set_limit("calls", at_once=1),
+    "drop_limit": lambda s, _: s.drop_limit("calls"),
+    "close_limit": lambda s, _: s.close_limit("calls"),
+    "open_limit": lambda s, _: s.open_limit("calls"),
     "create_token": lambda s, _: s.create_token("ann", Role.VIEWER, DEFAULT, bytes(32)),
     "revoke_token": lambda s, _: s.revoke_token(1),
     "refuse": lambda s, _: s.refuse("stop", "no"),
@@ -163,6 +212,9 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "roll_up": lambda s, _: s.roll_up(),
     "show": lambda s, job: s.show(job),
     "list_jobs": lambda s, _: s.list_jobs(),
+    "job_rows": lambda s, _: s.job_rows(),
+    "status_counts": lambda s, _: s.status_counts({}, ["queued"]),
+    "filter_values": lambda s, _: s.filter_values("queue"),
     "job_with_key": lambda s, _: s.job_with_key("k"),
     "explain": lambda s, job: s.explain(job),
     "statistics": lambda s, _: s.statistics(),

@@ -171,7 +171,7 @@ def test_only_what_is_named_is_undone(store: Store) -> None:
 def test_what_is_no_part_of_the_record_cannot_be_named(store: Store) -> None:
     ids, _ = whole_job(store)
     other = make_job(store)
-    with pytest.raises(InputRefused, match=f"job {other} is no part of cancel-000001"):
+    with pytest.raises(InputRefused, match=f"job {other} is not part of cancel-000001"):
         store.stop(ids["root"], rollback_tasks=[ids["a"], other])
     assert store.cancellations() == ()
     with pytest.raises(InputRefused, match="leave the names out to roll back all of them"):
@@ -179,7 +179,7 @@ def test_what_is_no_part_of_the_record_cannot_be_named(store: Store) -> None:
     with pytest.raises(InputRefused, match="or nothing is rolled back"):
         store.stop(ids["root"], rollback=False, rollback_tasks=[ids["a"]])
     record = store.stop(ids["root"])
-    with pytest.raises(InputRefused, match="is no part of"):
+    with pytest.raises(InputRefused, match="is not part of"):
         store.rollback(record.cancellation_id, [other])
     with pytest.raises(InputRefused, match="no task is named"):
         store.rollback(record.cancellation_id, [])
@@ -262,7 +262,7 @@ def test_only_whoever_runs_the_rollback_is_told_what_it_undoes(store: Store) -> 
         (worker.id, other.id, other.token),
         (worker.id, target.id, target.token),
     ):
-        with pytest.raises(IllegalTransition, match="is no rollback that this worker runs"):
+        with pytest.raises(IllegalTransition, match="is not a rollback that this worker runs"):
             store.completed(*asks)
 
 

@@ -210,9 +210,9 @@ def test_what_is_put_off_is_no_suspect_for_that(store: Store) -> None:
 
 def test_a_suspect_explains_itself(store: Store) -> None:
     [job] = suspects(store)
-    sentence = "it is a suspect and runs alone: what ran it, a process or a whole worker, died"
+    sentence = "it is a suspect and runs alone: the process or the worker that ran it died"
     [reason] = [one for one in store.explain(job).reasons if one.reason == "suspect"]
-    assert reason.sentence == f"{sentence} once under it"
+    assert reason.sentence == f"{sentence} once"
     worker, [held] = claim(store)
     assert [one.reason for one in store.explain(job).reasons] == ["suspect"]
     worker.finish(held)

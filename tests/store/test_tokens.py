@@ -57,17 +57,17 @@ def test_a_token_lasts_for_90_days_by_default(store: Store, sql: psycopg.Connect
     [told] = sql.execute(call, (digest("sql"),)).fetchone() or ({},)
     [made] = [one for one in store.tokens() if one.id == told["id"]]
     assert made.expires_at == made.created_at + 90 * DAY
-    assert make(store, "for ever", lifetime=None).expires_at is None
+    assert make(store, "forever", lifetime=None).expires_at is None
 
 
 def test_an_expired_one_is_nobodys(store: Store, clock: Clock) -> None:
     make(store, lifetime=DAY)
-    make(store, "for ever", lifetime=None)
+    make(store, "forever", lifetime=None)
     clock.advance(DAY - timedelta(seconds=60))
     assert store.principal(digest("s")) is not None
     clock.advance(timedelta(seconds=61))
     assert store.principal(digest("s")) is None
-    assert store.principal(digest("for ever")) is not None
+    assert store.principal(digest("forever")) is not None
 
 
 def test_a_revoked_one_is_nobodys_and_stays_so(store: Store) -> None:

@@ -85,7 +85,7 @@ class Stage:
 
     def strangers(self) -> list[psutil.Process]:
         """Return the processes started by jobs that no runner accounts for."""
-        own = {self.worker.pid, *runners_of(self.worker)}
+        own = {self.worker.pid, self.worker.fork_server, *runners_of(self.worker)}
         return [one for one in _started_here(self.folder) if one.pid not in own]
 
 

@@ -112,7 +112,7 @@ def test_a_guard_that_does_not_move_is_noticed_and_its_jobs_run_again_unspent(
     ]
     guard = first.guard
     stop(guard)
-    first.says("the guard does not move")
+    first.says("the guard does not respond")
     assert [(job.result, job.crashes) for job in scene.completes(*jobs)] == [(1, 1)] * 2
     assert all(scene.second_run(job).split()[2] in "-Z" for job in jobs)
     assert is_gone(guard)

@@ -9,9 +9,14 @@ import pytest
 from tenure.runtime.exit_code import ExitCode
 from tenure.store.store import Store
 from tests.system.scene import Scene
-from tests.workers import RunningWorker, eventually, is_gone
+from tests.workers import RUNNER_STARTS, RunningWorker, eventually, is_gone
 
 HEAD = "from tenure import Tenure\napp = Tenure()\n"
+
+
+@pytest.fixture(autouse=True, params=RUNNER_STARTS)
+def runner_start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENURE_RUNNER_START", request.param)
 
 
 @pytest.fixture

@@ -11,7 +11,12 @@ from tenure.store.store import Store
 from tests.apps import dying
 from tests.conftest import wipe
 from tests.system.scene import LONG, Scene, runner_of
-from tests.workers import RunningWorker, eventually
+from tests.workers import RUNNER_STARTS, RunningWorker, eventually
+
+
+@pytest.fixture(autouse=True, params=RUNNER_STARTS)
+def runner_start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENURE_RUNNER_START", request.param)
 
 
 @pytest.fixture(scope="module")

@@ -1,54 +1,16 @@
 """Quick functions are claimed and run many at a time; each keeps the promises of a lone one."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
+from itertools import pairwise
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
-from tests.workers import RunningWorker, Watcher, eventually, running_worker
-
-APP = "tests.apps.batches:app"
-TASK = "step"
-ONE = {"TENURE_PROCESSES": "1"}
-
-
-class Batches:
-    def __init__(self, store: Store, url: str, folder: Path) -> None:
-        self.store, self.url, self.folder = store, url, folder
-        self.watch = Watcher(store)
-
-    @contextmanager
-    def worker(self, **settings: str) -> Iterator[RunningWorker]:
-        with running_worker(self.url, self.folder, app=APP, settings={**ONE, **settings}) as worker:
-            yield worker
-
-    def enqueue(self, *hows: str) -> list[int]:
-        """Enqueue jobs together, so that they are claimed together."""
-        jobs = [NewJob(task=TASK, args={"how": how}, max_attempts=1) for how in hows]
-        return [made.id for made in self.store.enqueue(jobs)]
-
-    def warm_up(self) -> None:
-        """Let the worker learn that the functions of this task are quick."""
-        for _ in range(4):
-            self.complete(*self.enqueue(*[""] * 10))
-
-    def complete(self, *jobs: int) -> None:
-        for job in jobs:
-            self.watch.becomes(job, State.COMPLETED)
-
-    def began(self, job: int) -> list[tuple[float, int]]:
-        """Return the time and the process of each run."""
-        place = self.folder / f"began-{job}"
-        lines = place.read_text().splitlines() if place.exists() else []
-        return [(float(line.split()[0]), int(line.split()[1])) for line in lines]
-
-    def begins(self, job: int, within: float = 30.0) -> None:
-        eventually(lambda: self.began(job), f"job {job} begins", within)
+from tests.system.batching import Batches, step
+from tests.workers import eventually
 
 
 @pytest.fixture
@@ -57,18 +19,13 @@ def batches(store: Store, database: str, tmp_path: Path) -> Batches:
 
 
 def test_functions_behind_a_long_one_go_back_unspent_and_run_on_another_worker(
-    batches: Batches, sql: psycopg.Connection
+    batches: Batches,
 ) -> None:
     with batches.worker() as first:
         batches.warm_up()
         long, *others = batches.enqueue("hold", *[""] * 20)
         batches.begins(long)
-        rows = "SELECT state::text, attempt, ready FROM tenure.job WHERE id = ANY (%s)"
-        eventually(
-            lambda: set(sql.execute(rows, (others,)).fetchall()) == {("pending", 0, True)},
-            "those that have not begun are given back",
-            5,
-        )
+        eventually(lambda: batches.given_back(*others), "what has not begun is given back", 5)
         with batches.worker():
             batches.complete(*others)
         assert batches.store.show(long).state is State.RUNNING
@@ -156,11 +113,101 @@ def test_a_draining_worker_gives_back_what_waits_behind_a_long_function(batches:
         batches.warm_up()
         long, *others = batches.enqueue("hold", *[""] * 10)
         batches.begins(long)
+        worker.signal(signal.SIGTERM)
+        eventually(lambda: batches.given_back(*others), "what has not begun is given back", 5)
+        assert worker.process.poll() is None
         (batches.folder / "go").touch()
-        assert worker.drain() == 0
-    states = {batches.store.show(job).state for job in others}
-    assert states <= {State.PENDING, State.COMPLETED}
-    assert all(
-        len(batches.began(job)) == (batches.store.show(job).state is State.COMPLETED)
-        for job in others
-    )
+        assert worker.ends() == 0
+    assert batches.store.show(long).state is State.COMPLETED
+    assert [len(batches.began(job)) for job in others] == [0] * 10
+
+
+def test_a_long_function_goes_to_a_worker_that_is_idle_by_now(
+    batches: Batches, sql: psycopg.Connection
+) -> None:
+    """Both are claimed by the only worker that can, and the other is idle a moment later."""
+    patient = {"TENURE_LEASE": "60s"}
+    with batches.worker(**patient) as busy:
+        batches.warm_up()
+        with batches.worker(**patient) as other:
+            other.signal(signal.SIGSTOP)  # idle: it cannot claim either
+            first, second = batches.enqueue("minute", "minute")
+            batches.begins(first)
+            other.signal(signal.SIGCONT)
+            batches.begins(second)
+            [[_, at]] = batches.began(second)
+            assert at in [runner.pid for runner in other.runners]
+            assert batches.began(first)[0][1] in [runner.pid for runner in busy.runners]
+            rows = "SELECT count(DISTINCT worker_id) FROM tenure.job WHERE state = 'running'"
+            assert sql.execute(rows).fetchone() == (2,)
+
+
+def test_a_function_that_kills_its_process_started_when_it_began(
+    batches: Batches, sql: psycopg.Connection
+) -> None:
+    with batches.worker():
+        batches.warm_up()
+        *_, culprit = batches.enqueue(*["nap"] * 15, "die")
+        batches.watch.becomes(culprit, State.FAILED)
+    rows = "SELECT extract(epoch FROM started_at) FROM tenure.job WHERE id = %s"
+    [start] = sql.execute(rows, (culprit,)).fetchone() or [0]
+    [[began, _]] = batches.began(culprit)
+    assert abs(began - float(start)) < 0.05
+
+
+def test_a_higher_priority_takes_the_process_from_the_function_that_runs(batches: Batches) -> None:
+    with batches.worker(TENURE_PREEMPT="default"):
+        batches.warm_up()
+        long, *others = batches.enqueue("hold", *[""] * 10)
+        batches.begins(long)
+        [high] = batches.enqueue("", priority=5)
+        batches.complete(high)
+        (batches.folder / "go").touch()
+        batches.complete(long, *others)
+    assert batches.began(high)[0][0] < batches.began(long)[1][0]
+    assert [len(batches.began(job)) for job in (long, high, *others)] == [2, *[1] * 11]
+    assert {batches.store.show(job).attempt for job in (long, high, *others)} == {1}
+
+
+def test_what_is_given_back_holds_neither_a_target_nor_a_slot(batches: Batches) -> None:
+    batches.store.create_pool("desks", slots=["one", "two", "three"])
+    with batches.worker():
+        batches.warm_up()
+        shared = [
+            step("", target="site"),
+            step("", target="site"),
+            *[step("", pools=["desks"])] * 6,
+        ]
+        long, *others = batches.enqueue_jobs(step("hold"), *shared)
+        batches.begins(long)
+        with batches.worker():
+            batches.complete(*others)
+        assert batches.store.show(long).state is State.RUNNING
+    assert [len(batches.began(job)) for job in others] == [1] * 8
+
+
+def test_functions_of_one_target_run_one_after_the_other(batches: Batches) -> None:
+    with batches.worker(TENURE_PROCESSES="2"):
+        batches.warm_up()
+        jobs = batches.enqueue_jobs(*[step("nap", target="site"), step()] * 10)
+        batches.complete(*jobs)
+    began = sorted(batches.began(job)[0][0] for job in jobs[::2])
+    assert min(later - earlier for earlier, later in pairwise(began)) >= 0.01
+
+
+def test_a_frozen_worker_that_wakes_runs_none_of_what_others_have_taken(
+    batches: Batches, sql: psycopg.Connection
+) -> None:
+    with batches.worker() as lost:
+        batches.warm_up()
+        long, *others = batches.enqueue("hold", "", "")
+        batches.begins(long)
+        lost.signal(signal.SIGSTOP)
+        with batches.worker():
+            dead = "SELECT count(*) FROM tenure.worker WHERE dead_at IS NOT NULL"
+            eventually(lambda: sql.execute(dead).fetchone() == (1,), "it is declared dead")
+            (batches.folder / "go").touch()
+            batches.complete(long, *others)
+            lost.signal(signal.SIGCONT)
+            lost.says("was declared dead: what it ran is killed")
+    assert [len(batches.began(job)) for job in others] == [1, 1]

@@ -137,8 +137,8 @@ def test_a_limit_of_one_call_stays_with_nobody(pooled: str, database: str) -> No
         for _ in range(4):
             store.send(call)
         for _ in range(4):
-            with store._pool.connection(store.tenant) as connection:
-                assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+            with store._pool.connection(store.tenant) as opened:
+                assert opened.cursor.execute("SHOW statement_timeout").fetchone() == ("0",)
         holder.execute("LOCK TABLE tenure.audit IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(QueryTimeout):
             store.send(call)

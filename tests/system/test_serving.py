@@ -1,5 +1,7 @@
 """What a worker serves (queues, tenants, priorities), and how long its processes live."""
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from tenure.domain.tenant import Tenant
 from tenure.store.migrating import Migrator
 from tenure.store.store import Store
 from tests.apps import serving
-from tests.workers import Watcher, eventually, running_worker
+from tests.workers import RunningWorker, Watcher, eventually, running_worker
 
 PLACE = "tests.apps.serving:app"
 
@@ -135,6 +137,7 @@ def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
     with running_worker(database, tmp_path, app=place) as worker:
         [spare] = eventually(lambda: worker.runners)
         (tmp_path / "broken").touch()
+        end_fork_server(worker)
         spare.kill()
         [job] = store.enqueue(NewJob(task="tests.apps.breakable.work"))
         worker.says("the deployment went wrong")
@@ -143,6 +146,13 @@ def test_what_no_runner_can_be_started_for_is_given_back_until_one_can(
         assert "the deployment went wrong" in why_no_runner(store, job.id)
         (tmp_path / "broken").unlink()
         Watcher(store).becomes(job.id, State.COMPLETED, within=60)
+
+
+def end_fork_server(worker: RunningWorker) -> None:
+    """Kill the fork server, if there is one: the next has to import the app again."""
+    if server := worker.fork_server:
+        os.kill(server, signal.SIGKILL)
+        worker.says("it is replaced")
 
 
 def why_no_runner(store: Store, job: int) -> str:

@@ -15,7 +15,7 @@ from tenure.app import Tenure
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import mounting
-from tests.workers import FAST, ROOT, RunningWorker, Watcher, eventually
+from tests.workers import FAST, ROOT, RunningWorker, Watcher, eventually, runner_start
 
 SERVICE = "tests.apps.mounting:service"
 FROM_CODE = "import sys, uvicorn; uvicorn.run({!r}, port=0, reload=True, reload_dirs=[sys.argv[1]])"
@@ -36,6 +36,7 @@ def serving(database: str, folder: Path, command: Sequence[str]) -> Iterator[Run
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("TENURE_")},
         **FAST,
+        **runner_start(),
         "TENURE_DATABASE_URL": database,
         "TENURE_FOLDER": str(folder / "tenure"),
         "TMPDIR": str(folder),

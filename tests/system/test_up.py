@@ -18,7 +18,15 @@ from tenure.domain.lifecycle import State
 from tenure.store.store import Store
 from tests.apps import jobs
 from tests.terminal import TMUX, terminal
-from tests.workers import ROOT, RunningWorker, Watcher, command_of, eventually, is_gone
+from tests.workers import (
+    ROOT,
+    RunningWorker,
+    Watcher,
+    command_of,
+    eventually,
+    is_gone,
+    runner_start,
+)
 
 TENURE = Path(sys.executable).with_name("tenure")
 APP = "tests.apps.jobs:app"
@@ -46,6 +54,7 @@ def environment(folder: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TENURE_")}
     return {
         **ours,
+        **runner_start(),
         "PYTHONPATH": os.pathsep.join([str(Path(tenure.__file__).parents[1]), str(ROOT)]),
         "TENURE_FOLDER": str(folder / ".tenure"),
         "TENURE_TEST_FOLDER": str(folder),
@@ -111,7 +120,7 @@ def test_a_person_sets_it_up_stops_a_job_and_leaves(folder: Path) -> None:
         terminal(ROOT, env, 80, 24) as there,
     ):
         here.types(f"tenure up {APP} --port 0; echo code $?")
-        here.shows(r"^  page +http://127.0.0.1:\d+ ")
+        here.shows(r"^  dashboard +http://127.0.0.1:\d+ ")
         here.shows(r"^  log in +http://127.0.0.1:\d+/login#code=\S{22}$")
         here.shows(r"^  stop +Ctrl-C here$")
         here.shows(rf"^api    │ .*{SERVING}")

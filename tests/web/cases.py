@@ -58,6 +58,13 @@ class Scene:
         self.store.renew(worker.id, runners={name: about})
         return name
 
+    def asks(self) -> int:
+        job, worker, token = self.held()
+        question: dict[str, Any] = {"text": "Well?", "schema": {}, "role": None}
+        wait = {"name": "ask", "digest": "d", "kind": "question", "question": question}
+        self.store.await_step(worker.id, job, token, wait)
+        return job
+
     def failed(self) -> int:
         job, worker, _ = self.held(max_attempts=1)
         [claimed] = self.store.held(worker.id)
@@ -89,6 +96,14 @@ class Scene:
         kept = [Artifact("report.txt", f"file://{place}/report.txt", len(MARK))]
         self.store.report(worker.id, [Report(job=job, token=token, artifacts=kept)])
         return job
+
+    def webhook(self) -> str:
+        name = self.name()
+        self.store.set_webhook(name, "https://hooks.example.org/in", ["job.failed"])
+        return name
+
+    def limit(self) -> str:
+        return self.store.set_limit(self.name(), at_once=1).name
 
     def pool(self) -> str:
         return self.store.create_pool(self.name(), ["oak", "elm"]).name
@@ -170,6 +185,16 @@ CASES: Mapping[str, Case] = {
     "POST /api/jobs/{job_id}/clear": _owners(lambda s: (f"/api/jobs/{s.failed()}/clear", {})),
     "POST /api/jobs/{job_id}/rerun": _owners(lambda s: (f"/api/jobs/{s.job()}/rerun", {})),
     "POST /api/jobs/{job_id}/queue": _owners(lambda s: (f"/api/jobs/{s.unqueued()}/queue", {})),
+    # Steps and questions.
+    "GET /api/jobs/{job_id}/steps": Case(lambda s: (f"/api/jobs/{s.job()}/steps", None)),
+    "GET /api/jobs/{job_id}/questions": Case(lambda s: (f"/api/jobs/{s.asks()}/questions", None)),
+    "GET /api/questions": _reads("/api/questions"),
+    "POST /api/jobs/{job_id}/answer": _owners(
+        lambda s: (f"/api/jobs/{s.asks()}/answer", {"value": 1})
+    ),
+    "POST /api/published": Case(
+        lambda _: ("/api/published", {"name": "paid"}), Role.OPERATOR, elsewhere=(201,)
+    ),
     "GET /api/catalogue": _reads("/api/catalogue"),
     "GET /api/catalogue/{name:path}": Case(
         lambda _: ("/api/catalogue/work", None), granted=(404,), elsewhere=(404,)
@@ -184,6 +209,9 @@ CASES: Mapping[str, Case] = {
     # Events.
     "GET /api/jobs/{job_id}/events": Case(
         lambda s: (f"/api/jobs/{s.job()}/events", None), streams=True
+    ),
+    "GET /api/jobs/{job_id}/stream": Case(
+        lambda s: (f"/api/jobs/{s.job()}/stream", None), streams=True
     ),
     "GET /api/cancellations/{cancellation_id}/events": Case(
         lambda s: (f"/api/cancellations/{s.record()}/events", None), streams=True
@@ -206,6 +234,29 @@ CASES: Mapping[str, Case] = {
     ),
     "POST /api/targets/{name:path}/clear": _admins(
         lambda s: (f"/api/targets/{s.new()}/clear", {}), 200
+    ),
+    "GET /api/pauses": _reads("/api/pauses"),
+    "GET /api/schedules": _reads("/api/schedules"),
+    "POST /api/schedules/{name:path}/pause": _admins(
+        lambda s: (f"/api/schedules/{s.new()}/pause", {}), 200
+    ),
+    "POST /api/schedules/{name:path}/resume": _admins(
+        lambda s: (f"/api/schedules/{s.new()}/resume", {}), 200
+    ),
+    "POST /api/schedules/{name:path}/run": Case(
+        lambda _: ("/api/schedules/nightly/run", {}), Role.OPERATOR
+    ),
+    "GET /api/limits": _reads("/api/limits"),
+    "GET /api/limits/{limit:path}": Case(lambda s: (f"/api/limits/{s.limit()}", None)),
+    "PUT /api/limits/{limit:path}": _admins(
+        lambda s: (f"/api/limits/{s.new()}", {"at_once": 2}), 200
+    ),
+    "DELETE /api/limits/{limit:path}": _admins(lambda s: (f"/api/limits/{s.limit()}", None)),
+    "POST /api/limits/{limit:path}/close": _admins(
+        lambda s: (f"/api/limits/{s.limit()}/close", {"duration": "1m"})
+    ),
+    "POST /api/limits/{limit:path}/open": _admins(
+        lambda s: (f"/api/limits/{s.new()}/open", {}), 200
     ),
     "GET /api/pools": _reads("/api/pools"),
     "POST /api/pools": _admins(lambda s: ("/api/pools", {"name": s.new()}), 201),
@@ -261,6 +312,24 @@ CASES: Mapping[str, Case] = {
     ),
     "POST /api/tenants/{name}/pause": _shared(lambda _: ("/api/tenants/default/pause", {})),
     "POST /api/tenants/{name}/resume": _shared(lambda _: ("/api/tenants/default/resume", {})),
+    "GET /api/webhooks": Case(lambda _: ("/api/webhooks", None), Role.ADMIN, elsewhere=(200,)),
+    "GET /api/webhooks/{webhook}": _admins(lambda s: (f"/api/webhooks/{s.webhook()}", None)),
+    "PUT /api/webhooks/{webhook}": _admins(
+        lambda s: (f"/api/webhooks/{s.new()}", {"url": "https://hooks.example.org"}), 200
+    ),
+    "DELETE /api/webhooks/{webhook}": _admins(lambda s: (f"/api/webhooks/{s.webhook()}", None)),
+    "POST /api/webhooks/{webhook}/rotate": _admins(
+        lambda s: (f"/api/webhooks/{s.webhook()}/rotate", {"keep": "1h"})
+    ),
+    "POST /api/webhooks/{webhook}/test": _admins(
+        lambda s: (f"/api/webhooks/{s.webhook()}/test", {})
+    ),
+    "GET /api/webhooks/{webhook}/deliveries": Case(
+        lambda s: (f"/api/webhooks/{s.webhook()}/deliveries", None), Role.ADMIN, elsewhere=(200,)
+    ),
+    "POST /api/webhooks/{webhook}/redeliver": _admins(
+        lambda s: (f"/api/webhooks/{s.webhook()}/redeliver", {})
+    ),
     "GET /api/tokens": Case(lambda _: ("/api/tokens", None), Role.ADMIN, elsewhere=(200,)),
     "POST /api/tokens": _admins(
         lambda s: ("/api/tokens", {"name": s.new(), "role": "viewer"}), 201
@@ -270,6 +339,8 @@ CASES: Mapping[str, Case] = {
     ),
     "GET /api/statistics": _reads("/api/statistics"),
     "GET /api/history": _reads("/api/history"),
+    "GET /api/task-runs": _reads("/api/task-runs"),
+    "GET /api/leaks": _reads("/api/leaks"),
     "GET /api/audit": _reads("/api/audit"),
     "GET /metrics": _reads("/metrics"),
     "GET /openapi.json": _reads("/openapi.json"),

@@ -10,11 +10,11 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
+def served(app: ASGIApp) -> Iterator[str]:
     """Its address, as long as it is served; nothing of it is left afterwards."""
     server = uvicorn.Server(
         uvicorn.Config(app, port=0, log_config=None, ws="none", timeout_graceful_shutdown=5)

@@ -268,7 +268,7 @@ def test_a_secret_is_never_shown(ada: Http, store: Store) -> None:
 def test_why_a_job_does_not_run(ada: Http, store: Store) -> None:
     job = make_job(store)
     told = ada.get(f"/api/jobs/{job}/explain").json()
-    assert told["reasons"][0]["sentence"] == "no living worker serves the queue default"
+    assert told["reasons"][0]["sentence"] == "no live worker serves the queue default"
 
 
 def test_what_a_job_left_on_its_way(ada: Http, store: Store) -> None:

@@ -16,6 +16,7 @@ from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.web import create_app
+from tests.apps.paged import app as paged
 from tests.conftest import _database
 from tests.web.cases import CASES, MARK, OPEN, OWNER, Case, Scene
 from tests.web.http_client import Http, asking
@@ -76,6 +77,7 @@ def everybody(
         Client(url, settings=Settings(artifacts=str(folder))) as client,
     ):
         client.migrate(Tenant("acme"))
+        client.schedules = paged.schedules
         app = create_app(client)
         with asking(app) as http:
             yield Everybody(client, app, http, folder)

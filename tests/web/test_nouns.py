@@ -9,9 +9,11 @@ from tenure.domain.lifecycle import Intent, State
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
 from tenure.store.store import Store
+from tenure.web import create_app
+from tests.apps.paged import app as paged
 from tests.factories import make_job, make_job_in, make_jobs, make_worker, promote
 from tests.web.conftest import Bearer
-from tests.web.http_client import Http, problem
+from tests.web.http_client import Http, asking, problem
 
 
 def test_queues_are_paused_and_go_on(admin: Http, store: Store) -> None:
@@ -23,6 +25,49 @@ def test_queues_are_paused_and_go_on(admin: Http, store: Store) -> None:
     assert make_worker(store).claim() == ()
     assert admin.post("/api/queues/a/b/resume").json() == {"resumed": True}
     assert len(make_worker(store).claim()) == 1
+
+
+def test_schedules_are_listed_paused_resumed_and_run(
+    client: Client, bearer: Bearer, store: Store
+) -> None:
+    client.schedules = paged.schedules
+    with asking(create_app(client)) as http:
+        admin, ada = http.as_(bearer("root", Role.ADMIN)), http.as_(bearer("ada"))
+        listed = {each["name"]: each for each in ada.get("/api/schedules").json()}
+        assert listed["nightly"]["pause"] is None
+        assert listed["nightly"]["next_at"] > "20"
+        path = "/api/schedules/nightly"
+        assert admin.post(f"{path}/pause", {"reason": "holidays"}).json() == {"paused": True}
+        assert ada.post(f"{path}/resume").status_code == 403
+        [pause] = ada.get("/api/pauses").json()
+        assert (pause["subject"], pause["paused_by"], pause["reason"]) == (
+            *("schedule", "root", "holidays"),
+        )
+        listed = {each["name"]: each for each in ada.get("/api/schedules").json()}
+        assert (listed["nightly"]["next_at"], listed["nightly"]["pause"]) == (None, pause)
+        made = ada.post(f"{path}/run")
+        assert made.status_code == 201
+        job = store.show(made.json()["id"])
+        assert (job.owner, job.tags) == ("ada", ("schedule:nightly",))
+        assert problem(ada.post("/api/schedules/x/run"))[0] == 404
+        assert admin.post(f"{path}/resume").json() == {"resumed": True}
+    [resumed, *_] = store.audit_log("schedule", "nightly")
+    assert (resumed.verb, resumed.actor, resumed.via) == ("resume", "root", "rest")
+
+
+def test_failures_run_times_and_leaks_of_tasks(viewer: Http, store: Store) -> None:
+    worker = make_worker(store)
+    for _ in range(2):
+        make_job(store, "pay", max_attempts=1)
+    promote(store)
+    first, second = worker.claim(2)
+    worker.finish(first, cleanup={"failed": [{"name": "browser", "error": "no answer"}]})
+    worker.finish(second, "failed", error={"type": "E", "message": "no"})
+    [runs] = viewer.get("/api/task-runs?task=pay").json()
+    assert (runs["jobs"], runs["completed"], runs["failed"]) == (2, 1, 1)
+    assert viewer.get("/api/task-runs?jobs=0").status_code == 422
+    [leak] = viewer.get("/api/leaks").json()
+    assert (leak["job_id"], leak["resources"][0]["name"]) == (first.id, "browser")
 
 
 def test_targets_are_listed_paused_and_cleared(admin: Http, store: Store) -> None:
@@ -42,6 +87,22 @@ def test_targets_are_listed_paused_and_cleared(admin: Http, store: Store) -> Non
     admin.post("/api/targets/repo/x/resume")
     promote(store)
     assert worker.claim_one().id == ids[1]
+
+
+def test_limits_are_set_closed_opened_and_deleted(admin: Http, store: Store) -> None:
+    body = {"rates": {"calls": {"amount": 60, "per": "1m"}}, "at_once": 2}
+    made = admin.put("/api/limits/openai:{model}", body).json()
+    assert made["rates"] == {"calls": {"amount": 60, "per": 60, "burst": 60}}
+    make_job(store, limits=["openai:large"])
+    make_worker(store).claim_one()
+    closed = admin.post("/api/limits/openai:large/close", {"duration": "5m", "reason": "429"})
+    [name] = closed.json()["names"]
+    assert (name["name"], name["in_use"], name["closed"]["reason"]) == ("openai:large", 1, "429")
+    assert admin.post("/api/limits/openai:large/open").json() == {"opened": True}
+    assert [limit["name"] for limit in admin.get("/api/limits").json()] == ["openai:{model}"]
+    assert admin.delete("/api/limits/openai:{model}").json() == {"dropped": "openai:{model}"}
+    assert problem(admin.get("/api/limits/openai:{model}"))[0] == 404
+    assert problem(admin.put("/api/limits/x", {"at_once": 0}))[0] == 422
 
 
 def test_pools_and_their_slots(admin: Http, store: Store) -> None:
@@ -186,6 +247,14 @@ def test_policies_are_set_and_dropped(admin: Http, ada: Http, store: Store) -> N
 def test_many_jobs_are_counted_and_then_stopped(admin: Http, ada: Http, store: Store) -> None:
     ids = [make_job(store, queue="q", owner="ada") for _ in range(120)]
     other = make_job(store, queue="q", owner="bob")
+    newest = [job["id"] for job in ada.get("/api/jobs?queue=q&limit=3").json()]
+    assert [job["id"] for job in ada.get(f"/api/jobs?id={newest[0]}&id={newest[2]}").json()] == [
+        newest[0],
+        newest[2],
+    ]
+    assert ada.get("/api/jobs?parent=none&queue=q&limit=3").json()[0]["id"] == newest[0]
+    assert ada.get("/api/jobs?parent=any").status_code == 422
+    assert ada.post("/api/bulk/preview", {"filter": {"id": newest}}).json()["total"] == 3
     preview = ada.post("/api/bulk/preview", {"filter": {"queue": "q"}}).json()
     assert (preview["total"], preview["reaches"], preview["others"]) == (121, 120, 1)
     assert store.show(ids[0]).state is State.PENDING

@@ -125,8 +125,8 @@ def test_a_shorter_limit_of_the_database_role_stays(database: str, store: Store)
 def test_a_limit_is_gone_with_its_statement(database: str, store: Store) -> None:
     with Store(database) as limited:
         limited.send(queries.audit_log().within(timedelta(milliseconds=50)))
-        with limited._pool.connection(limited.tenant) as connection:
-            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+        with limited._pool.connection(limited.tenant) as opened:
+            assert opened.cursor.execute("SHOW statement_timeout").fetchone() == ("0",)
 
 
 def test_searches_that_were_given_up_hold_no_connection(database: str, store: Store) -> None:

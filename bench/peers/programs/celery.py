@@ -20,6 +20,7 @@ app.conf.update(
 )
 TASKS = {
     "noop": app.task(name="noop")(jobs.plain_noop),
+    "plain": app.task(name="plain")(jobs.plain_noop),
     "enter": app.task(name="enter")(jobs.plain_enter),
     "wait": app.task(name="wait")(jobs.block),
     "block": app.task(name="block")(jobs.block),

@@ -16,6 +16,7 @@ broker = RedisBroker(url=URL or "redis://127.0.0.1/0")
 dramatiq.set_broker(broker)
 ACTORS = {
     "noop": dramatiq.actor(jobs.plain_noop, actor_name="noop"),
+    "plain": dramatiq.actor(jobs.plain_noop, actor_name="plain"),
     "enter": dramatiq.actor(jobs.plain_enter, actor_name="enter"),
     "wait": dramatiq.actor(jobs.block, actor_name="wait", time_limit=_LONG),
 }

@@ -1,5 +1,6 @@
 """PgQueuer."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -48,6 +49,7 @@ class OfPgQueuer(Peer):
         queue = PgQueuer(AsyncpgDriver(self._connection))
         for name in ("noop", "enter", "nap"):
             _register(queue, name, getattr(jobs, name))
+        _register_plain(queue, "plain", jobs.plain_noop)
         _register_stoppable(queue, "wait", jobs.wait)
         await queue.run(batch_size=concurrency)
 
@@ -56,6 +58,14 @@ def _register(queue: PgQueuer, name: str, function: Callable[[str], Awaitable[No
     @queue.entrypoint(name)
     async def run(job: Job) -> None:
         await function(job.payload.decode())
+
+
+def _register_plain(queue: PgQueuer, name: str, function: Callable[[str], None]) -> None:
+    """An entry point is a coroutine; it runs other functions in a thread."""
+
+    @queue.entrypoint(name)
+    async def run(job: Job) -> None:
+        await asyncio.to_thread(function, job.payload.decode())
 
 
 def _register_stoppable(

@@ -17,6 +17,8 @@ app = procrastinate.App(
 for _name in ("noop", "enter", "wait", "nap", "block", "compute"):
     app.task(name=_name)(getattr(jobs, _name))
 
+app.task(name="plain")(jobs.plain_noop)
+
 
 class OfProcrastinate(Peer):
     async def prepare(self) -> None:

@@ -13,6 +13,7 @@ from bench.peers.programs.program import URL, Peer, main
 _BATCH = 1_000
 FUNCTIONS = {
     "noop": jobs.plain_noop,
+    "plain": jobs.plain_noop,
     "enter": jobs.plain_enter,
     "wait": jobs.block,
     "block": jobs.block,

@@ -13,6 +13,7 @@ app = Tenure(URL or None)
 
 TASKS = {
     "noop": app.task(name="noop")(jobs.noop),
+    "plain": app.task(name="plain")(jobs.plain_noop),
     "enter": app.task(name="enter")(jobs.enter),
     "wait": app.task(name="wait")(jobs.wait),
     "nap": app.task(name="nap")(jobs.nap),

@@ -32,7 +32,7 @@ def audit(
     entries = to.send(queries.audit_log(subject, name, below=below, n=limit))
     to.out.answer_table(
         entries,
-        ("id", "when", "who", "through", "did", "to", "reason"),
+        ("id", "when", "who", "via", "what", "about", "reason"),
         lambda entry: (
             entry.id,
             ago(entry.at),

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from rich.text import Text
 
 from tenure.cli.connection import Connection, connected
-from tenure.control.checks import Finding, Level, fine
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.control.checks import Finding, Level, fine, warning
 from tenure.control.health import examine, unreachable
-from tenure.errors import EmbeddedUnavailable, SchemaMismatch, StoreUnavailable
+from tenure.errors import EmbeddedUnavailable, NotAllowed, SchemaMismatch, StoreUnavailable
+from tenure.store.calls import queries
 
 _STYLES = {Level.FINE: "green", Level.WARNING: "yellow", Level.WRONG: "red"}
 
@@ -45,7 +47,25 @@ async def _findings(to: Connection) -> AsyncIterator[Finding]:
         return
     async for finding in examine(caller):
         yield finding
+    yield await _start_of_runners(caller)
     yield _means_of_stopping()
+
+
+async def _start_of_runners(caller: AuthorizedClient) -> Finding:
+    """Report how the workers on this host start their runners, and why."""
+    if sys.platform != "linux":
+        return fine("runners", "workers need Linux")
+    from tenure.runtime.leftovers import runner_starts
+
+    try:
+        workers = {worker.id for worker in await caller.asend(queries.workers())}
+    except NotAllowed as error:
+        return warning("runners", f"not checked: {error}", "use the token of an admin")
+    starts = {worker: how for worker, how in runner_starts().items() if worker in workers}
+    if not starts:
+        return fine("runners", "no worker of this database runs on this host as this user")
+    shown = [f"worker {str(worker)[:8]} starts them by {how}" for worker, how in starts.items()]
+    return fine("runners", "; ".join(shown))
 
 
 def _means_of_stopping() -> Finding:

@@ -1,6 +1,7 @@
-"""The layout of ``--help``: usage, description, arguments, options, commands, examples."""
+"""Commands with our layout of ``--help``, and without what typer imports to convert strings."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,45 @@ class HelpfulCommand(TyperCommand):
             if once.count(param) > 1:
                 name = max(param.opts, key=len)
                 raise UsageError(f"{name} is given {once.count(param)} times; give it once", ctx)
+        _convert_sparingly(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_page(self, ctx))
 
 
+def _convert_sparingly(params: Iterable[Any]) -> None:
+    """Let parameters convert only what needs it.
+
+    Typer converts even a string to a string, by pydantic, whose import takes longer than most
+    commands.
+    """
+    for param in params:
+        param.process_value = partial(_process, param)
+
+
+def _process(param: Any, ctx: Any, value: Any) -> Any:
+    if not _is_final(param, value):
+        return type(param).process_value(param, ctx, value)
+    if value is None and (param.multiple or param.nargs == -1):
+        value = ()
+    return value if param.callback is None else param.callback(ctx, param, value)
+
+
+def _is_final(param: Any, value: Any) -> bool:
+    if value is None or value is param.default:
+        return not param.required
+    annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)
+    if annotation == list[str]:
+        return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return annotation is str and isinstance(value, str)
+
+
 class CommandGroup(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _convert_sparingly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_page(self, ctx))
 

@@ -1,5 +1,6 @@
 """Arguments and options that several commands take, each declared once."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -74,6 +75,12 @@ Json = Annotated[
 _JOB = typer.Argument(metavar="JOB", help="Id or key of a job.", autocompletion=complete_jobs)
 JobName = Annotated[str, _JOB]
 OptionalJob = Annotated[str | None, _JOB]
+Jobs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="JOB...", help="Id or key of a job, or several.", autocompletion=complete_jobs
+    ),
+]
 TaskName = Annotated[
     str, typer.Argument(metavar="TASK", help="Name of a task.", autocompletion=complete_tasks)
 ]
@@ -95,8 +102,8 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="Only matching jobs: status=, state=, queue=, task=, target=, owner=, tag=, key=, "
-        "parent=, root=, worker=, text=. Repeatable.",
+        help="Only matching jobs: id=, status=, state=, queue=, task=, target=, owner=, tag=, "
+        "key=, parent=, root=, worker=, text=. Repeatable.",
     ),
 ]
 Below = Annotated[
@@ -137,14 +144,8 @@ StrategyOption = Annotated[
 ]
 
 
-def require_job(job: str | None) -> str:
-    """Refuse a command that names neither a job nor filters."""
-    if job is None:
+def require_job(jobs: Sequence[str] | None) -> str:
+    """Return the only job; refuse a command that names neither a job nor filters."""
+    if not jobs:
         raise InputRefused("name a job by its id or key, or choose jobs with --where")
-    return job
-
-
-def refuse_job(job: str | None) -> None:
-    """Refuse a command that names both a job and filters."""
-    if job is not None:
-        raise InputRefused("--where chooses the jobs; leave out the job")
+    return jobs[0]

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenure.domain import duration
+from tenure.domain.job import Job
 from tenure.errors import InputRefused, TenureError
 
 T = TypeVar("T")
@@ -206,6 +207,13 @@ def cell_text(value: Any) -> Text:
 def compact(value: Any) -> str:
     """Return a value as one line of JSON."""
     return clean(json.dumps(value, ensure_ascii=False))
+
+
+def shown_result(job: Job) -> str | None:
+    """Return the result of a job as JSON, or where it is; None if there is none."""
+    if job.result_artifact is not None:
+        return f"in its artifact {job.result_artifact}"
+    return None if job.result is None else compact(job.result)
 
 
 def pairs(values: Mapping[str, Any] | None) -> str:

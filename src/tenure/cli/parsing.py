@@ -11,7 +11,7 @@ from tenure.domain.bounds import LARGEST_ID
 from tenure.domain.duration import duration
 from tenure.domain.job import JSON
 from tenure.domain.policy import SEVERAL
-from tenure.domain.values import shown
+from tenure.domain.values import refusals_about, shown
 from tenure.errors import InputRefused, JobNotFound, NotFound
 
 _MAX_DIGITS = 4000  # Python parses few more; numbers beyond a double are refused later
@@ -54,13 +54,20 @@ def named_values(words: Iterable[str]) -> dict[str, JSON]:
     return {name: value(text) for name, text in _pairs(words, "an argument", "site=example.org")}
 
 
+def step_value(word: str) -> tuple[str, JSON]:
+    """Parse the value of a step: plan='["a", "b"]'."""
+    [(name, text)] = _pairs([word], "the value of a step", "plan='[1, 2]'")
+    return name, value(text)
+
+
 def filters(words: Iterable[str]) -> dict[str, JSON]:
     """Parse filters of jobs: status=queued queue=crawl parent=7."""
     pairs = _pairs(words, "a filter", "status=queued", several=SEVERAL)
     read: dict[str, JSON] = {}
     for name, text in pairs:
         known = read.get(name)
-        value: JSON = whole(text, "a job") if name in IDS else text
+        is_id = name in IDS and (name, text) != ("parent", "none")
+        value: JSON = whole(text, "a job") if is_id else text
         read[name] = (
             value if known is None else [*(known if isinstance(known, list) else [known]), value]
         )
@@ -124,10 +131,8 @@ def past(text: str, option: str) -> str | float:
 
 
 def length(text: str, option: str) -> timedelta:
-    try:
+    with refusals_about(option):
         read = duration(text)
-    except InputRefused as refusal:
-        raise InputRefused(f"{option}: {refusal}") from None
     if (wrong := bounds.DurationRange().validation_error(read)) is not None:
         raise InputRefused(f"{option}: {wrong}")
     return read

@@ -1,4 +1,4 @@
-"""Pausing and resuming a queue, a target or a tenant."""
+"""Pausing and resuming a queue, a target, a schedule or a tenant."""
 
 from typing import Literal
 
@@ -7,10 +7,11 @@ from tenure.cli.options import MAX_LIMIT
 from tenure.cli.parsing import not_found
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import control_calls, queries
+from tenure.store.limit_results import DispatchPause
 
 DEFAULT_QUEUE = "default"  # exists before its first job
 
-Subject = Literal["queue", "target", "tenant"]
+Subject = Literal["queue", "target", "schedule", "tenant"]
 
 
 def pause_subject(
@@ -43,13 +44,29 @@ def resume_subject(
 
 
 def refuse_unknown(to: Connection, subject: Subject, name: str) -> None:
-    """Refuse a queue or a target that no job has; a tenant was checked before."""
+    """Refuse what no job has or comes from; a tenant was checked before."""
     if subject == "tenant" or not name or (subject, name) == ("queue", DEFAULT_QUEUE):
         return
-    if to.send(queries.list_jobs({subject: name}, n=1)):
+    is_schedule = subject == "schedule"
+    used_by: dict[str, str] = {
+        "owner" if is_schedule else subject: f"schedule:{name}" if is_schedule else name
+    }
+    if to.send(queries.list_jobs(used_by, n=1)):
         return
+    if is_schedule:
+        raise not_found(subject, name, pauses_of(to, subject))
     if subject == "queue":
         raise not_found(subject, name, to.send(queries.queues()).keys())
     used = [target.name for target in to.send(queries.targets(n=MAX_LIMIT))]
     if name not in used:
         raise not_found(subject, name, used)
+
+
+def pauses_of(to: Connection, subject: Subject) -> dict[str, DispatchPause]:
+    """Return the paused queues, or other subjects, by their names."""
+    return {pause.name: pause for pause in to.send(queries.pauses()) if pause.subject == subject}
+
+
+def reason_of(pause: DispatchPause) -> str:
+    """Return who paused it, and why."""
+    return f"paused by {pause.paused_by}" + (f": {pause.reason}" if pause.reason else "")

@@ -12,7 +12,7 @@ from tenure.cli.help import CommandGroup, HelpfulCommand, Row, UsageError
 from tenure.cli.output import fail, report
 from tenure.config import PREFIX
 from tenure.domain.values import storable_text
-from tenure.errors import InputRefused, TenureError
+from tenure.errors import UNIX_MODULES, InputRefused, TenureError
 
 # Options that may precede the command (``tenure --url URL job list``), and whether a value follows.
 COMMON = {
@@ -31,6 +31,7 @@ PANELS = {
     "Running": {
         "up": "Start a database, a worker and the REST API together, until SIGTERM or Ctrl-C.",
         "serve": "Serve the REST API until SIGTERM or Ctrl-C; every request needs a token.",
+        "mcp": "Serve the tasks of an app as tools of the Model Context Protocol (MCP).",
         "migrate": "Bring the database schema up to date; safe to run concurrently.",
         "worker": "Run workers, list them, and ask one to exit.",
     },
@@ -39,17 +40,20 @@ PANELS = {
         "task": "List, show and announce tasks.",
         "queue": "List, pause and resume queues.",
         "target": "List, unblock, pause and resume targets.",
+        "schedule": "List, pause, resume and run schedules.",
+        "limit": "Set limits: how much in an interval, and how many at once; close and open them.",
         "pool": "Create, list and change pools and their slots.",
     },
     "Control": {
         "audit": "Show who changed what and why, including refused requests, newest first.",
         "tenant": "Create, list, pause, resume and drop tenants.",
         "token": "Create, list and revoke tokens.",
+        "webhook": "Send signed HTTP requests to your endpoints when jobs end, pause or ask.",
         "policy": "Set rules that stop jobs: too old, too expensive, superseded.",
         "strategy": "Name sets of stop options, for tenure job cancel --strategy.",
     },
     "Maintenance": {
-        "stats": "Count jobs by status, or the jobs that ended recently.",
+        "stats": "Count jobs by status, jobs that ended recently, or the newest jobs of tasks.",
         "top": "Show queues, running jobs, stops and workers, live; q quits.",
         "doctor": "Check the database, the workers and the jobs, and suggest what to do about "
         "problems.",
@@ -87,6 +91,13 @@ class Program(CommandGroup):
     def panels(self) -> dict[str, list[Row]]:
         return {title: list(sentences.items()) for title, sentences in PANELS.items()}
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Suggest ``tenure job cancel`` for ``tenure cancel``."""
+        name = args[0]
+        if name not in self.commands and name in getattr(self.commands["job"], "commands", ()):
+            ctx.fail(f"No such command '{name}'. Did you mean 'job {name}'?")
+        return super().resolve_command(ctx, args)
+
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **options: Any
     ) -> Any:
@@ -103,8 +114,9 @@ class Program(CommandGroup):
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()
             else:
-                message = error.format_message().rstrip(".?").replace(". D", "; d")
-                hint = f"; see {error.ctx.command_path} --help" if error.ctx else ""
+                message = error.format_message().rstrip(".").replace(". D", "; d")
+                hint = f" See {error.ctx.command_path} --help" if error.ctx else ""
+                hint = hint if message.endswith("?") else hint.replace(" S", "; s", 1)
                 report("UsageError", f"{message[0].lower()}{message[1:]}{hint}", json=json)
         except RecursionError:
             fail(InputRefused("the input is nested too deep"), json=json)
@@ -178,7 +190,12 @@ def single(name: str, function: Callable[..., None], *examples: str) -> Any:
 
 def _load(name: str) -> Any:
     """Return a command or a group of the program, from its module."""
-    module = import_module(f"tenure.cli.{name}")
+    try:
+        module = import_module(f"tenure.cli.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in UNIX_MODULES:
+            raise
+        raise TenureError(f"tenure {name} needs Linux or macOS, not {sys.platform}") from None
     if hasattr(module, "commands"):
         return typer.main.get_group(module.commands)
     return single(name, getattr(module, name), *module.EXAMPLES)

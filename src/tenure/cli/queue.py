@@ -2,7 +2,7 @@
 
 from tenure.cli.connection import Connection, connected
 from tenure.cli.options import New, QueueName, Reason
-from tenure.cli.pause import pause_subject, resume_subject
+from tenure.cli.pause import pause_subject, pauses_of, reason_of, resume_subject
 from tenure.cli.program import command, group
 from tenure.domain.duration import age
 from tenure.store.calls import queries
@@ -25,6 +25,7 @@ def list_queues(to: Connection) -> None:
     """List queues, and how many jobs each has."""
     queues = to.send(queries.queues())
     used = {status for queue in queues.values() for status in queue.by_status}
+    paused = pauses_of(to, "queue")
     heads = [status for status in STATUSES if status in used]
     to.out.answer(
         queues,
@@ -35,7 +36,7 @@ def list_queues(to: Connection) -> None:
                     name,
                     *(queue.by_status.get(head) for head in heads),
                     None if queue.oldest_seconds is None else age(queue.oldest_seconds),
-                    to.out.status("paused") if queue.paused else None,
+                    to.out.status("paused", reason_of(paused[name])) if name in paused else None,
                 )
                 for name, queue in queues.items()
             ),

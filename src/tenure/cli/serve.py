@@ -103,9 +103,8 @@ def _require_database(client: Client) -> None:
 
 
 def _serve(client: Client, made: "socket.socket", open_to: Role | None, host: str) -> None:
-    import uvloop
-
     from tenure.cli.server import Server
+    from tenure.runtime.platforms import run_in_loop
     from tenure.web import create_app
 
     _require_database(client)
@@ -117,4 +116,4 @@ def _serve(client: Client, made: "socket.socket", open_to: Role | None, host: st
         finally:
             await client.aclose()
 
-    uvloop.run(serving())
+    run_in_loop(serving())

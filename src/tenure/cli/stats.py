@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from tenure.cli.connection import Connection, connected
-from tenure.cli.options import option
+from tenure.cli.options import flag, option
 from tenure.cli.output import Printer, duration_text
 from tenure.cli.parsing import length
 from tenure.domain.duration import age, in_words
 from tenure.domain.lifecycle import Status
 from tenure.errors import InputRefused
-from tenure.store.calls import queries
+from tenure.store.calls import queries, task_calls
 from tenure.store.results import Statistics
-from tenure.store.rollups import EndCounts, History
+from tenure.store.rollups import EndCounts, History, TaskRuns
 
 EXAMPLES = (
     "tenure stats",
     "tenure stats --last 24h",
     "tenure stats --last 6h --queue crawl --json",
+    "tenure stats --tasks",
 )
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -28,11 +29,18 @@ def stats(
     to: Connection,
     last: str | None = option("DURATION", "Count jobs that ended in this time: 15m to 24h."),
     queue: str | None = option("NAME", "Only jobs of this queue (with --last)."),
+    tasks: bool = flag("--tasks", "Count how the newest jobs of each task ended."),
 ) -> None:
-    """Count jobs by status, or the jobs that ended recently."""
+    """Count jobs by status, jobs that ended recently, or the newest jobs of tasks."""
+    if tasks and (last or queue):
+        raise InputRefused("--tasks counts the newest jobs; give it without --last and --queue")
     if last is None and queue is not None:
         raise InputRefused("--queue needs --last")
-    if last is None:
+    if tasks:
+        runs = to.send(task_calls.task_runs())
+        heads = ("task", "jobs", "completed", "failed", "cancelled", "failed %", "run p50", "p95")
+        to.out.answer_table(runs, heads, _run_cells, "no jobs")
+    elif last is None:
         to.out.answer(to.send(queries.statistics()), lambda seen: _print_statistics(to.out, seen))
     else:
         history = to.send(queries.history(length(last, "--last"), queue=queue))
@@ -73,6 +81,17 @@ def _cells(ends: EndCounts) -> tuple[str, ...]:
     times = (ends.wait_p50, ends.wait_p95, ends.run_p50, ends.run_p95)
     return (
         *(f"{count:,}" for count in (ends.completed, ends.failed, ends.cancelled)),
+        *("" if time is None else duration_text(time) for time in times),
+    )
+
+
+def _run_cells(runs: TaskRuns) -> tuple[str, ...]:
+    counts = (runs.jobs, runs.completed, runs.failed, runs.cancelled)
+    rate, times = runs.failure_rate, (runs.run_time(0.5), runs.run_time(0.95))
+    return (
+        runs.task,
+        *(f"{count:,}" for count in counts),
+        "" if rate is None else f"{100 * rate:.1f}",
         *("" if time is None else duration_text(time) for time in times),
     )
 

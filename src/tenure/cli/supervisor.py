@@ -228,8 +228,6 @@ def _ended(code: int) -> str:
 
 def main() -> None:
     """Run a command as a child of the supervisor with this process id."""
-    from tenure.cli.main import run
-
     supervisor = int(sys.argv.pop(1))
     if sys.platform == "linux":
         from tenure.runtime.guard.processes import die_with_parent
@@ -238,6 +236,12 @@ def main() -> None:
     if os.getppid() != supervisor:
         sys.exit(1)  # the supervisor died before the kernel watched it
     sys.argv[0] = "tenure"
+    if sys.argv[1:3] == ["worker", "run"]:  # nothing of the command line is needed for it
+        from tenure.cli.keeper import run_app
+
+        sys.exit(run_app(sys.argv[3]))
+    from tenure.cli.main import run
+
     run()
 
 

@@ -6,7 +6,13 @@ import typer
 
 from tenure.cli.connection import Connection, connected
 from tenure.cli.options import Limit, New, Reason, Yes, argument
-from tenure.cli.pause import pause_subject, refuse_unknown, resume_subject
+from tenure.cli.pause import (
+    pause_subject,
+    pauses_of,
+    reason_of,
+    refuse_unknown,
+    resume_subject,
+)
 from tenure.cli.program import command, group
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
@@ -31,6 +37,7 @@ def list_targets(
     targets = to.send(queries.targets(target, limit))
     if target is not None and not any(map(_is_used, targets)):
         refuse_unknown(to, "target", target)
+    paused = pauses_of(to, "target")
     to.out.answer_table(
         targets,
         ("target", "holder", "blocked by", "in line", "next", ""),
@@ -40,7 +47,9 @@ def list_targets(
             ", ".join(map(str, target.blocked_by)) or None,
             target.line,
             target.next,
-            to.out.status("paused") if target.paused else None,
+            to.out.status("paused", reason_of(paused[target.name]))
+            if target.name in paused
+            else None,
         ),
         "no targets",
     )

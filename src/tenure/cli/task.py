@@ -2,14 +2,17 @@
 
 import json
 
+from msgspec import structs
+
 from tenure.cli.connection import Connection, connected, connected_or_new, load_app
 from tenure.cli.options import TaskName, argument, flag
-from tenure.cli.output import ago, compact, exact_time
+from tenure.cli.output import ago, compact, duration_text, exact_time
 from tenure.cli.parsing import not_found
 from tenure.cli.program import command, group
 from tenure.domain.values import amount
 from tenure.store.calls import task_calls
 from tenure.store.results import KnownTask
+from tenure.store.rollups import TaskRuns
 
 commands = group(
     "task",
@@ -40,11 +43,15 @@ def list_tasks(to: Connection) -> None:
 @command(commands, "show", "tenure task show shop.jobs.crawl")
 @connected
 def show(to: Connection, task: TaskName) -> None:
-    """Show the declaration of a task."""
+    """Show the declaration of a task, and how its newest jobs ended."""
     found = to.send(task_calls.tasks(task))
     if not found:
         raise not_found("task", task, [known.name for known in to.send(task_calls.tasks())])
-    to.out.answer(found[0], lambda task: _print_page(to, task))
+    counted = to.send(task_calls.task_runs(task))
+    runs = counted[0] if counted else None
+    to.out.answer(
+        {**structs.asdict(found[0]), "runs": runs}, lambda _: _print_page(to, found[0], runs)
+    )
 
 
 @command(
@@ -73,7 +80,7 @@ def announce(
     )
 
 
-def _print_page(to: Connection, task: KnownTask) -> None:
+def _print_page(to: Connection, task: KnownTask, runs: TaskRuns | None) -> None:
     to.out.print(task.name)
     if task.doc:
         to.out.print()
@@ -93,6 +100,7 @@ def _print_page(to: Connection, task: KnownTask) -> None:
         "first": exact_time(task.first_announced_at),
         "tenants": "all" if task.everywhere else to.tenant.name,
         "workers": _workers(task),
+        **(_facts(runs) if runs else {}),
     }
     for name, value in facts.items():
         if value not in (None, "null", "[]"):
@@ -101,6 +109,19 @@ def _print_page(to: Connection, task: KnownTask) -> None:
         to.out.print("\n  arguments")
         for line in json.dumps(task.schema, indent=2).splitlines():
             to.out.print(f"    {line}")
+
+
+def _facts(runs: TaskRuns) -> dict[str, str]:
+    ended = f"{runs.completed:,} completed, {runs.failed:,} failed, {runs.cancelled:,} cancelled"
+    times = runs.run_time(0.5), runs.run_time(0.95)
+    return {
+        "newest jobs": f"{runs.jobs:,}: {ended}",
+        "run time": "".join(
+            f"{name} {duration_text(time)} "
+            for name, time in zip(("p50", "p95"), times, strict=True)
+            if time
+        ).strip(),
+    }
 
 
 def _workers(task: KnownTask) -> str:

@@ -148,12 +148,12 @@ def _print_summary(
     embedded = client.known_url is None
     if out.json:
         place = str(token.parent) if embedded else None
-        addresses = {"api": address, "page": address, "login": link, "token": str(token)}
+        addresses = {"api": address, "dashboard": address, "login": link, "token": str(token)}
         out.json_line({"from": "up", **addresses, "folder": place, "app": app})
         return
     rows = {
         "database": f"PostgreSQL in {_short(token.parent)}" if embedded else "your PostgreSQL",
-        "page": f"{address}   (log in with the link below, once and within an hour)",
+        "dashboard": f"{address}   (log in with the link below, once and within an hour)",
         "API": f"{address}/api   (described at {address}/openapi.json)",
         "token": f"{_short(token)}   ({'found by commands' if embedded else 'for the API'})",
         "worker": app or "none; to run one, name your app: tenure up shop.jobs:app",

@@ -1,11 +1,11 @@
 """``tenure worker``: run workers, list them, and ask one to exit."""
 
 import os
-from contextlib import ExitStack
-from typing import Any
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 import msgspec
-import typer
 
 from tenure.cli.connection import Connection, connected
 from tenure.cli.help import CommandGroup
@@ -18,7 +18,8 @@ from tenure.control.job_operations import end_runner as end
 from tenure.domain.tenant import DEFAULT
 from tenure.domain.values import amount
 from tenure.errors import InputRefused, NotFound, SettingInvalid
-from tenure.observe.logs import configure
+from tenure.runtime.guard.system import make_memory
+from tenure.runtime.platforms import require_worker_platform
 from tenure.store.calls import queries, worker_calls
 from tenure.store.results import WorkerInfo
 
@@ -60,6 +61,9 @@ def run(
     log_format: LogFormat = None,
     verbose: bool = flag("--verbose", "Also log heartbeats and claims.", "-v"),
     json: bool = flag("--json", "Log JSON Lines."),
+    reload: bool = flag(
+        "--reload", "For development: start again when a Python file in this folder changes."
+    ),
     url: Url = None,
 ) -> None:
     """Run the jobs of an app until SIGTERM or Ctrl-C; a second one stops the running jobs.
@@ -69,35 +73,43 @@ def run(
     Exit codes: 0 all running jobs finished; 1 an error; 3 the app cannot be imported; 4 jobs that
     did not finish within drain_grace were handed over; 5 the same, after a second signal.
     """
-    # Imported here: no other command needs a keeper, and importing it takes a while.
-    from tenure.runtime.exit_code import ExitCode
-    from tenure.runtime.keeper.program import make_plan, on_signals
-    from tenure.runtime.keeper.program import run as live
-    from tenure.runtime.keeper.runs.runner_launcher import ImportFailed
+    require_worker_platform()
+    if reload:
+        from tenure.cli.reloading import run_reloading
 
+        sys.exit(run_reloading([word for word in sys.argv[1:] if word != "--reload"]))
     if metrics is not None:
         _check_metrics(metrics)
     form = log_format or ("json" if json else None)
-    configure(form or Settings.from_environment(os.environ).log_format, verbose=verbose)
-    with ExitStack() as stack:
-        plan = make_plan(
-            stack,
-            app,
-            url=url,
-            queues=None if queues is None else _names(queues, "--queues"),
-            tenants=_names(tenants, "--tenants"),
-            all_tenants=all_tenants,
-            concurrency=concurrency,
-            processes=processes,
-            metrics=metrics,
-            log_format=form,
-        )
-        try:
-            code = live(plan, on_signals)
-        except ImportFailed as problem:
-            typer.echo(f"{problem.traceback}tenure: {problem}", err=True)
-            code = ExitCode.NOT_IMPORTED
-    raise typer.Exit(code)
+    Settings.from_environment(os.environ)  # refuse an invalid one now
+    _become_keeper(
+        app,
+        {
+            "url": url,
+            "queues": None if queues is None else _names(queues, "--queues"),
+            "tenants": _names(tenants, "--tenants"),
+            "all_tenants": all_tenants,
+            "concurrency": concurrency,
+            "processes": processes,
+            "metrics": metrics,
+            "log_format": form,
+            "form": form,
+            "verbose": verbose,
+            "json": json,
+        },
+    )
+
+
+def _become_keeper(app: str, options: Mapping[str, Any]) -> NoReturn:
+    """Replace this process, under the same pid, by one that imports nothing of the command line."""
+    descriptor = make_memory("tenure-options")
+    os.write(descriptor, msgspec.json.encode(options))
+    os.set_inheritable(descriptor, True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # -P: no file in the current folder may replace a module of the keeper.
+    words = [sys.executable, "-P", "-m", "tenure.cli.keeper", "worker", app, str(descriptor)]
+    os.execv(sys.executable, words)  # noqa: S606
 
 
 @command(commands, "list", "tenure worker list", "tenure worker list --all --json")

@@ -43,6 +43,7 @@ def announcement(task: Announceable) -> dict[str, JSON]:
         "defaults": msgspec.json.decode(msgspec.json.encode(declared_fields(task))),
         "target": _template(task, "target", task.target),
         "unique": _template(task, "unique", task.unique),
+        "limits": [_template(task, "limits", each) for each in task.limits],
         "compensate": task.compensating,
     }
 
@@ -57,6 +58,7 @@ def digest(task: Announceable) -> str:
         "options": task.options.described(),
         "target": task.target.text if task.target else None,
         "unique": task.unique.text if task.unique else None,
+        "limits": [each.text for each in task.limits],
         "compensate": task.compensating,
         "hooks": sorted(task.hooks),
     }

@@ -1,9 +1,9 @@
 """A client that acts for a principal: in their tenant, as far as their role allows."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tenure.control.client import Client
-from tenure.control.operation import Operation, aperform, perform
+from tenure.control.operation import Operation, aperform, perform, performed, twin
 from tenure.domain.principal import NEEDS, SERVED, SHARED, Principal, Role
 from tenure.domain.tenant import Tenant
 from tenure.errors import NotAllowed
@@ -23,29 +23,21 @@ class AuthorizedClient:
         self.client = client
         self.principal = principal
 
-    def require(self, verb: str) -> None:
+    @performed
+    def require(self, verb: str) -> Operation[None]:
         """Refuse a verb that the role does not allow, even if it is no call to the store."""
-        if (why := self._forbids(verb)) is not None:
-            self.client.store_of(self.principal.tenant).send(self._refusal(verb, why))
-            raise NotAllowed(why)
+        return self._required(verb)
 
-    def send(self, call: Call[T]) -> T:
+    arequire = twin(require)
+
+    @performed
+    def send(self, call: Call[T]) -> Operation[T]:
         """Carry out a call if the role allows it."""
-        self.require(call.verb)
-        return self.client.store_of(self.principal.tenant).send(self._asked(call))
+        yield from self._required(call.verb)
+        answer: T = yield self._asked(call)
+        return answer
 
-    async def arequire(self, verb: str) -> None:
-        """Refuse a verb that the role does not allow, even if it is no call to the store."""
-        if (why := self._forbids(verb)) is not None:
-            store = await self.client.astore_of(self.principal.tenant)
-            await store.send(self._refusal(verb, why))
-            raise NotAllowed(why)
-
-    async def asend(self, call: Call[T]) -> T:
-        """Async version of ``send``."""
-        await self.arequire(call.verb)
-        store = await self.client.astore_of(self.principal.tenant)
-        return await store.send(self._asked(call))
+    asend = twin(send)
 
     def perform(self, operation: Operation[T]) -> T:
         """Perform an operation, such as ``stop_many``, if the role allows its calls."""
@@ -66,10 +58,21 @@ class AuthorizedClient:
         who = self.principal
         self.client.drop_tenant(tenant, force=force, by=who.name, via=who.via)
 
+    def _required(self, verb: str) -> Operation[None]:
+        if (why := self._forbids(verb)) is not None:
+            yield control_calls.refuse(verb, why).asked_by(self.principal)
+            raise NotAllowed(why)
+
+    def _perform(self, operation: Operation[T]) -> T:
+        return self.client.perform(operation, self.principal.tenant)
+
+    async def _aperform(self, operation: Operation[T]) -> T:
+        return await self.client.aperform(operation, self.principal.tenant)
+
     def _asked(self, call: Call[T]) -> Call[T]:
-        """Return the call with its principal, and with a time limit if it comes from outside."""
+        """Return the call with its principal; if it comes from outside, with a time limit."""
         call = call.asked_by(self.principal)
-        if self.principal.via not in SERVED:
+        if self.principal.via not in SERVED or call.timeout is not None:
             return call
         settings = self.client.settings
         is_read = call.verb not in NEEDS
@@ -85,13 +88,10 @@ class AuthorizedClient:
             return f"{who} is {_article(role)} and may not {in_words(verb)}; {_article(needed)} may"
         return None
 
-    def _refusal(self, verb: str, why: str) -> Call[Any]:
-        return control_calls.refuse(verb, why).asked_by(self.principal)
-
 
 def in_words(verb: str) -> str:
     """Return the words for a verb, to follow "may not"."""
-    lists = verb in ("tokens", "tenants", "discards")
+    lists = verb in ("tokens", "tenants", "discards", "webhooks", "deliveries")
     return f"list {verb}" if lists else verb.replace("_", " ")
 
 

@@ -75,19 +75,27 @@ def stop_many(
     **options: Unpack[StopOptions],
 ) -> Operation[Bulk]:
     """Stop all jobs of a filter; ``progress`` is called after every batch."""
-    return (yield from _begun(bulk_stop(filters, intent, reason, by=by, **options), progress))
+    return (yield from _begun(bulk_call(filters, intent, reason, by=by, **options), progress))
 
 
-def bulk_stop(
+def bulk_call(
     filters: Mapping[str, JSON],
-    intent: Intent,
+    intent: BulkIntent | Intent,
     reason: str | None,
     *,
     by: str | None = None,
+    fresh: bool = False,
     **options: Unpack[StopOptions],
 ) -> Call[Bulk]:
-    """Return the call that begins a bulk stop."""
-    return policy_calls.bulk_stop(filters, intent, reason, by=by, **read_stop_options(options))
+    """Return the call that begins a bulk operation; ``fresh`` is for a resume."""
+    match BulkIntent(intent):
+        case BulkIntent.RESUME:
+            return policy_calls.bulk_resume(filters, reason, fresh=fresh, by=by)
+        case BulkIntent.RERUN:
+            return policy_calls.bulk_rerun(filters, reason, by=by)
+        case stop:
+            given = read_stop_options(options)
+            return policy_calls.bulk_stop(filters, Intent(stop), reason, by=by, **given)
 
 
 def resume_many(

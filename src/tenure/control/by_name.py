@@ -46,6 +46,7 @@ class _NamedTask:
     options: EnqueueOptionSet = field(default_factory=EnqueueOptionSet)
     target: Template | None = None
     unique: Template | None = None
+    limits: tuple[Template, ...] = ()
 
 
 def job_of(
@@ -172,4 +173,6 @@ def _named(client: Client, name: str | None) -> Draftable:
     if name not in client.tasks:
         raise InputRefused(f"there is no task {shown(name)}; {nearest(name, client.tasks)}")
     task = client.tasks[name]
-    return _NamedTask(client, name, task.signature, task.options, task.target, task.unique)
+    return _NamedTask(
+        client, name, task.signature, task.options, task.target, task.unique, task.limits
+    )

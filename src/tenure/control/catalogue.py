@@ -48,26 +48,29 @@ def nearest(name: str, names: Collection[str]) -> str:
 
 def check_arguments(task: KnownTask, args: Mapping[str, JSON]) -> None:
     """Refuse arguments that do not fit the schema of a task; no value is shown."""
-    if task.schema is None:
-        return
-    # Here and not above: it takes long to load, and a worker never needs it.
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
-    try:
-        Draft202012Validator.check_schema(task.schema)
-        found = list(Draft202012Validator(task.schema).iter_errors(dict(args)))
-    except (SchemaError, RecursionError):
-        return  # the schema is wrong; the worker checks the arguments anyway
-    if found:
-        mistakes = dict.fromkeys(_mistake(error, task.schema) for error in found[:_MAX_MISTAKES])
+    if task.schema is not None and (mistakes := schema_mistakes(task.schema, dict(args))):
         raise InputRefused(
             f"task {shown(task.name)} cannot take these arguments: {'; '.join(mistakes)}"
         )
 
 
+def schema_mistakes(schema: Mapping[str, JSON], value: JSON) -> list[str]:
+    """Return why a value does not fit a schema; none if the schema itself is wrong."""
+    # Here and not above: it takes long to load, and a worker never needs it.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+        found = list(Draft202012Validator(schema).iter_errors(value))
+    except (SchemaError, RecursionError):
+        return []  # the worker checks the value anyway
+    return list(dict.fromkeys(_mistake(error, schema) for error in found[:_MAX_MISTAKES]))
+
+
 def _mistake(error: Any, schema: Mapping[str, JSON]) -> str:
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)[1:]
+    about = f"{where}: " if where else ""
     match error.validator:
         case "required":
             missing = [name for name in error.validator_value if name not in error.instance]
@@ -81,13 +84,13 @@ def _mistake(error: Any, schema: Mapping[str, JSON]) -> str:
         case "type":
             kinds = error.validator_value
             kinds = [kinds] if isinstance(kinds, str) else kinds
-            return f"{where}: it takes {' or '.join(_KINDS.get(kind, kind) for kind in kinds)}"
+            return f"{about}it takes {' or '.join(_KINDS.get(kind, kind) for kind in kinds)}"
         case "enum" | "const":
-            return f"{where}: it is none of the values that it takes"
+            return f"{about}it is not one of the allowed values"
         case "anyOf" | "oneOf":
-            return f"{where}: it is nothing that it takes"
+            return f"{about}it has none of the allowed forms"
         case rule:
-            return f"{where}: it breaks the rule {rule} {shown(error.validator_value)}"
+            return f"{about}it breaks the rule {rule} {shown(error.validator_value)}"
 
 
 _KINDS = {

@@ -93,9 +93,9 @@ def of_notices(seconds: float | None, trouble: object, settings: Settings) -> Fi
     if seconds is None:
         return warning(
             "notices",
-            f"no notice comes through: {trouble}",
-            f"stops arrive with the beat ({in_words(settings.beat)}) and jobs with the poll "
-            f"({in_words(settings.poll)}); give workers a way past the pooler to be faster",
+            f"LISTEN and NOTIFY do not work: {trouble}",
+            f"stops arrive with the heartbeat ({in_words(settings.beat)}) and jobs with the poll "
+            f"({in_words(settings.poll)}); to be faster, connect workers without the pooler",
         )
     return fine("notices", f"LISTEN and NOTIFY work ({seconds * 1000:.0f} ms with connecting)")
 
@@ -108,14 +108,14 @@ def of_clock(ahead: float) -> Finding:
     return warning(
         "clock",
         f"the clock of this host is {abs(ahead):.1f} s {way} the database's",
-        "leases go by the database's alone, but times of schedules and logs do not: run NTP",
+        "leases use the clock of the database, but schedules and logs that of the host: run NTP",
     )
 
 
 def of_connections(server: ServerInfo) -> Finding:
     used, limit = server.connections, server.max_connections
     sentence = f"{used} of {limit} connections are in use"
-    remedy = "raise max_connections, or put a pooler before the database"
+    remedy = "raise max_connections, or put a pooler in front of the database"
     if used >= limit * 0.95:
         return wrong("connections", sentence, remedy)
     if used >= limit * 0.8:
@@ -133,7 +133,7 @@ def of_workers(workers: Sequence[WorkerInfo]) -> Finding:
         return wrong(
             "workers",
             f"{summary}, {len(late)} late: {names}",
-            "a living worker recovers their jobs; see to the host, or to its way to the database",
+            "a live worker recovers their jobs; check the host, and its connection to the database",
         )
     if not alive:
         return warning(
@@ -159,13 +159,13 @@ def of_tasks(unrunnable: Sequence[Unrunnable]) -> Finding:
         return fine("tasks", "every waiting job has a worker that can run it")
     named = ", ".join(
         f"{task.task} ({task.jobs} waiting, "
-        + ("no living worker has it)" if task.announced else f"not announced{_suggestion(task)})")
+        + ("no live worker has it)" if task.announced else f"not announced{_suggestion(task)})")
         for task in unrunnable[:5]
     )
     rest = f" and {len(unrunnable) - 5} more" if len(unrunnable) > 5 else ""
     return wrong(
         "tasks",
-        f"nobody can run {named}{rest}",
+        f"no worker can run {named}{rest}",
         "start a worker whose app has the task, or cancel the jobs if the name is mistyped",
     )
 
@@ -176,12 +176,12 @@ def _suggestion(task: Unrunnable) -> str:
 
 def of_leases(lost: SomeJobs, settings: Settings) -> Finding:
     if not lost.jobs:
-        return fine("leases", "every running job has a living worker")
+        return fine("leases", "every running job has a live worker")
     return wrong(
         "leases",
-        f"{amount(lost.jobs, 'running job has', 'running jobs have')} no living worker "
+        f"{amount(lost.jobs, 'running job has', 'running jobs have')} no live worker "
         f"({_ids(lost)})",
-        f"any living worker recovers them within {in_words(settings.recover_every)}; "
+        f"any live worker recovers them within {in_words(settings.recover_every)}; "
         f"by hand: tenure recover",
     )
 
@@ -253,10 +253,10 @@ def of_bloat(tables: Sequence[TableSize]) -> Finding:
     if job.dead > _MANY_DEAD and job.dead > job.rows / 5:
         return warning(
             "bloat",
-            f"the table of jobs has {job.dead:,} dead rows to {job.rows:,} living",
-            "see what holds vacuum back, then: VACUUM the table job",
+            f"the table of jobs has {job.dead:,} dead rows and {job.rows:,} live ones",
+            "find out what holds vacuum back, then run VACUUM on the table job",
         )
-    return fine("bloat", f"{amount(job.dead, 'dead row')} to {job.rows:,} living")
+    return fine("bloat", f"{amount(job.dead, 'dead row')} and {job.rows:,} live ones")
 
 
 def of_retention(diagnosed: Diagnosis, settings: Settings) -> Finding:
@@ -279,7 +279,7 @@ def of_retention(diagnosed: Diagnosis, settings: Settings) -> Finding:
     if size > _LARGE and forever:
         return warning(
             "retention",
-            f"{summary}; {', '.join(forever)} jobs are kept for ever",
+            f"{summary}; {', '.join(forever)} jobs are kept forever",
             f"set TENURE_KEEP_{forever[0].upper()}, such as 90d",
         )
     return fine("retention", summary)
@@ -307,14 +307,14 @@ def of_tokens(tokens: Sequence[Token]) -> Finding:
             "tokens",
             f"{amount(len(forever), 'admin token never expires', 'admin tokens never expire')}: "
             f"{names}",
-            f"make one with --expires 90d in its place, then: tenure token revoke {forever[0].id}",
+            f"create one with --expires 90d instead, then run: tenure token revoke {forever[0].id}",
         )
     return fine("tokens", "every admin token expires, or there is none")
 
 
 def of_disk(free: int, total: int, folder: str) -> Finding:
     sentence = f"{_bytes(free)} free of {_bytes(total)} under {folder}"
-    remedy = "make room: a PostgreSQL with a full disk stops"
+    remedy = "free some space: PostgreSQL stops when the disk is full"
     if free < 200 << 20:
         return wrong("disk", sentence, remedy)
     if free < 1 << 30 or free < total / 50:

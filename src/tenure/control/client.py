@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import os
+import sys
 import threading
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 from tenure.config import Settings
@@ -16,7 +17,13 @@ from tenure.domain.job import Job
 from tenure.domain.principal import Principal
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.domain.values import shown
-from tenure.errors import InputRefused, SettingInvalid, StoreUnavailable
+from tenure.errors import (
+    UNIX_MODULES,
+    EmbeddedUnavailable,
+    InputRefused,
+    SettingInvalid,
+    StoreUnavailable,
+)
 from tenure.store.call import Call
 
 if TYPE_CHECKING:
@@ -46,6 +53,8 @@ class Client:
     tasks: "Mapping[str, Task[..., Any]]" = MappingProxyType({})  # an app has some
     schedules: "Mapping[str, Schedule]" = MappingProxyType({})  # an app has some
     may_create = True  # an embedded PostgreSQL, where there is none yet
+    # Called before a client uses its database. The sandbox of a test gives it another.
+    before_use: "ClassVar[Callable[[Client], None] | None]" = None
 
     def __init__(self, url: str | None = None, *, settings: Settings | None = None) -> None:
         if not isinstance(settings, Settings | None):
@@ -62,16 +71,16 @@ class Client:
     @property
     def url(self) -> str:
         """Return the URL of the database; start the embedded PostgreSQL if there is no other."""
+        self._prepare()
         if self._url is not None:
             return self._url
         with self._opening:
             if self._embedded is None:
-                from tenure.store.embedded import Embedded, require_database
-
+                embedded = _embedded_server()
                 folder = Path(self.settings.folder)
                 if not self.may_create:
-                    require_database(folder)
-                self._embedded = _migrated(Embedded.open(folder))
+                    embedded.require_database(folder)
+                self._embedded = _migrated(embedded.Embedded.open(folder))
             return self._embedded.url
 
     @property
@@ -80,8 +89,14 @@ class Client:
         return self._embedded
 
     @property
+    def has_url(self) -> bool:
+        """Tell whether a URL is configured; otherwise the embedded PostgreSQL is used."""
+        return self._url is not None
+
+    @property
     def known_url(self) -> str | None:
         """Return the URL of the database if one is configured; start nothing."""
+        self._prepare()
         return self._url
 
     @property
@@ -93,6 +108,7 @@ class Client:
         """Return the store of a tenant; all tenants share their connections."""
         from tenure.store.store import Store
 
+        self._prepare()
         with self._opening:
             if self._store is None or self._store.is_closed:
                 self._store = Store(self.url, settings=self.settings)
@@ -106,10 +122,30 @@ class Client:
 
     async def astore_of(self, tenant: Tenant | str = DEFAULT) -> "AsyncStore":
         """Return the open store of this event loop; ``aclose`` closes it."""
+        self._prepare()
         loop = asyncio.get_running_loop()
-        with self._opening:
-            store = self._of_loops.setdefault(loop, _LoopStore())
+        store = self._of_loops.get(loop)
+        if store is None:
+            with self._opening:
+                store = self._of_loops.setdefault(loop, _LoopStore())
         return (await store.opened(self)).of(as_tenant(tenant))
+
+    def redirect(self, url: str, artifacts: str) -> Callable[[], None]:
+        """Use another database and storage until the returned function is called; for tests."""
+        before = self._url, self._embedded, self._store, self._of_loops, self.settings
+        self._url, self._embedded, self._store = url, None, None
+        self.settings = self.settings.replace(artifacts=artifacts)
+        self._of_loops = WeakKeyDictionary()
+
+        def restore() -> None:
+            self.close()  # connections of event loops are closed when they are forgotten
+            self._url, self._embedded, self._store, self._of_loops, self.settings = before
+
+        return restore
+
+    def _prepare(self) -> None:
+        if Client.before_use is not None:
+            Client.before_use(self)
 
     def acting_as(self, principal: Principal) -> "AuthorizedClient":
         """Return a client that acts for a principal, in their tenant and with their role."""
@@ -177,8 +213,8 @@ class Client:
     def check_cancellation_requested(self, job: int, *, tenant: Tenant | str = DEFAULT) -> bool:
         """Tell whether a stop of this job was requested.
 
-        If the database is away, log a warning and return false. A job that does not exist is an
-        error.
+        If the database is unavailable, log a warning and return false. A job that does not
+        exist is an error.
         """
         try:
             return self.store_of(tenant).show(job).cancel_requested
@@ -206,11 +242,15 @@ class Client:
 
     async def aclose(self) -> None:
         """Close what this event loop opened, and all that ``close`` closes."""
+        await self.aclose_loop()
+        if self._store is not None or self._embedded is not None:
+            await asyncio.to_thread(self.close)
+
+    async def aclose_loop(self) -> None:
+        """Close what this event loop opened."""
         store = self._of_loops.pop(asyncio.get_running_loop(), None)
         if store is not None:
             await store.close()
-        if self._store is not None or self._embedded is not None:
-            await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self
@@ -261,6 +301,19 @@ def _migrator(url: str) -> "Migrator":
     from tenure.store.migrating import Migrator
 
     return Migrator(url)
+
+
+def _embedded_server() -> ModuleType:
+    try:
+        from tenure.store import embedded
+    except ModuleNotFoundError as error:
+        if error.name not in UNIX_MODULES:
+            raise
+        raise EmbeddedUnavailable(
+            f"there is no embedded PostgreSQL on {sys.platform}; name yours with a URL or "
+            f"TENURE_DATABASE_URL"
+        ) from None
+    return embedded
 
 
 def _migrated(embedded: "Embedded") -> "Embedded":

@@ -1,7 +1,7 @@
 """The checks of a task declaration."""
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ from tenure.control.signature import Signature
 from tenure.control.template import Template
 from tenure.domain import bounds
 from tenure.domain.options import Executor
-from tenure.domain.values import shown
+from tenure.domain.values import refusals_about, shown
 from tenure.errors import InputRefused, SettingInvalid
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,17 +51,25 @@ def read_template(option: str, text: Any, signature: Signature) -> Template | No
     """Return a template; refuse fields that are secret or no parameters."""
     if text is None:
         return None
-    try:
+    with refusals_about(option):
         template = Template.read(text)
         template.refuse_unknown(signature.types)
-    except SettingInvalid as why:
-        raise SettingInvalid(f"{option}: {why}") from None
     for field in template.fields:
         if field in signature.secrets:
             raise SettingInvalid(
                 f"{option}: {shown(text)} would show {shown(field)}, which is a secret"
             )
     return template
+
+
+def read_templates(option: str, texts: Any, signature: Signature) -> tuple[Template, ...]:
+    """Return templates; a single string is refused, because it would be read letter by letter."""
+    if isinstance(texts, str) or not isinstance(texts, Collection):
+        raise SettingInvalid(f"{option}: it takes a list of texts, not {shown(texts)}")
+    templates = [read_template(option, text, signature) for text in texts]
+    if any(template is None for template in templates):
+        raise SettingInvalid(f"{option}: it takes a list of texts, not {shown(texts)}")
+    return tuple(template for template in templates if template is not None)
 
 
 def read_argv(name: Any, argv: Any) -> tuple[list[Template], dict[str, Any]]:
@@ -75,10 +83,8 @@ def read_argv(name: Any, argv: Any) -> tuple[list[Template], dict[str, Any]]:
         for word in argv:
             if not isinstance(word, str) or "\0" in word:
                 raise SettingInvalid(f"argv: {shown(word)} cannot be the argument of a program")
-            try:
+            with refusals_about("argv"):
                 words.append(Template.read(word) if word else Template("", ()))
-            except SettingInvalid as why:
-                raise SettingInvalid(f"argv: {why}") from None
         if words[0].fields or not words[0].text:
             raise SettingInvalid(
                 f"argv: {shown(argv[0])} is to be the program, which cannot be empty or a parameter"

@@ -22,6 +22,7 @@ from tenure.domain.options import (
     read_choice,
     read_duration,
     read_text,
+    read_texts,
 )
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.domain.values import shown
@@ -75,11 +76,12 @@ _TEXT = Option(optional(read_text))
 
 
 class EnqueueOptions(JobOptions, total=False):
-    """Options of one job; target and unique are plain strings here, not templates."""
+    """Options of one job; target, unique and limits are plain strings, not templates."""
 
     run_at: Annotated[datetime | None, Option(optional(_read_timestamp))]
     delay: Annotated[Duration | None, Option(read_duration)]
     target: Annotated[str | None, _TEXT]
+    limits: Annotated[Sequence[str] | None, Option(optional(read_texts))]
     parent: Annotated[JobReference | None, Option(optional(_read_reference))]
     after: Annotated[
         JobReference | After | Sequence[JobReference | After],
@@ -109,14 +111,16 @@ class EnqueueOptionSet(OptionSet):
             job = job.job if isinstance(job, After) else job
             if isinstance(job, Handle) and job.tenant != new.tenant.name:
                 raise InputRefused(
-                    f"job {job.id} is of tenant {job.tenant!r} and this one of "
-                    f"{new.tenant.name!r}; jobs of two tenants know nothing of each other"
+                    f"job {job.id} belongs to tenant {job.tenant!r} and this one to "
+                    f"{new.tenant.name!r}; a job can only name jobs of its own tenant"
                 )
         return new
 
     def resolved(self) -> Operation[Self]:
         """Return these options with ids in place of keys."""
         parent = self.parent
+        if not isinstance(parent, str) and not self.after:
+            return self
         if isinstance(parent, str):
             parent = yield from job_with_key(parent)
         after: list[After] = []

@@ -1,8 +1,9 @@
 """A handle of a job: read it, wait for it, stop it."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import msgspec
 
@@ -16,22 +17,26 @@ from tenure.control.job_operations import (
     failure,
     partials,
     resume,
-    runners,
     stop,
 )
-from tenure.control.operation import Operation, single
+from tenure.control.operation import Operation, performed, single, twin
 from tenure.control.policies import stop_at
+from tenure.control.questions import answer, rerun, steps
 from tenure.domain.budget import Amount
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import Duration
 from tenure.domain.inspection import Inspection
 from tenure.domain.job import JSON, Job
 from tenure.domain.lifecycle import Intent, State, Status
+from tenure.domain.step import Answered, Question, StepRecord
 from tenure.domain.tenant import Tenant
 from tenure.errors import JobCancelled, JobNotEnded
-from tenure.store.calls import queries
+from tenure.store.calls import queries, step_calls
 from tenure.store.policy_results import Policy
 from tenure.store.results import Explanation, JobRunner
+
+if TYPE_CHECKING:
+    from tenure.control.stream_reading import JobStream
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -56,58 +61,64 @@ class Handle(Generic[R]):
         """Return the name of its tenant."""
         return self._tenant.name
 
-    def status(self) -> Status:
+    @performed
+    def status(self) -> Operation[Status]:
         """Return its status."""
-        return self.job().status
+        job: Job = yield queries.show(self.id)
+        return job.status
 
-    async def astatus(self) -> Status:
-        """Async version of ``status``."""
-        return (await self.ajob()).status
+    astatus = twin(status)
 
-    def job(self) -> Job:
+    @performed
+    def job(self) -> Operation[Job]:
         """Return the job with all its fields."""
-        return self._perform(single(queries.show(self.id)))
+        return single(queries.show(self.id))
 
-    async def ajob(self) -> Job:
-        """Async version of ``job``."""
-        return await self._aperform(single(queries.show(self.id)))
+    ajob = twin(job)
 
-    def explain(self) -> Explanation:
+    @performed
+    def explain(self) -> Operation[Explanation]:
         """Explain why it is not running, or not stopping."""
-        return self._perform(single(queries.explain(self.id)))
+        return single(queries.explain(self.id))
 
-    async def aexplain(self) -> Explanation:
-        """Async version of ``explain``."""
-        return await self._aperform(single(queries.explain(self.id)))
+    aexplain = twin(explain)
 
-    def inspect(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:
+    @performed
+    def inspect(
+        self, timeout: Duration = PATIENCE, *, by: str | None = None
+    ) -> Operation[Inspection]:
         """Return the stack of its code and the memory of its processes while it runs."""
-        return self._perform(inspect_job(self.id, timeout, by=by))
+        return inspect_job(self.id, timeout, by=by)
 
-    async def ainspect(self, timeout: Duration = PATIENCE, *, by: str | None = None) -> Inspection:  # noqa: ASYNC109
-        """Async version of ``inspect``."""
-        return await self._aperform(inspect_job(self.id, timeout, by=by))
+    ainspect = twin(inspect)
 
-    def wait(self, timeout: Duration | None = None) -> Job:
+    @performed
+    def wait(self, timeout: Duration | None = None) -> Operation[Job]:
         """Wait until it is completed, failed or cancelled, and return it."""
-        return self._perform(ended(self.id, timeout))
+        return ended(self.id, timeout)
 
-    async def await_end(self, timeout: Duration | None = None) -> Job:  # noqa: ASYNC109
-        """Async version of ``wait``."""
-        return await self._aperform(ended(self.id, timeout))
+    await_end = twin(wait, "await_end")
 
-    def result(self, timeout: Duration | None = None) -> R:
+    @performed
+    def result(self, timeout: Duration | None = None) -> Operation[R]:
         """Wait for its result; raise JobFailed or JobCancelled if it has none."""
-        return self.read(self.wait(timeout))
+        return self.read((yield from ended(self.id, timeout)))
 
     async def aresult(self, timeout: Duration | None = None) -> R:  # noqa: ASYNC109
         """Async version of ``result``."""
-        return self.read(await self.await_end(timeout))
+        job = await self._aperform(ended(self.id, timeout))
+        if job.result_artifact is None:
+            return self.read(job)
+        return await asyncio.to_thread(self.read, job)
 
     def read(self, job: Job | Mapping[str, JSON]) -> R:
-        """Return the result in a job that was read before."""
+        """Return the result in a job that was read before; a large one is read from storage."""
         job = job if isinstance(job, Job) else msgspec.convert(job, Job)
         if job.state is State.COMPLETED:
+            if job.result_artifact is not None:
+                from tenure.control.artifact_files import with_result
+
+                job = with_result(self._client.settings, self._tenant, job)
             result: R = self._client.read_result(job)
             return result
         if job.state is State.FAILED:
@@ -116,21 +127,19 @@ class Handle(Generic[R]):
             raise JobCancelled(job.id, job.cancellation_reason, job.cancelled_by)
         raise JobNotEnded(f"job {job.id} has not ended; it is {job.status}")
 
+    @performed
     def cancel(
         self, reason: str | None = None, **options: Unpack[StopArguments]
-    ) -> CancellationRecord:
+    ) -> Operation[CancellationRecord]:
         """Cancel it and its children.
 
         With ``wait`` return the record when everything has stopped.
         """
-        return self._perform(stop(self.id, Intent.CANCEL, reason, **options))
+        return stop(self.id, Intent.CANCEL, reason, **options)
 
-    async def acancel(
-        self, reason: str | None = None, **options: Unpack[StopArguments]
-    ) -> CancellationRecord:
-        """Async version of ``cancel``."""
-        return await self._aperform(stop(self.id, Intent.CANCEL, reason, **options))
+    acancel = twin(cancel)
 
+    @performed
     def cancel_at(
         self,
         at: datetime,
@@ -138,98 +147,124 @@ class Handle(Generic[R]):
         *,
         strategy: str | None = None,
         by: str | None = None,
-    ) -> Policy:
+    ) -> Operation[Policy]:
         """Cancel it at this time if it has not ended by then; a later call changes the time."""
-        operation = stop_at(self.id, at, Intent.CANCEL, reason, strategy=strategy, by=by)
-        return self._perform(operation)
+        return stop_at(self.id, at, Intent.CANCEL, reason, strategy=strategy, by=by)
 
-    async def acancel_at(
-        self,
-        at: datetime,
-        reason: str | None = None,
-        *,
-        strategy: str | None = None,
-        by: str | None = None,
-    ) -> Policy:
-        """Async version of ``cancel_at``."""
-        operation = stop_at(self.id, at, Intent.CANCEL, reason, strategy=strategy, by=by)
-        return await self._aperform(operation)
+    acancel_at = twin(cancel_at)
 
+    @performed
     def pause(
         self, reason: str | None = None, **options: Unpack[StopArguments]
-    ) -> CancellationRecord:
+    ) -> Operation[CancellationRecord]:
         """Pause it; it can be resumed from its checkpoint."""
-        return self._perform(stop(self.id, Intent.PAUSE, reason, **options))
+        return stop(self.id, Intent.PAUSE, reason, **options)
 
-    async def apause(
-        self, reason: str | None = None, **options: Unpack[StopArguments]
-    ) -> CancellationRecord:
-        """Async version of ``pause``."""
-        return await self._aperform(stop(self.id, Intent.PAUSE, reason, **options))
+    apause = twin(pause)
 
+    @performed
     def resume(
         self,
         reason: str | None = None,
         *,
         fresh: bool = False,
         budget: Mapping[str, Amount] | None = None,
+        value: JSON = None,
         by: str | None = None,
-    ) -> Job:
+    ) -> Operation[Job]:
         """Resume a paused or failed job.
 
         ``fresh``: without its checkpoint. ``budget``: new limits; a job that has spent its budget
-        needs larger ones.
+        needs larger ones. ``value``: what its code finds in ``ctx.resume_value``.
         """
-        return self._perform(resume(self.id, reason, fresh=fresh, budget=budget, by=by))
+        return resume(self.id, reason, fresh=fresh, budget=budget, value=value, by=by)
 
-    async def aresume(
-        self,
-        reason: str | None = None,
-        *,
-        fresh: bool = False,
-        budget: Mapping[str, Amount] | None = None,
-        by: str | None = None,
-    ) -> Job:
-        """Async version of ``resume``."""
-        return await self._aperform(resume(self.id, reason, fresh=fresh, budget=budget, by=by))
+    aresume = twin(resume)
 
-    def runners(self) -> tuple[JobRunner, ...]:
+    @performed
+    def runners(self) -> Operation[tuple[JobRunner, ...]]:
         """Return the runners of it and of all jobs below it, as of their worker's last heartbeat.
 
         ``Tenure.end_runner`` ends a runner.
         """
-        return self._perform(runners(self.id))
+        return single(queries.runners(self.id))
 
-    async def arunners(self) -> tuple[JobRunner, ...]:
-        """Async version of ``runners``."""
-        return await self._aperform(runners(self.id))
+    arunners = twin(runners)
 
-    def partials(self) -> list[JSON]:
+    def stream(self, after: int | str = 0) -> "JobStream":
+        """Return its stream: partial results, log lines, progress, status, as they come.
+
+        For ``for`` and ``async for``; it ends when the job has ended. ``after``: the id of the last
+        item that was seen, or the number of a partial result.
+        """
+        from tenure.control.stream_reading import JobStream  # imports the driver
+
+        return JobStream(self._client, self.id, self._tenant, after)
+
+    @performed
+    def partials(self) -> Operation[list[JSON]]:
         """Return its partial results, oldest first; they outlive every kind of end."""
-        return self._perform(partials(self.id))
+        return partials(self.id)
 
-    async def apartials(self) -> list[JSON]:
-        """Async version of ``partials``."""
-        return await self._aperform(partials(self.id))
+    apartials = twin(partials)
 
-    def artifacts(self) -> tuple[Mapping[str, JSON], ...]:
+    @performed
+    def artifacts(self) -> Operation[tuple[Mapping[str, JSON], ...]]:
         """Return the name, url and size of each file it kept."""
-        return self.job().artifacts
+        job: Job = yield queries.show(self.id)
+        return job.artifacts
 
-    async def aartifacts(self) -> tuple[Mapping[str, JSON], ...]:
-        """Async version of ``artifacts``."""
-        return (await self.ajob()).artifacts
+    aartifacts = twin(artifacts)
 
-    def children(self) -> list["Handle[Any]"]:
+    @performed
+    def children(self) -> Operation[list["Handle[Any]"]]:
         """Return its children, oldest first."""
-        return [self._child(job) for job in self._perform(children(self.id))]
+        ids = yield from children(self.id)
+        return [Handle(self._client, job, self._tenant) for job in ids]
 
-    async def achildren(self) -> list["Handle[Any]"]:
-        """Async version of ``children``."""
-        return [self._child(job) for job in await self._aperform(children(self.id))]
+    achildren = twin(children)
 
-    def _child(self, job: int) -> "Handle[Any]":
-        return Handle(self._client, job, self._tenant)
+    @performed
+    def steps(self) -> Operation[list[StepRecord]]:
+        """Return its steps, and what it waited for, in the order in which they ended."""
+        return steps(self.id)
+
+    asteps = twin(steps)
+
+    @performed
+    def questions(self) -> Operation[tuple[Question, ...]]:
+        """Return its open questions."""
+        return single(step_calls.questions(self.id))
+
+    aquestions = twin(questions)
+
+    @performed
+    def answer(
+        self, value: JSON, question: int | None = None, *, by: str | None = None
+    ) -> Operation[Answered]:
+        """Answer a question by its id, or the only open one; each takes one answer."""
+        return answer(self.id, value, question, by=by)
+
+    aanswer = twin(answer)
+
+    @performed
+    def rerun(
+        self,
+        reason: str | None = None,
+        *,
+        from_step: str | None = None,
+        steps: Mapping[str, JSON] | None = None,
+        by: str | None = None,
+    ) -> Operation["Handle[R]"]:
+        """Enqueue a new job with its arguments and options.
+
+        ``from_step``: with the values of all steps before this one. ``steps``: values to use
+        instead, by name; alone, all others are kept too.
+        """
+        made = yield from rerun(self.id, reason, from_step=from_step, steps=steps, by=by)
+        return Handle(self._client, made.id, self._tenant)
+
+    arerun = twin(rerun)
 
     def _perform(self, operation: Operation[T]) -> T:
         return self._client.perform(operation, self._tenant)

@@ -53,7 +53,7 @@ def unreachable(error: TenureError) -> Finding:
     """Return the finding for a database that cannot be queried."""
     if isinstance(error, SchemaMismatch):
         return wrong("schema", str(error), "run: tenure migrate")
-    return wrong("postgresql", str(error), "see to the server, the URL, and the way there")
+    return wrong("postgresql", str(error), "check the server, the URL, and the network between")
 
 
 async def examine(caller: AuthorizedClient) -> AsyncIterator[Finding]:
@@ -105,7 +105,7 @@ async def _check(
     try:
         return judge(await caller.asend(call))
     except NotAllowed as error:
-        return warning(check, f"not checked: {error}", "use a token that may")
+        return warning(check, f"not checked: {error}", "use the token of an admin")
 
 
 async def _schema(client: Client, tenant: Tenant) -> Finding:

@@ -9,13 +9,24 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenure.control.client import Client
-from tenure.control.polling import Event, Poll, Subscriber, event_id, job_event, record_event
+from tenure.control.job_stream import OutputQuery
+from tenure.control.polling import (
+    Event,
+    Poll,
+    Reader,
+    RepeatedQuery,
+    Subscriber,
+    event_id,
+    job_event,
+    record_event,
+)
 from tenure.control.record_changes import RecordChanges
 from tenure.domain.lifecycle import ENDED
 from tenure.domain.tenant import Tenant
 from tenure.store.call import Call
 from tenure.store.calls import queries
 from tenure.store.notices import Notices
+from tenure.store.results import StreamPage
 
 CHANNEL = "tenure_events"
 EVERY, EVERYTHING_EVERY = 0.25, 1.0  # seconds between two polls
@@ -31,9 +42,9 @@ class Hub:
         self._client = client
         self._users = 0
         self._wants_notices = False
-        self._polls: dict[Key, Poll] = {}
+        self._polls: dict[Key, Any] = {}  # a repeated query of each thing
         self._tasks: dict[object, asyncio.Task[None]] = {}  # of a poll, or of the listener
-        self._subscribers: set[Subscriber] = set()
+        self._subscribers: set[Reader] = set()
         self._slots = asyncio.Semaphore(MAX_POLLS)
 
     @classmethod
@@ -52,8 +63,8 @@ class Hub:
         if self._users:
             return
         _hubs[asyncio.get_running_loop()].pop(self._client, None)
-        for subscriber in self._subscribers:
-            subscriber.end()
+        for reader in self._subscribers:
+            reader.end()
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -63,30 +74,44 @@ class Hub:
         self, tenant: Tenant, wanted: Sequence[tuple[str, Any]], is_patient: bool = False
     ) -> Iterator[Subscriber]:
         """Yield a subscriber of these things."""
-        keys: list[Key] = [(tenant, *thing) for thing in wanted]
-        subscriber = Subscriber([self._poll(key) for key in keys], is_patient=is_patient)
-        for poll in subscriber.polls:
-            poll.join(subscriber)
-        self._subscribers.add(subscriber)
-        try:
+        polls = {(tenant, *thing): self._query((tenant, *thing)) for thing in wanted}
+        subscriber = Subscriber(list(polls.values()), is_patient=is_patient)
+        with self._joined(subscriber, polls):
             yield subscriber
-        finally:
-            self._subscribers.discard(subscriber)
-            for key, poll in zip(keys, subscriber.polls, strict=True):
-                poll.leave(subscriber)
-                if not poll.subscribers:
-                    self._drop(key, poll)
 
-    def _poll(self, key: Key) -> Poll:
+    @contextmanager
+    def reading(self, tenant: Tenant, job: int) -> Iterator[tuple[OutputQuery, Reader]]:
+        """Yield the query of what a job puts out, and a reader of it."""
+        key = (tenant, "output", job)
+        query = self._query(key)
+        reader = Reader([query])
+        with self._joined(reader, {key: query}):
+            yield query, reader
+
+    @contextmanager
+    def _joined(self, reader: Reader, queries: Mapping[Key, RepeatedQuery[Any]]) -> Iterator[None]:
+        for query in queries.values():
+            query.join(reader)
+        self._subscribers.add(reader)
+        try:
+            yield
+        finally:
+            self._subscribers.discard(reader)
+            for key, query in queries.items():
+                query.leave(reader)
+                if not query.subscribers:
+                    self._drop(key, query)
+
+    def _query(self, key: Key) -> Any:
         if self._wants_notices and "listener" not in self._tasks:
             self._start("listener", self._listen())
-        poll = self._polls.get(key)
-        if poll is None or poll.is_over:
-            poll = self._polls[key] = self._made(*key)
-            self._start(poll, poll.run())
-        return poll
+        query = self._polls.get(key)
+        if query is None or query.is_over:
+            query = self._polls[key] = self._made(*key)
+            self._start(query, query.run())
+        return query
 
-    def _drop(self, key: Key, poll: Poll) -> None:
+    def _drop(self, key: Key, poll: RepeatedQuery[Any]) -> None:
         if self._polls.get(key) is poll:
             del self._polls[key]
         if task := self._tasks.get(poll):
@@ -96,7 +121,7 @@ class Hub:
         task = self._tasks[owner] = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._tasks.pop(owner, None))
 
-    def _made(self, tenant: Tenant, kind: str, which: Any) -> Poll:
+    def _made(self, tenant: Tenant, kind: str, which: Any) -> RepeatedQuery[Any]:
         async def send(call: Call[Any]) -> Any:
             async with self._slots:
                 return await (await self._client.astore_of(tenant)).send(call)
@@ -116,6 +141,12 @@ class Hub:
             seen = await send(queries.totals(self._client.settings.stop_grace))
             return [Event("totals", seen, event_id(seen))]
 
+        async def output(above: int | None, follow: bool) -> StreamPage:
+            seen: StreamPage = await send(queries.stream(which, above, follow=follow))
+            return seen
+
+        if kind == "output":
+            return OutputQuery(output, EVERY)
         ask, every = {
             "job": (job, EVERY),
             "life": (job, EVERY),  # also after its end: what has failed may be resumed
@@ -147,6 +178,10 @@ def _concerns(about: Mapping[str, object], key: Key) -> bool:
     if tenant.name != about.get("tenant"):
         return False
     match kind:
+        case "output":
+            return bool(about.get("job_id") == which)
+        case _ if about.get("kind") == "output":
+            return False
         case "movements":
             return True
         case "job" | "life":

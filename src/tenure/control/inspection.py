@@ -31,7 +31,7 @@ def inspect(
         if left <= 0:
             raise NotAnswered(
                 f"the worker of job {job} has not answered within {in_words(limit)}; it may be "
-                f"away or frozen; a late answer is kept"
+                f"unreachable or frozen; a late answer is kept"
             )
         yield Delay(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE)

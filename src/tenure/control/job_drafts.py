@@ -1,6 +1,7 @@
 """Drafts of jobs: from the arguments of a call to the job that is enqueued."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -10,15 +11,18 @@ from tenure.control.client import Client
 from tenure.control.enqueue_options import PLACEMENT, EnqueueOptionSet
 from tenure.control.signature import Signature
 from tenure.control.template import Template
-from tenure.domain.job import JSON, NewJob
+from tenure.domain import bounds
+from tenure.domain.bounds import MAX_LEVELS
+from tenure.domain.job import JSON, EncodedJob, NewJob
 from tenure.domain.options import COLUMNS
+from tenure.domain.values import shown
 from tenure.errors import InputRefused
 from tenure.store.new_jobs import refuse_not_json
 
 T = TypeVar("T")
 
 _TOGETHER = 500  # calls whose arguments are written at once
-
+_NO_NUMBER = re.compile(rb"NaN|Infinity|[0-9]{300}")
 
 _PLACED = tuple(name for name in PLACEMENT if name in NewJob.__struct_fields__)
 
@@ -32,19 +36,51 @@ class Draftable(Protocol):
     options: EnqueueOptionSet
     target: Template | None
     unique: Template | None
+    limits: tuple[Template, ...]
 
 
 def drafted(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> NewJob:
     """Return the job of one call."""
-    return draft_with(task, json.loads(_written(task, args, kwargs)))
+    arguments = json.loads(_written(task, args, kwargs))
+    job = NewJob(args=arguments, **shared_fields(task))
+    return msgspec.structs.replace(job, **_filled_in(task, job, arguments))
 
 
-def draft_with(task: Draftable, arguments: Mapping[str, JSON]) -> NewJob:
-    """Return the job with these arguments, which are known to fit."""
+def encoded(
+    task: Draftable, job: EncodedJob, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> NewJob:
+    """Return the job of one call, like another one of the task, with its arguments encoded."""
+    text = _written(task, args, kwargs)
+    has_limits = job.limits is None and bool(task.limits)
+    has_templates = task.target is not None or task.unique is not None or has_limits
+    filled = _filled_in(task, job, json.loads(text)) if has_templates else {}
+    return msgspec.structs.replace(job, args=msgspec.Raw(text), **filled)
+
+
+def shared_fields(task: Draftable) -> dict[str, Any]:
+    """Return the fields that all jobs of a task have in common."""
     placed = {name: getattr(task.options, name) for name in _PLACED}
-    placed["unique"] = placed["unique"] or _filled(task, "unique", task.unique, arguments)
-    placed["target"] = placed["target"] or _filled(task, "target", task.target, arguments)
-    return NewJob(task=task.name, args=arguments, **placed, **declared_fields(task))
+    if placed["limits"] is None and not any(limit.fields for limit in task.limits):
+        placed["limits"] = _filled_limits(task, {})
+    return {"task": task.name, **placed, **declared_fields(task)}
+
+
+def _filled_in(task: Draftable, job: NewJob, arguments: Mapping[str, JSON]) -> dict[str, Any]:
+    """Return the fields that are templates, filled in with the arguments of the job."""
+    filled: dict[str, Any] = {
+        "unique": job.unique or _filled(task, "unique", task.unique, arguments),
+        "target": job.target or _filled(task, "target", task.target, arguments),
+    }
+    if job.limits is None:
+        filled["limits"] = _filled_limits(task, arguments)
+    return filled
+
+
+def _filled_limits(task: Draftable, arguments: Mapping[str, JSON]) -> tuple[str, ...] | None:
+    if not task.limits:
+        return None
+    limits = (_filled(task, "limits", each, arguments) for each in task.limits)
+    return tuple(name for name in limits if name is not None)
 
 
 def declared_fields(task: Draftable) -> dict[str, Any]:
@@ -76,7 +112,7 @@ def drafted_many(
     """Return a job for each call; a dict has arguments by name, a tuple or a list by position."""
     if len(calls) > 1 and (task.options.unique or task.options.idempotency):
         raise InputRefused(
-            f"task {task.name!r}: a unique or idempotency key stands for one job, and these are "
+            f"task {task.name!r}: a unique or idempotency key is for one job, and these are "
             f"{len(calls)}"
         )
     return _each(calls, lambda args, kwargs: drafted(task, args, kwargs))
@@ -89,25 +125,20 @@ def written_many(
     limit = task.client.settings.max_args_bytes
     calls = list(calls)
 
-    def write(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
-        text = _written(task, args, kwargs)
-        if _may_hold_nan(text):
-            refuse_not_json(json.loads(text))
-        return text
-
     written = []
     for start in range(0, len(calls), _TOGETHER):
         some = calls[start : start + _TOGETHER]
         text = task.signature.write_many(some)
-        if text is None or len(text) > limit or _may_hold_nan(text):
-            text = b"[%s]" % b",".join(_each(some, write, start))
+        if text is None or len(text) > limit or _is_suspect(text):
+            each = _each(some, lambda args, kwargs: _written(task, args, kwargs), start)
+            text = b"[%s]" % b",".join(each)
         written.append(text[1:-1])
     return msgspec.Raw(b"[%s]" % b",".join(written))
 
 
-def _may_hold_nan(text: bytes) -> bool:
-    """Tell whether there may be a number in it that JSON does not have."""
-    return b"NaN" in text or b"Infinity" in text
+def _is_suspect(text: bytes) -> bool:
+    """Tell whether there may be something in it that no JSON has, or that no reader can take."""
+    return text.count(b"{") + text.count(b"[") > MAX_LEVELS or _NO_NUMBER.search(text) is not None
 
 
 def _each(
@@ -145,6 +176,8 @@ def _written(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) ->
             f"the arguments of task {task.name!r} are {len(text)} bytes, and the limit is {limit}; "
             f"store large things elsewhere and pass their name"
         )
+    if _is_suspect(text):
+        refuse_not_json(json.loads(text))
     return text
 
 
@@ -158,6 +191,10 @@ def _filled(
         for name in template.fields
     }
     try:
-        return template.fill(values)
+        text = template.fill(values)
     except InputRefused as why:
         raise InputRefused(f"task {task.name!r}: {option}: {why}") from None
+    bound = "limit" if option == "limits" else option  # the text is one of a job's limits
+    if (wrong := bounds.validation_error(bound, text)) is not None:
+        raise InputRefused(f"{option} of a job of task {shown(task.name)}: {wrong}")
+    return text

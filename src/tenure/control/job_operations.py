@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, TypeVar, Unpack
 
 from tenure.control.operation import Delay, Operation
+from tenure.domain.bounds import MAX_ARGS_BYTES
 from tenure.domain.budget import Amount
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.duration import Duration, duration, in_words
@@ -25,12 +26,14 @@ from tenure.errors import (
 from tenure.observe import tracing
 from tenure.store.call import Call
 from tenure.store.calls import control_calls, queries
+from tenure.store.new_jobs import encode_bounded
 from tenure.store.results import Found, JobRunner, RunnerEnding
 
 T = TypeVar("T")
 
 PAGE = 1000
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.5  # seconds between two polls
+EASE = 2  # the pause after a poll is at least this many times its duration
 
 log = logging.getLogger("tenure")
 
@@ -58,11 +61,17 @@ def resume(
     *,
     fresh: bool = False,
     budget: Mapping[str, Amount] | None = None,
+    value: JSON = None,
     by: str | None = None,
 ) -> Operation[Job]:
-    """Resume a paused or failed job, with a larger budget if one is given."""
+    """Resume a paused or failed job, with a larger budget and a value if they are given."""
     limits = read_budget("budget", budget)
-    resumed: Job = yield control_calls.resume(job, fresh=fresh, reason=reason, budget=limits, by=by)
+    carried = None
+    if value is not None:
+        carried = encode_bounded(value, "the value of the resume", MAX_ARGS_BYTES).decode()
+    resumed: Job = yield control_calls.resume(
+        job, fresh=fresh, reason=reason, budget=limits, value=carried, by=by
+    )
     return resumed
 
 
@@ -181,6 +190,7 @@ def _until(
     start, pause = time.monotonic(), FIRST_PAUSE
     found: str | None = None
     while True:
+        asked_at = time.monotonic()
         try:
             answer: T = yield call
             found = problem(answer)
@@ -194,7 +204,7 @@ def _until(
         if left <= 0:
             assert limit is not None
             raise JobNotEnded(f"{found} after {in_words(limit)} of waiting")
-        yield Delay(min(pause, left))
+        yield Delay(min(max(pause, (time.monotonic() - asked_at) * EASE), left))
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 

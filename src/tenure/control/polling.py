@@ -6,6 +6,7 @@ A poll keeps the newest state only: a slow subscriber misses what lay between, a
 import asyncio
 import hashlib
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -18,11 +19,11 @@ from tenure.errors import StoreUnavailable
 from tenure.store.results import Statistics
 from tenure.store.totals import Totals
 
-T = TypeVar("T")
+A = TypeVar("A")
 V = TypeVar("V", covariant=True)
 
 FIRST_PAUSE = 0.02  # seconds between the first two polls; longer each time
-BREATH = 0.05  # seconds between two polls, however many notifications come
+BREATH = 0.05  # seconds from one poll to the next, however many notifications come
 EASE = 4  # the pause after a poll is at least this many times its duration
 
 
@@ -77,23 +78,26 @@ class Cursor:
     is_new: bool = False  # it has received nothing yet
 
 
-class Poll:
+class RepeatedQuery(ABC, Generic[A]):
     """The repeated query of one thing, for all its subscribers."""
 
-    def __init__(
-        self, ask: Callable[[], Awaitable[Sequence[Event[Any]]]], every: float, *, ends: bool
-    ) -> None:
-        self._ask = ask
+    breath = BREATH
+
+    def __init__(self, every: float) -> None:
         self._every = every
-        self._ends = ends  # with the last event; else it never ends
         self._woken = asyncio.Event()
-        self._latest: dict[str, tuple[int, Event[Any]]] = {}
-        self._number = 0  # of the newest event
         self._problem: Exception | None = None
-        self.subscribers: dict[Subscriber, Cursor] = {}
+        self.subscribers: set[Reader] = set()
         self.asked = 0
         self.answered = 0  # the last question that had an answer
         self.is_over = False
+
+    @abstractmethod
+    async def _ask(self) -> A: ...
+
+    @abstractmethod
+    def _keep(self, answer: A) -> bool:
+        """Keep an answer; return false if no subscriber need be woken for it."""
 
     async def run(self) -> None:
         """Poll until nothing more can change."""
@@ -101,10 +105,10 @@ class Poll:
         while not self.is_over:
             self._woken.clear()
             begun = time.monotonic()
-            await self._poll()
+            if await self._poll():
+                for subscriber in self.subscribers:
+                    subscriber.wake()
             took = time.monotonic() - begun
-            for subscriber in self.subscribers:
-                subscriber.wake()
             try:
                 # An expensive query runs less often.
                 async with asyncio.timeout(0 if self.is_over else max(pause, took * EASE)):
@@ -112,38 +116,33 @@ class Poll:
             except TimeoutError:
                 pause = min(pause * 2, self._every)
             else:
-                await asyncio.sleep(BREATH)
+                pause = FIRST_PAUSE  # what has just changed may change again soon
+                await asyncio.sleep(max(begun + max(self.breath, took * 2) - time.monotonic(), 0))
 
-    async def _poll(self) -> None:
+    async def _poll(self) -> bool:
         self.asked += 1
         try:
-            events = await self._ask()
+            answer = await self._ask()
         except StoreUnavailable as problem:
             self._problem = problem
-            return
+            return True
         except Exception as problem:  # noqa: BLE001  every subscriber gets it
             self._problem = problem
             self.is_over = True
-            return
-        self._problem = None
+            return True
+        was_away, self._problem = self._problem is not None, None
         self.answered = self.asked
-        for event in events:
-            _, known = self._latest.get(event.key, (0, None))
-            if known is None or known.id != event.id:
-                self._number += 1
-                self._latest[event.key] = (self._number, event)
-            self.is_over = self._ends and event.is_last
+        return self._keep(answer) or was_away or self.answered == 1
 
     def wake(self) -> None:
         """Poll now: something may have changed."""
         self._woken.set()
 
-    def join(self, subscriber: "Subscriber") -> None:
-        self.subscribers[subscriber] = Cursor(self._number, is_new=True)
+    def join(self, subscriber: "Reader") -> None:
+        self.subscribers.add(subscriber)
 
-    def leave(self, subscriber: "Subscriber") -> None:
-        self.subscribers.pop(subscriber, None)
-        self._forget()
+    def leave(self, subscriber: "Reader") -> None:
+        self.subscribers.discard(subscriber)
 
     def problem(self, is_patient: bool) -> Exception | None:
         """Return the error to raise; an outage after the first answer is waited out."""
@@ -151,10 +150,45 @@ class Poll:
             return None
         return self._problem
 
+
+class Poll(RepeatedQuery[Sequence[Event[Any]]]):
+    """A query of states, of which the newest count."""
+
+    def __init__(
+        self, ask: Callable[[], Awaitable[Sequence[Event[Any]]]], every: float, *, ends: bool
+    ) -> None:
+        super().__init__(every)
+        self._query = ask
+        self._ends = ends  # with the last event; else it never ends
+        self._latest: dict[str, tuple[int, Event[Any]]] = {}
+        self._number = 0  # of the newest event
+        self._cursors: dict[Reader, Cursor] = {}
+
+    async def _ask(self) -> Sequence[Event[Any]]:
+        return await self._query()
+
+    def _keep(self, answer: Sequence[Event[Any]]) -> bool:
+        for event in answer:
+            _, known = self._latest.get(event.key, (0, None))
+            if known is None or known.id != event.id:
+                self._number += 1
+                self._latest[event.key] = (self._number, event)
+            self.is_over = self._ends and event.is_last
+        return True
+
+    def join(self, subscriber: "Reader") -> None:
+        super().join(subscriber)
+        self._cursors[subscriber] = Cursor(self._number, is_new=True)
+
+    def leave(self, subscriber: "Reader") -> None:
+        super().leave(subscriber)
+        self._cursors.pop(subscriber, None)
+        self._forget()
+
     def take(self, subscriber: "Subscriber") -> list[Event[Any]]:
         """Return the events it has not received yet, oldest first."""
-        cursor = self.subscribers[subscriber]
-        self.subscribers[subscriber] = Cursor(self._number)
+        cursor = self._cursors[subscriber]
+        self._cursors[subscriber] = Cursor(self._number)
         events = [
             event
             for number, event in sorted(self._latest.values(), key=lambda known: known[0])
@@ -167,18 +201,18 @@ class Poll:
     def _forget(self) -> None:
         """Drop the ends that all subscribers have received."""
         if not self._ends:
-            cursors = self.subscribers.values()
+            cursors = self._cursors.values()
             seen = min((cursor.after for cursor in cursors), default=self._number)
             over = [key for key, (n, event) in self._latest.items() if event.is_last and n <= seen]
             for key in over:
                 del self._latest[key]
 
 
-class Subscriber:
-    """A subscriber of some polls, and what it has received."""
+class Reader:
+    """Waits for the answers of some queries."""
 
-    def __init__(self, polls: Sequence[Poll], *, is_patient: bool = False) -> None:
-        self.polls = polls
+    def __init__(self, polls: Sequence[RepeatedQuery[Any]], *, is_patient: bool = False) -> None:
+        self._queries = polls
         self._is_patient = is_patient  # also with a database that is away from the start
         self._woken = asyncio.Event()
         self._is_over = False
@@ -187,9 +221,36 @@ class Subscriber:
         self._woken.set()
 
     def end(self) -> None:
-        """Make ``news`` end."""
+        """End the waiting."""
         self._is_over = True
         self.wake()
+
+    async def is_ready(self) -> bool:
+        """Wait until each query has been answered; return false if the waiting was ended."""
+        while not self._is_over:
+            self._raise_problem()
+            if all(query.answered or query.is_over for query in self._queries):
+                return True
+            await self.wait()
+        return False
+
+    async def wait(self) -> None:
+        """Wait until something may have changed."""
+        await self._woken.wait()
+        self._woken.clear()
+
+    def _raise_problem(self) -> None:
+        for query in self._queries:
+            if problem := query.problem(self._is_patient):
+                raise problem
+
+
+class Subscriber(Reader):
+    """A subscriber of some polls, and what it has received."""
+
+    def __init__(self, polls: Sequence[Poll], *, is_patient: bool = False) -> None:
+        super().__init__(polls, is_patient=is_patient)
+        self.polls = polls
 
     async def poll_again(self) -> None:
         """Wait for the answer to a query that begins from now on."""
@@ -198,7 +259,7 @@ class Subscriber:
             poll.wake()
             while poll.answered < wanted and not self._is_over:
                 self._raise_problem()
-                await self._wait()
+                await self.wait()
 
     def take(self) -> list[Event[Any]]:
         """Return the events it has not received yet."""
@@ -217,13 +278,4 @@ class Subscriber:
             self._raise_problem()
             if self._is_over or all(poll.is_over for poll in self.polls):
                 return []
-            await self._wait()
-
-    async def _wait(self) -> None:
-        await self._woken.wait()
-        self._woken.clear()
-
-    def _raise_problem(self) -> None:
-        for poll in self.polls:
-            if problem := poll.problem(self._is_patient):
-                raise problem
+            await self.wait()

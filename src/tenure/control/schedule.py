@@ -116,7 +116,7 @@ def make_schedule(
             raise SettingInvalid("catch_up: it takes a length of time such as '60s'")
         placed = {name for name in PLACEMENT if getattr(task.options, name) != _DEFAULTS[name]}
         if placed - {"tenant"}:
-            raise SettingInvalid("its task may be for another queue or tenant, and nothing else")
+            raise SettingInvalid("a schedule can only set the queue and the tenant of its task")
         if not isinstance(name, str) or not name:
             raise SettingInvalid(f"name: it takes a text that is not empty, not {shown(name)}")
         if not isinstance(args, Mapping | None):
@@ -149,6 +149,8 @@ def _refuse_never(cron: Any, tz: Any) -> None:
     try:
         next(CronSim(cron, datetime.now(zone)))
     except CronSimError as error:
-        raise SettingInvalid(f"cron: {shown(cron)} is no schedule: {str(error).lower()}") from None
+        raise SettingInvalid(
+            f"cron: {shown(cron)} is not a schedule: {str(error).lower()}"
+        ) from None
     except StopIteration:
-        raise SettingInvalid(f"cron: {shown(cron)} never comes") from None
+        raise SettingInvalid(f"cron: {shown(cron)} never fires") from None

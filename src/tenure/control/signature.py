@@ -144,6 +144,8 @@ class Signature:
             return msgspec.json.decode(self._result.write({_RESULT: value}))[_RESULT]
         except Mistakes as wrong:
             raise InputRefused(str(wrong)) from None
+        except msgspec.DecodeError:
+            raise InputRefused("a number in it is not finite, which no JSON number is") from None
 
     def read_result(self, value: JSON) -> Any:
         try:

@@ -13,6 +13,7 @@ from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
 from tenure.control.hub import Hub
 from tenure.control.job_operations import job_with_key
+from tenure.control.job_stream import StreamBatch, read_position, read_stream
 from tenure.control.polling import Event, Subscriber
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
@@ -48,6 +49,16 @@ class Subscription:
         async with aclosing(self._events(tenant, [("job", job)], after)) as events:
             async for event in events:
                 yield event.value
+
+    async def stream(
+        self, whose: Whose, job: int, *, after: int | str = 0
+    ) -> AsyncGenerator[StreamBatch]:
+        """Yield what follows a position in the stream of a job, until the job has ended."""
+        position = read_position(after)
+        with self._opened.reading(_tenant(whose), job) as (query, reader):
+            async with aclosing(read_stream(query, reader, position)) as batches:
+                async for batch in batches:
+                    yield batch
 
     async def cancellation(
         self,

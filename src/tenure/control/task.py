@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast
 
 import msgspec
@@ -11,20 +12,29 @@ from tenure.control.client import Client, as_tenant
 from tenure.control.declaration import hooked
 from tenure.control.enqueue_options import EnqueueOptions, EnqueueOptionSet
 from tenure.control.handle import Handle
-from tenure.control.job_drafts import draft_with, drafted, drafted_many, hiding, written_many
-from tenure.control.operation import Operation
+from tenure.control.job_drafts import (
+    drafted,
+    drafted_many,
+    encoded,
+    hiding,
+    shared_fields,
+    written_many,
+)
+from tenure.control.operation import Operation, performed, twin
 from tenure.control.signature import Signature
 from tenure.control.template import Template
-from tenure.domain.job import JSON, NewJob
+from tenure.domain.job import JSON, EncodedJob, NewJob
 from tenure.domain.options import Executor
 from tenure.domain.tenant import Tenant
-from tenure.errors import InputRefused, SettingInvalid
+from tenure.domain.values import refusals_about
+from tenure.errors import InputRefused
 from tenure.observe import tracing
 from tenure.store.calls import enqueue_calls
 from tenure.store.results import Enqueued
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
@@ -46,6 +56,7 @@ class Task(Generic[P, R]):
         *,
         target: Template | None = None,
         unique: Template | None = None,
+        limits: tuple[Template, ...] = (),
         compensate: "Task[..., Any] | None" = None,
     ) -> None:
         self.client = client
@@ -56,6 +67,7 @@ class Task(Generic[P, R]):
         self.options = options
         self.target = target
         self.unique = unique
+        self.limits = limits
         self.compensate = compensate
         self.hooks: dict[str, Callable[..., Any]] = {}
         self.__name__ = getattr(function, "__name__", name)
@@ -75,33 +87,32 @@ class Task(Generic[P, R]):
     def using(self, **options: Unpack[EnqueueOptions]) -> Self:
         """Return the task with other options: a queue, a time, a parent, your transaction."""
         bound = copy.copy(self)
-        try:
+        vars(bound).pop("_blank", None)
+        with refusals_about(f"task {self.name!r}"):
             bound.options = self.options.changed(options)
-        except InputRefused as refusal:
-            raise InputRefused(f"task {self.name!r}: {refusal}") from None
+            retry = bound.options.retry
+            if "retry" in options and retry is not None and callable(retry.function):
+                raise InputRefused(
+                    "retry: a function is declared by the task; a job takes a Retry or a number"
+                )
         return bound
 
-    def enqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
+    @performed
+    def enqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> Operation[Handle[R]]:
         """Make a job of it, in the caller's transaction if ``using(connection=...)`` gave one."""
-        [handle] = self._perform(self._enqueued([self.new_job(*args, **kwargs)]))
+        [handle] = yield from self._enqueued([encoded(self, self._blank, args, kwargs)])
         return handle
 
-    async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]:
-        """Async version of ``enqueue``."""
-        [handle] = await self._aperform(self._enqueued([self.new_job(*args, **kwargs)]))
-        return handle
+    aenqueue = twin(enqueue)
 
+    @performed
     def enqueue_many(
         self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
-    ) -> list[Handle[R]]:
+    ) -> Operation[list[Handle[R]]]:
         """Enqueue a job for each of these: ``{"site": "a"}`` by name, or ``("a",)`` by position."""
-        return self._perform(self._enqueued_many(arguments))
+        return self._enqueued_many(arguments)
 
-    async def aenqueue_many(
-        self, arguments: Sequence[Mapping[str, Any] | Sequence[Any]]
-    ) -> list[Handle[R]]:
-        """Async version of ``enqueue_many``."""
-        return await self._aperform(self._enqueued_many(arguments))
+    aenqueue_many = twin(enqueue_many)
 
     def new_job(self, *args: P.args, **kwargs: P.kwargs) -> NewJob:
         """Return the job as it would be enqueued; keys of other jobs are not looked up."""
@@ -131,28 +142,20 @@ class Task(Generic[P, R]):
 
     def read_arguments(self, args: Mapping[str, JSON] | bytes) -> dict[str, Any]:
         """Return the arguments from JSON, as the function takes them."""
-        try:
+        with refusals_about(
+            f"the arguments of this job do not fit task {self.name!r} as it is now"
+        ):
             return self.signature.read_arguments(args)
-        except InputRefused as why:
-            raise InputRefused(
-                f"the arguments of this job do not fit task {self.name!r} as it is now: {why}"
-            ) from None
 
     def write_result(self, value: Any) -> JSON:
         """Return what the function returned as JSON."""
-        try:
+        with refusals_about(f"what task {self.name!r} returned cannot be kept"):
             return self.signature.write_result(value)
-        except InputRefused as why:
-            raise InputRefused(f"what task {self.name!r} returned cannot be kept: {why}") from None
 
     def read_result(self, value: JSON) -> R:
         """Return a result from JSON, as the type that the function returns."""
-        try:
+        with refusals_about(f"the result is not what task {self.name!r} returns as it is now"):
             return cast("R", self.signature.read_result(value))
-        except InputRefused as why:
-            raise InputRefused(
-                f"the result is not what task {self.name!r} returns as it is now: {why}"
-            ) from None
 
     def on_cancel(self, hook: Hook) -> Hook:
         """Call this with the context when a job was stopped."""
@@ -184,21 +187,24 @@ class Task(Generic[P, R]):
     # How it is done.
 
     def _hooked(self, kind: str, hook: Hook) -> Hook:
-        try:
+        with refusals_about(f"task {self.name!r}"):
             return hooked(self.hooks, kind, hook)
-        except SettingInvalid as why:
-            raise SettingInvalid(f"task {self.name!r}: {why}") from None
+
+    @cached_property
+    def _blank(self) -> EncodedJob:
+        return EncodedJob(**shared_fields(self))
 
     def _enqueued_many(
         self, calls: Sequence[Mapping[str, Any] | Sequence[Any]]
     ) -> Operation[list[Handle[R]]]:
         own = self.options
-        differ = (self.target, self.unique, own.target, own.unique, own.idempotency)
+        keyed = any(limit.fields for limit in self.limits)
+        differ = (self.target, self.unique, own.target, own.unique, own.idempotency, keyed)
         if len(calls) < 2 or any(differ):
             return (yield from self._enqueued(drafted_many(self, calls)))
         arguments = written_many(self, calls)
         options = yield from own.resolved()
-        job = draft_with(self, {})
+        job = self._blank
         with tracing.enqueueing([job] * len(calls), options.tenant.name) as span:
             shared = _placed(job, options, span)
             ids: tuple[int, ...] = yield enqueue_calls.enqueue_many(shared, arguments)
@@ -214,10 +220,10 @@ class Task(Generic[P, R]):
             span.tell(job=answers[0].id)
             return [Handle(self.client, a.id, options.tenant, created=a.created) for a in answers]
 
-    def _perform(self, operation: Operation[list[Handle[R]]]) -> list[Handle[R]]:
+    def _perform(self, operation: Operation[T]) -> T:
         return self.client.perform(operation, self.options.tenant, self.options.connection)
 
-    async def _aperform(self, operation: Operation[list[Handle[R]]]) -> list[Handle[R]]:
+    async def _aperform(self, operation: Operation[T]) -> T:
         return await self.client.aperform(operation, self.options.tenant, self.options.connection)
 
     def __repr__(self) -> str:
@@ -226,6 +232,8 @@ class Task(Generic[P, R]):
 
 def _placed(job: NewJob, options: EnqueueOptionSet, span: tracing.Span) -> NewJob:
     """Return the job with ids in place of keys, and the trace in which it is enqueued."""
+    if job.parent == options.parent and not options.after and span is tracing.NOTHING:
+        return job
     return msgspec.structs.replace(
         job, parent=options.parent, after=options.after, options=span.carried(job.options)
     )

@@ -102,7 +102,7 @@ async def arecognize_session(client: Client, session: str) -> Principal:
     if len(session) > _LONGEST or not session.isascii():
         raise _not_recognized()
     store = await client.astore_of()
-    return _principal(await store.session_principal(digest(session)), "page")
+    return _principal(await store.session_principal(digest(session)), "dashboard")
 
 
 def digest(secret: str) -> bytes:

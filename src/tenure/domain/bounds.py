@@ -201,6 +201,7 @@ JOB: Mapping[str, Bound] = {
     "delay": DurationRange(),
     "tags": Names(100, 200),
     "pools": Names(20, _NAME.max),
+    "limits": Names(10, _NAME.max),
     "after": Count(100_000),
     "options": Bytes(65_536),
     "budget": Count(50),
@@ -222,7 +223,7 @@ OPTIONS: Mapping[str, Bound] = {
     "retry_cap": DurationRange(),
     "retry_factor": Number(1, 1000),
     "retry_jitter": Number(0, 1),
-    "retry_gives_up_on": Names(100, _NAME.max),
+    "retry_never": Names(100, _NAME.max),
 }
 
 # Operations on jobs, queues, policies and the like.
@@ -232,6 +233,7 @@ CONTROL: Mapping[str, Bound] = {
     "via": Text(50),
     "verb": Text(100),
     "filter_text": Text(2000),
+    "filter_ids": Count(1000),
     "policy": Text(200),
     "policy_spec": Bytes(65_536),
     "strategy": _NAME,
@@ -239,7 +241,20 @@ CONTROL: Mapping[str, Bound] = {
     "token_lifetime": DurationRange(),
     "pool": _NAME,
     "slot": _NAME,
+    "limit": _NAME,
+    "rates": Count(10),
+    "at_once": Whole(1, 1_000_000),
     "rollback_tasks": Count(100_000),
+    "event_name": Text(200),
+    "event_key": _NAME,
+    "event_payload": Bytes(1 << 20),
+    "event_keep": DurationRange(),
+    "answer": Bytes(1 << 20),
+    "webhook": Text(100),
+    "webhook_url": Text(2000),
+    "webhook_tasks": Names(100, _NAME.max),
+    "webhook_keep": DurationRange(timedelta(days=30)),
+    "resume_value": Bytes(MAX_ARGS_BYTES),
 }
 
 # Reports of workers and running jobs.
@@ -260,6 +275,7 @@ WORKER: Mapping[str, Bound] = {
     "artifact_url": Text(4000),
     "artifact_size": Whole(0, LARGEST_ID),
     "step_details": Bytes(1 << 20),
+    "step": Text(1000),
 }
 
 # How many names one tenant can have at a time. Operators cannot use up what admins need: the last
@@ -269,10 +285,12 @@ TENANT: Mapping[str, Bound] = {
     "lanes_for_all": Count(9000),
     "pools_in_all": Count(1000),
     "slots": Count(10_000),
+    "limits_in_all": Count(1000),
     "policies": Count(1000),
     "policies_per_operator": Count(100),
     "bulks_per_operator": Count(100),
     "strategies": Count(1000),
+    "webhooks": Count(100),
 }
 
 GROUPS: Mapping[str, Mapping[str, Bound]] = {

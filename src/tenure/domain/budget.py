@@ -6,8 +6,10 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from tenure.domain import bounds
-from tenure.domain.values import shown
+from tenure.domain.values import finite_number, name_text, shown
 from tenure.errors import InputRefused
+
+_MAX_UNIT = 200  # characters
 
 Amount = Decimal | int | float
 
@@ -38,6 +40,20 @@ class Budget:
                     f"{bounds.LARGEST_AMOUNT:g}"
                 )
         object.__setattr__(self, "limits", MappingProxyType(dict(self.limits)))
+
+
+def checked_amounts(amounts: Mapping[str, object], verb: str) -> dict[str, int | float]:
+    """Return amounts by unit as numbers; ``verb`` names what is done with them in a refusal."""
+    checked: dict[str, int | float] = {}
+    for unit, amount in amounts.items():
+        name = name_text(unit, "a unit", _MAX_UNIT)
+        checked[name] = finite_number(amount, f"{name} cannot be {verb}: an amount")
+        if not 0 <= checked[name] <= bounds.LARGEST_AMOUNT:
+            raise InputRefused(
+                f"{shown(amount)} {name} cannot be {verb}; an amount is a number from 0 to "
+                f"{bounds.LARGEST_AMOUNT:g}"
+            )
+    return checked
 
 
 def _counts(amount: object) -> bool:

@@ -124,3 +124,21 @@ class CancellationRecord(msgspec.Struct, frozen=True):
         """Return the part of the record that is its result."""
         fields = CancellationResult.__struct_fields__
         return CancellationResult(**{name: getattr(self, name) for name in fields})
+
+
+class StopSummary(msgspec.Struct, frozen=True):
+    """A record with its members summed up.
+
+    The record lists only the job, the others that took longest, and a page of members.
+    """
+
+    record: CancellationRecord
+    whole: CancellationMember  # all as one: the first to reach each rung, the last to end
+    members: int
+    ended: int
+    completed: int  # jobs beside the one that was stopped
+    slots: int  # released
+    artifacts: int  # preserved
+    rungs: Mapping[str, int]  # of the others that ended, by the last rung that they took
+    ends: tuple[tuple[datetime, int], ...]  # how many of the others ended by then, since the last
+    page: tuple[int, ...]

@@ -11,6 +11,7 @@ from tenure.domain.lifecycle import Reason, State, Status
 JSON = Any  # what json.loads can return
 
 ROLLBACK = "tenure.rollback"  # the task of a job that undoes others, as stop.sql has it
+RESULT_ARTIFACT = "tenure/result.json"  # the artifact with a large result
 NEVER = datetime.max.replace(tzinfo=UTC)  # run_at of a job that is created but not queued
 
 
@@ -45,6 +46,7 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     options: Mapping[str, JSON] | None = None
     budget: Mapping[str, float] | None = None
     pools: Sequence[str] = ()
+    limits: Sequence[str] | None = None
     tags: Sequence[str] | None = None
 
     def __repr__(self) -> str:
@@ -53,6 +55,16 @@ class NewJob(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         fields = msgspec.structs.asdict(self)
         fields["args"] = {n: "***" if n in secret else value for n, value in self.args.items()}
         return f"NewJob({', '.join(f'{name}={value!r}' for name, value in fields.items())})"
+
+
+class EncodedJob(NewJob, frozen=True, omit_defaults=True, kw_only=True):
+    """A job that its task has checked, with arguments as JSON that is sent as it is."""
+
+    args: Any = msgspec.Raw(b"{}")
+
+    def __repr__(self) -> str:
+        fields = {**msgspec.structs.asdict(self), "args": msgspec.json.decode(self.args)}
+        return repr(NewJob(**fields))
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,12 +103,14 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     cancellation_reason: str | None
     cancellation_id: str | None
     error_message: str | None
+    pause_reason: str | None = None  # of who paused it, or what it gave when it paused itself
     error: JSON = None
     budget: Mapping[str, int | float] | None = None
     progress: JSON = None
     args: JSON = None
     options: JSON = None
     result: JSON = None
+    result_artifact: str | None = None  # has the result, if that is large
     checkpoint: JSON = None
     cleanup: JSON = None
     spent: Mapping[str, float] = {}
@@ -105,3 +119,4 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[Mapping[str, JSON], ...] = ()
     attempts: tuple[Mapping[str, JSON], ...] = ()
     partials: int = 0
+    steps: int = 0

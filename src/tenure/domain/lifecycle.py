@@ -66,8 +66,11 @@ class Reason(StrEnum):
     DEPENDENCIES = "dependencies"  # a job it needs has not completed
     TIME = "time"  # its time has not come
     TARGET = "target"  # other jobs of its target are before it
+    LIMIT = "limit"  # a limit has no room for it
     TASKS = "tasks"  # it has no code and waits for its children
     CHILDREN = "children"  # its code waits for its children without holding a worker
+    EVENT = "event"  # its code waits for a published event without holding a worker
+    ANSWER = "answer"  # its code waits for the answer to a question without holding a worker
 
 
 class Intent(StrEnum):

@@ -20,8 +20,8 @@ from tenure.domain.budget import Amount, Budget
 from tenure.domain.duration import Duration, duration, in_words
 from tenure.domain.job import JSON, NewJob
 from tenure.domain.lifecycle import Rung
-from tenure.domain.retry import Retry
-from tenure.domain.values import shown
+from tenure.domain.retry import Retry, RetryFunction, is_plain_function
+from tenure.domain.values import refusals_about, shown
 from tenure.errors import InputRefused, TenureError
 
 LastRung = Rung | Literal["asked", "interrupted", "terminated", "killed"]
@@ -55,10 +55,8 @@ class Option:
 def read_duration(name: str, value: Any) -> timedelta | None:
     if value is None:
         return None
-    try:
+    with refusals_about(name):
         read = duration(value)
-    except InputRefused as refusal:
-        raise InputRefused(f"{name}: {refusal}") from None
     _refuse_out_of_bounds(name, read)
     return read
 
@@ -116,10 +114,14 @@ def _read_retry(name: str, value: Any) -> Retry | None:
         return Retry.from_options(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return Retry(max=value)
-    raise InputRefused(f"{name}: it takes a Retry or a number of retries, not {shown(value)}")
+    if is_plain_function(value):
+        return Retry(function=value)
+    raise InputRefused(
+        f"{name}: it takes a Retry, a number of retries or a function, not {shown(value)}"
+    )
 
 
-def _read_texts(name: str, value: Any) -> tuple[str, ...]:
+def read_texts(name: str, value: Any) -> tuple[str, ...]:
     if (
         isinstance(value, str)
         or not isinstance(value, Collection)
@@ -131,7 +133,7 @@ def _read_texts(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _read_block_on(name: str, value: Any) -> tuple[str, ...]:
-    texts = _read_texts(name, value)
+    texts = read_texts(name, value)
     if not set(texts) <= {"paused", "failed"}:
         raise InputRefused(f"{name}: it takes 'paused', 'failed', both or none, not {shown(value)}")
     return texts
@@ -170,8 +172,8 @@ def _of_worker(read: Reader, default: Any = None, **more: Any) -> Option:
     return Option(read, default, in_options=True, **more)
 
 
-def _from_setting(name: str, read: Reader = read_duration) -> Option:
-    return Option(read, in_options=True, setting=attrgetter(name))
+def _from_setting(name: str, read: Reader = read_duration, **more: Any) -> Option:
+    return Option(read, in_options=True, setting=attrgetter(name), **more)
 
 
 class JobOptions(TypedDict, total=False):
@@ -179,7 +181,10 @@ class JobOptions(TypedDict, total=False):
 
     queue: Annotated[str, Option(read_text, "default")]
     priority: Annotated[int, Option(_read_priority, 0)]  # higher ones start first
-    retry: Annotated[Retry | int | None, _from_setting("retry", _read_retry)]
+    retry: Annotated[
+        Retry | int | RetryFunction | None,
+        _from_setting("retry", _read_retry, json=dict[str, Any] | int | None),
+    ]  # a function of the error and the context returns the delay, or False to stop
     timeout: Annotated[Duration | None, _of_worker(read_duration)]  # of one attempt
     deadline: Annotated[
         Duration | None, _of_worker(read_duration, restore=_restore_deadline)
@@ -194,13 +199,13 @@ class JobOptions(TypedDict, total=False):
         LastRung, _of_worker(read_last_rung, setting=lambda settings: Rung(settings.last_rung))
     ]  # the furthest that a stop may go
     block_on: Annotated[
-        Sequence[Literal["paused", "failed"]], Option(_read_block_on, ("paused", "failed"))
+        Sequence[Literal["paused", "failed"]], Option(_read_block_on, NewJob().block_on)
     ]  # the states in which it blocks its target
     budget: Annotated[Mapping[str, Amount] | None, Option(read_budget)]
     on_budget: Annotated[
         Literal["fail", "pause"], _of_worker(read_choice("fail", "pause"), "fail")
     ]  # what happens when the budget is overspent
-    pools: Annotated[Sequence[str], Option(_read_texts, ())]
+    pools: Annotated[Sequence[str], Option(read_texts, ())]
     memory: Annotated[int | str | None, _of_worker(_read_memory)]  # bytes, or "512MB"
     preserve_artifacts: Annotated[bool, _of_worker(_read_flag, True)]  # when it is cancelled
     cancel_pauses: Annotated[
@@ -214,7 +219,7 @@ class JobOptions(TypedDict, total=False):
         Option(optional(read_choice("retry", "fail")), setting=attrgetter("on_orphan")),
     ]  # what happens when its worker dies
     tags: Annotated[
-        Sequence[str], Option(lambda name, value: _read_texts(name, value) or None)
+        Sequence[str], Option(lambda name, value: read_texts(name, value) or None)
     ]  # labels to find it by
 
 
@@ -227,7 +232,7 @@ def declared_in(kind: type) -> dict[str, Option]:
 JOB_OPTIONS: Mapping[str, Option] = declared_in(JobOptions)
 COLUMNS = tuple(name for name in JOB_OPTIONS if name in NewJob.__struct_fields__)
 # The fields of a job that its task may declare.
-DECLARABLE = frozenset({*COLUMNS, "max_attempts", "options", "target", "unique"})
+DECLARABLE = frozenset({*COLUMNS, "max_attempts", "options", "target", "unique", "limits"})
 _OF_WORKERS = {name: option for name, option in JOB_OPTIONS.items() if option.in_options}
 
 

@@ -9,7 +9,7 @@ from tenure.domain.bounds import LONGEST
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
-from tenure.domain.values import shown
+from tenure.domain.values import refusals_about, shown
 from tenure.errors import InputRefused
 
 # Filters of lists, bulk operations and policies; the database checks their values.
@@ -17,7 +17,7 @@ FILTERS = (
     *("id", "status", "state", "queue", "task", "target", "owner", "tag", "key"),
     *("parent", "root", "worker", "text", "since", "until"),
 )
-SEVERAL = ("status", "tag", "text")  # filters that take more than one value
+SEVERAL = ("id", "status", "tag", "text")  # filters that take more than one value
 GROUPS = ("queue", "task", "tag")  # by which an error rate is counted
 MAX_JOBS = 1000  # of an error rate
 
@@ -27,17 +27,13 @@ def read_policy(spec: Mapping[str, Any]) -> dict[str, JSON]:
     spec = _mapping("a policy", spec)
     _refuse_unknown("a policy", spec, _PARTS)
     if spec.get("when") is None:
-        raise InputRefused(f"a policy says when: {', '.join(_CONDITIONS)}, one or more of them")
+        raise InputRefused(f"a policy needs a condition: one or more of {', '.join(_CONDITIONS)}")
     read = {name: _PARTS[name](value) for name, value in spec.items() if value is not None}
     rate = read["when"].get("error_rate")
     if rate and rate.get("by") == "tag" and "tag" not in read.get("filter", {}):
-        raise InputRefused(
-            "an error rate by tag is that of the tag in the filter, and there is none in it"
-        )
+        raise InputRefused("an error rate by tag needs a tag in the filter")
     if rate and rate.get("by") == "tag" and isinstance(read["filter"]["tag"], list):
-        raise InputRefused(
-            "an error rate by tag is that of one tag in the filter, and there are several in it"
-        )
+        raise InputRefused("an error rate by tag needs a filter with a single tag")
     return read
 
 
@@ -47,7 +43,7 @@ def read_filter(written: Any) -> dict[str, JSON]:
     for name in filters:
         if name not in FILTERS:
             raise InputRefused(
-                f"jobs cannot be filtered by {shown(name)}; by {', '.join(FILTERS)} they can"
+                f"jobs cannot be filtered by {shown(name)}; the filters are {', '.join(FILTERS)}"
             )
     return {
         name: _timestamp(name, value) if isinstance(value, datetime) else value
@@ -58,7 +54,7 @@ def read_filter(written: Any) -> dict[str, JSON]:
 def _when(written: Any) -> dict[str, JSON]:
     conditions = _mapping("when", written)
     if not conditions:
-        raise InputRefused(f"a policy says when: {', '.join(_CONDITIONS)}, one or more of them")
+        raise InputRefused(f"a policy needs a condition: one or more of {', '.join(_CONDITIONS)}")
     _refuse_unknown("when", conditions, _CONDITIONS)
     return {name: _CONDITIONS[name](name, value) for name, value in conditions.items()}
 
@@ -94,10 +90,8 @@ def _timestamp(name: str, value: Any) -> str:
 
 
 def _duration(name: str, value: Any) -> str:
-    try:
+    with refusals_about(name):
         read = duration(value)
-    except InputRefused as refusal:
-        raise InputRefused(f"{name}: {refusal}") from None
     if not timedelta(0) < read <= LONGEST:
         raise InputRefused(f"{name}: it must be longer than 0s, and at most {LONGEST.days} days")
     return in_words(read)

@@ -33,7 +33,7 @@ class Principal:
     name: str
     role: Role
     tenant: Tenant = DEFAULT
-    via: str = "python"  # the interface it uses: python, cli, rest, page
+    via: str = "python"  # the interface it uses: python, cli, rest, dashboard, mcp, django
 
     @property
     def controls_tenants(self) -> bool:
@@ -45,11 +45,12 @@ class Principal:
 # operator reach only its own jobs, which the database checks.
 NEEDS: Mapping[str, Role] = MappingProxyType(
     {
+        "answer": Role.VIEWER,  # as far as the question names a role
         **dict.fromkeys(
             [
                 *("enqueue", "enqueue_many", "queue"),
                 *("stop", "resume", "clear", "rerun", "rollback", "inspect", "inspection"),
-                "end_runner",
+                *("end_runner", "publish"),
                 *("bulk_stop", "bulk_resume", "bulk_rerun", "advance_bulk"),
                 *("set_policy", "drop_policy"),
             ],
@@ -62,6 +63,9 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
                 "create_pool",
                 "change_slots",
                 "release_slot",
+                *("set_limit", "drop_limit", "close_limit", "open_limit"),
+                *("set_webhook", "rotate_webhook", "drop_webhook", "test_webhook", "redeliver"),
+                *("webhooks", "deliveries"),
                 "drain",
                 "recover",
                 "admit",
@@ -85,7 +89,8 @@ NEEDS: Mapping[str, Role] = MappingProxyType(
     }
 )
 
-SERVED = frozenset({"rest", "page"})  # interfaces of remote callers: each call has a time limit
+# Interfaces of remote callers: each call has a time limit.
+SERVED = frozenset({"rest", "dashboard", "mcp"})
 
 # Verbs on what all tenants share, for admins of the default tenant.
 SHARED = frozenset({"drain", "tenants", "create_tenant", "drop_tenant"})

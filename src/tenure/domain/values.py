@@ -1,10 +1,12 @@
 """Values of untrusted code: shown in messages and checked without calling their methods."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from math import isfinite, isnan
 from typing import Any
 
-from tenure.errors import InputRefused
+from tenure.errors import InputRefused, SettingInvalid
 
 _MAX_SHOWN = 100  # characters of a value in a message
 _LARGEST_INTEGER = 1 << 63
@@ -93,3 +95,14 @@ def nearest_float(value: Any) -> float:
 def amount(n: int, singular: str, plural: str | None = None) -> str:
     """Return ``1 job`` or ``2,000 jobs``; the plural is needed only if it is not with an s."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
+
+
+@contextmanager
+def refusals_about(what: str) -> Iterator[None]:
+    """Let a refusal within the block begin with what it is about."""
+    try:
+        yield
+    except InputRefused as refusal:
+        raise InputRefused(f"{what}: {refusal}") from None
+    except SettingInvalid as refusal:
+        raise SettingInvalid(f"{what}: {refusal}") from None

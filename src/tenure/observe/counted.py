@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client import start_http_server
+from prometheus_client import make_wsgi_app, start_http_server
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
@@ -16,6 +16,7 @@ from tenure.domain.lifecycle import Rung
 from tenure.errors import SettingInvalid
 from tenure.observe.counting import Counting, Ran
 from tenure.observe.families import BoundedLabel, Labels, counter, cumulative, gauge, histogram
+from tenure.observe.probes import Beginning, Probed, with_probes
 from tenure.observe.series import SECONDS, Source, of
 from tenure.store.outcomes import Ending
 from tenure.store.results import Claimed
@@ -56,10 +57,12 @@ class Counted(Counting, Collector):
         self._cleaned: dict[Labels, float] = {(outcome,): 0.0 for outcome in _CLEANED}
         self._reaped: dict[Labels, float] = {(): 0.0}
         self._blocked: dict[Labels, float] = {(): 0.0}
+        self._webhooks: dict[Labels, float] = defaultdict(float)
         self._ran: dict[Labels, Times] = defaultdict(Times)
         self._waited: dict[Labels, Times] = defaultdict(Times)
         self._exchanged: dict[Labels, Times] = {(): Times()}
         self._live: Callable[[], bool] = lambda: False
+        self._probed: Probed = Beginning()
         self._show(address)
 
     def claimed(self, tenant: str, jobs: Iterable[Claimed]) -> None:
@@ -93,8 +96,14 @@ class Counted(Counting, Collector):
     def exchanged(self, seconds: float) -> None:
         self._exchanged[()].add(seconds)
 
+    def webhook_attempted(self, tenant: str, *, delivered: bool) -> None:
+        self._webhooks[self._tenant(tenant), "delivered" if delivered else "failed"] += 1
+
     def listens(self, live: Callable[[], bool]) -> None:
         self._live = live
+
+    def probed_as(self, worker: Probed | None) -> None:
+        self._probed = worker or Beginning()
 
     def close(self) -> None:
         self._server.shutdown()
@@ -109,6 +118,7 @@ class Counted(Counting, Collector):
             "resources_cleaned_total": self._cleaned,
             "orphan_processes_reaped_total": self._reaped,
             "loops_blocked_total": self._blocked,
+            "webhook_attempts_total": self._webhooks,
         }
         times = {
             "job_run_seconds": self._ran,
@@ -135,6 +145,7 @@ class Counted(Counting, Collector):
             self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
         except (OSError, OverflowError) as problem:
             raise SettingInvalid(f"metrics: they cannot be shown at {address}: {problem}") from None
+        self._server.set_app(with_probes(make_wsgi_app(registry), lambda: self._probed))
         self.address = f"{host}:{self._server.server_port}"
 
 

@@ -52,7 +52,7 @@ def cumulative(bounds: Sequence[float], counts: Sequence[float]) -> list[tuple[s
 class BoundedLabel:
     """The first values of a label as they are, and "other" for the rest.
 
-    Producers name queues, and each name would be a series for ever.
+    Producers name queues, and each name would be a series forever.
     """
 
     def __init__(self, limit: int = MAX_VALUES) -> None:

@@ -77,6 +77,8 @@ class _Tenant(Collector):
         events.update((tally.labels[0], tally.n) for tally in self._tallies("event"))
         yield self._counter("jobs_recovered_total", {(): events["recovered"]})
         yield self._counter("late_writes_refused_total", {(): events["refused"]})
+        yield self._gauge("webhook_deliveries_pending", {(): self.totals.deliveries_pending})
+        yield self._gauge("webhooks_failing", {(): self.totals.webhooks_failing})
 
     def _alive(self) -> Iterator[Metric]:
         totals = self.totals

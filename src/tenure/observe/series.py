@@ -53,10 +53,10 @@ _ALL = (
     _server("jobs", "gauge", "queue", "status", "Jobs that have not ended."),
     _server(
         *("oldest_job_age_seconds", "gauge", "queue", "status"),
-        "Since when the first of them waits, or runs.",
+        "How long the oldest of them has waited, or run.",
     ),
     _server("unserved_jobs", "gauge", "queue", "Ready jobs of a queue that no worker serves."),
-    _server("unrunnable_jobs", "gauge", "task", "Jobs of a task that no living worker has."),
+    _server("unrunnable_jobs", "gauge", "task", "Jobs of a task that no live worker has."),
     _server("queue_paused", "gauge", "queue", "1 while the queue, or its tenant, is paused."),
     _server("zombies", "gauge", "Running jobs whose worker's lease is over."),
     _server("workers", "gauge", "status", "Workers that are alive, draining or late."),
@@ -92,6 +92,8 @@ _ALL = (
         *("late_writes_refused_total", "counter"),
         "Writes of workers that did not hold the job any more.",
     ),
+    _server("webhook_deliveries_pending", "gauge", "Messages to webhooks that are still tried."),
+    _server("webhooks_failing", "gauge", "Webhooks to which nothing can be delivered now."),
     Series(
         *("requests_not_recognized_total", "counter", Source.API, ()),
         "Requests without a token, or with one that is not valid.",
@@ -117,8 +119,12 @@ _ALL = (
         "Processes of killed workers on this host that were ended.",
     ),
     _worker("loops_blocked_total", "counter", "Times a job held its event loop for too long."),
+    _worker(
+        *("webhook_attempts_total", "counter", "tenant", "outcome"),
+        "Requests to webhooks: delivered or failed.",
+    ),
     _worker("exchange_seconds", "histogram", "One exchange with the database: ends and claims."),
-    _worker("listener_live", "gauge", "1 while notices of the database are heard."),
+    _worker("listener_live", "gauge", "1 while notifications of the database arrive."),
 )
 
 SERIES = MappingProxyType({series.name: series for series in _ALL})

@@ -6,13 +6,13 @@ import tempfile
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import fsspec  # type: ignore[import-untyped]
 
-from tenure.config import Settings
 from tenure.domain.tenant import Tenant
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, NotFound
@@ -57,6 +57,13 @@ class Artifacts:
         self._gone = Path(f"{base.rstrip('/')}/{name}/{PART}gone-{int(job_id)}")
         self._limits = [limit for limit in (each_limit_bytes, limit_bytes) if limit is not None]
         self._ledger = Ledger(self.list, limit_bytes)
+
+    def of_job(self, job_id: int) -> "Artifacts":
+        """Return the artifacts of another job in the same store."""
+        other = copy(self)
+        base, _, _ = self._root.rpartition("/")
+        other._root = f"{base}/{job_id}"
+        return other
 
     def put(self, name: str, data: Any) -> Artifact:
         """Store bytes, a str, the file at a Path, the rest of an open file, or JSON."""
@@ -179,11 +186,6 @@ class Artifacts:
             with suppress(Exception):
                 self._fs.rm_file(target)
             raise
-
-
-def artifacts_url(settings: Settings) -> str:
-    """Return the store of artifacts, independent of the working directory."""
-    return settings.artifacts or str(settings.folder.absolute() / "artifacts")
 
 
 _of_attempts: "WeakKeyDictionary[Attempt, Artifacts]" = WeakKeyDictionary()

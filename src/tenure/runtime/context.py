@@ -19,18 +19,24 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import msgspec
 
-from tenure.domain.bounds import LARGEST_AMOUNT, MAX_ARGS_BYTES
+from tenure.domain.bounds import MAX_ARGS_BYTES
+from tenure.domain.budget import checked_amounts
 from tenure.domain.job import JSON
 from tenure.domain.values import finite_number, name_text, shown, storable_text
 from tenure.errors import InputRefused
-from tenure.runtime.control_exceptions import WaitsForChildren
+from tenure.runtime.control_exceptions import Waits
+from tenure.runtime.large_values import result_of
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.steps.context import StepContext
+from tenure.runtime.steps.effects import Work, aperform, perform
+from tenure.runtime.steps.scope import count_spending, current_step_name
 from tenure.store.new_jobs import encode_bounded
 
 if TYPE_CHECKING:
     from tenure.control.handle import Handle
     from tenure.control.task import Task
-    from tenure.runtime.resources import CleanupCoordinator
+    from tenure.runtime.grants import LimitGrant, Reservation
+    from tenure.runtime.resources.coordinator import CleanupCoordinator
     from tenure.runtime.slots import SlotHold, SlotHolds
     from tenure.runtime.transactions import JobTransaction
 
@@ -55,7 +61,7 @@ class Sent:
         yield from self._leave().__await__()
 
 
-class Context:
+class Context(StepContext):
     """Passed to a task function whose first parameter is annotated with ``Context``.
 
     It works the same in coroutines, processes and threads. Methods that wait for an answer exist
@@ -174,6 +180,15 @@ class Context:
         """Return the values saved last, by this attempt or an earlier one; empty at first."""
         return self._checkpoint
 
+    @property
+    def resume_value(self) -> JSON:
+        """Return the value that the job was resumed with; None if there is none.
+
+        Every attempt gets it until one has saved a checkpoint, so keep there what is needed later.
+        """
+        value: JSON = msgspec.json.decode(self._attempt.work.resume_value or b"null")
+        return value
+
     def save_checkpoint(self, **values: JSON) -> Sent:
         """Save values with which a resumed, retried or recovered job continues.
 
@@ -186,20 +201,15 @@ class Context:
 
     def emit(self, value: JSON) -> Sent:
         """Add a partial result; it is kept however the job ends."""
-        self._attempt.report(partials=(self._written(value, "the partial result"),))
+        self._attempt.report(
+            partials=(self._written(value, "the partial result"),), step=current_step_name()
+        )
         return Sent(self._attempt.link.drain)
 
     def spend(self, **amounts: float) -> None:
         """Count amounts against the budget of this job and of every job above it."""
-        spent = {}
-        for unit, amount in amounts.items():
-            name = name_text(unit, "a unit of a budget", _MAX_NAME)
-            spent[name] = finite_number(amount, f"{name} cannot be spent: an amount")
-            if not 0 <= spent[name] <= LARGEST_AMOUNT:
-                raise InputRefused(
-                    f"{shown(amount)} {name} cannot be spent; an amount is a number from 0 to "
-                    f"{LARGEST_AMOUNT:g}"
-                )
+        spent = checked_amounts(amounts, "spent")
+        count_spending(spent)
         self._attempt.report(spent=spent)
 
     def flush(self) -> None:
@@ -230,11 +240,13 @@ class Context:
         Until then the job frees its slot. It is then started again from its checkpoint, and its
         spawns return the existing children. A child that did not complete is an error.
         """
-        return self._results(children, self._attempt.request("children", _ids(children)))
+        ended = self._attempt.request("children", _ids(children))
+        return perform(self._attempt, self._results(children, ended))
 
     async def await_for(self, children: Sequence["Handle[R]"]) -> list[R]:
         """Async version of ``wait_for``."""
-        return self._results(children, await self._attempt.arequest("children", _ids(children)))
+        ended = await self._attempt.arequest("children", _ids(children))
+        return await aperform(self._attempt, self._results(children, ended))
 
     def slot(self, pool: str) -> "SlotHold":
         """Hold a slot of a pool in a ``with`` or ``async with`` block; the target is its name."""
@@ -244,6 +256,26 @@ class Context:
         if self._holds is None:
             self._holds = SlotHolds(self._attempt.work.slots or ())
         return SlotHold(self._attempt, pool, self._holds)
+
+    def limit(self, name: str, **amounts: float) -> "LimitGrant":
+        """Hold a grant of a limit in a ``with`` or ``async with`` block, which waits for it.
+
+        It counts one call, and these amounts of other units of the limit.
+        """
+        from tenure.runtime.grants import LimitGrant
+
+        name = name_text(name, "the name of a limit", _MAX_NAME)
+        return LimitGrant(self._attempt, name, checked_amounts(amounts, "granted"))
+
+    def reserve(self, **amounts: float) -> "Reservation":
+        """Reserve parts of the budget in a ``with`` or ``async with`` block.
+
+        It waits while others have reserved what is left, and raises BudgetExceeded if these amounts
+        do not fit into the budget of this job, or of a job above it, any more.
+        """
+        from tenure.runtime.grants import Reservation
+
+        return Reservation(self._attempt, checked_amounts(amounts, "reserved"))
 
     def artifact(self, name: str, data: Any) -> Sent:
         """Keep a file with the job: bytes, a str, a Path, an open file, or JSON.
@@ -307,9 +339,11 @@ class Context:
     def _handle(self, task: "Task[P, R]", job: int) -> "Handle[R]":
         return task.handle(job, self._attempt.link.tenant)
 
-    def _results(self, children: Sequence["Handle[R]"], ended: list[Any] | None) -> list[R]:
+    def _results(self, children: Sequence["Handle[R]"], ended: list[Any] | None) -> Work[list[R]]:
         if ended is None:
-            raise WaitsForChildren
+            raise Waits("children")
+        for job in ended:
+            job["result"] = yield from result_of(self._attempt, job)
         return [child.read(job) for child, job in zip(children, ended, strict=True)]
 
 

@@ -1,10 +1,11 @@
 """Exceptions that control how a job ends."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tenure.domain.duration import duration
 from tenure.domain.values import message_text
+from tenure.store.outcomes import Until
 
 _MAX_REASON = 20_000  # characters; the rest is cut off
 
@@ -41,5 +42,10 @@ class Pause(ControlException):
         super().__init__(self.reason)
 
 
-class WaitsForChildren(BaseException):
-    """Free the slot until the children have ended, then start again from the checkpoint."""
+class Waits(BaseException):
+    """Free the slot until something has come or is due, then start the job again."""
+
+    def __init__(self, until: Until, due_at: datetime | None = None) -> None:
+        self.until: Until = until
+        self.due_at = due_at
+        super().__init__(until)

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from tenure.errors import GuardUnavailable
-from tenure.runtime.guard import cgroups, processes, wire
+from tenure.runtime.guard import cgroups, processes, system, wire
 from tenure.runtime.guard.guard_state import GuardState, boottime
 from tenure.runtime.leftovers import Survivor, Swept, check_marker, kill_marked
 
@@ -67,7 +67,7 @@ class Guard:
         self._loop = asyncio.get_running_loop()
         self.died: asyncio.Future[Swept] = self._loop.create_future()
         self._process = process
-        self._process_fd = os.pidfd_open(process.pid)
+        self._process_fd = system.watch_child(process)
         self._page = page
         self._runners: set[int] = set()
         self._numbers = count(1)
@@ -84,11 +84,11 @@ class Guard:
     ) -> "Guard":
         """Start a guard for the worker run of this marker; nothing is trusted yet."""
         check_marker(marker)
-        here, there = wire.pair()
+        here, there = system.socket_pair()
         here.setblocking(False)
         page = GuardState.create()
         page.stamp = boottime()
-        how = "cgroups" if use_cgroups else "walk"
+        how = "cgroups" if use_cgroups and not system.PORTABLE else "walk"
         process = _launch(there, page, marker, [str(freeze_max.total_seconds()), how])
         guard = cls(marker, process, page)
         guard._listen(here)
@@ -154,23 +154,41 @@ class Guard:
         fds: Sequence[int] = (),
         stdout: int | None = None,
         stderr: int | None = None,
+        serves_forks: bool = False,
     ) -> int:
         """Start a runner and return its pid; `fds` become its descriptors 3, 4, and so on.
 
         It gets exactly this environment and the markers, a session of its own, nothing to read
         on stdin, and /dev/null for an output that is not given. OSError if it cannot be started.
+        If it serves forks, its last descriptor is where it takes requests of the guard.
         """
-        plan = wire.write_apart({"argv": list(argv), "env": dict(env)})
-        null = os.open(os.devnull, os.O_RDWR)
-        try:
-            outputs = [null if fd is None else fd for fd in (stdout, stderr)]
-            answer = await self._ask("spawn", [plan, *outputs, *fds])
-        finally:
-            os.close(plan)
-            os.close(null)
+        plan = {"argv": list(argv), "env": dict(env), "forks": serves_forks}
+        answer = await self._start(plan, fds, stdout, stderr)
         if "errno" in answer:
             raise OSError(answer["errno"], os.strerror(answer["errno"]), argv[0] if argv else "")
         return int(answer["pid"])
+
+    async def fork(self, server: int, *, fds: Sequence[int], stdout: int, stderr: int) -> int:
+        """Let a fork server make a runner, and return its pid. OSError if it cannot.
+
+        The runner is a child of the guard like any other: it does not depend on the fork server.
+        """
+        answer = await self._start({"server": server, "forks": False}, fds, stdout, stderr)
+        if "errno" in answer:
+            raise OSError(answer["errno"], os.strerror(answer["errno"]), f"fork server {server}")
+        return int(answer["pid"])
+
+    async def _start(
+        self, program: wire.Message, fds: Sequence[int], stdout: int | None, stderr: int | None
+    ) -> Reply:
+        plan = wire.write_apart(program)
+        null = os.open(os.devnull, os.O_RDWR)
+        try:
+            outputs = [null if fd is None else fd for fd in (stdout, stderr)]
+            return await self._ask("spawn", [plan, *outputs, *fds])
+        finally:
+            os.close(plan)
+            os.close(null)
 
     async def kill(self, pid: int) -> tuple[Survivor, ...]:
         """Kill a runner and all below it; return what is left of them after at most 2 seconds.
@@ -340,11 +358,12 @@ def _launch(
     control: socket.socket, page: GuardState, marker: str, options: list[str]
 ) -> subprocess.Popen[bytes]:
     """Start the guard's program, apart from the keeper's terminal and from its signals."""
-    keeper = os.pidfd_open(os.getpid())
+    keeper = system.life_of_this_process()
     handed = (control.fileno(), keeper, page.fd)
+    flags = ["-P"] if system.PORTABLE else ["-I", "-S"]  # psutil is a package of the site
     try:
         return subprocess.Popen(  # noqa: S603
-            [sys.executable, "-I", "-S", PROGRAM, *map(str, handed), marker, *options],
+            [sys.executable, *flags, PROGRAM, *map(str, handed), marker, *options],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=handed,

@@ -145,9 +145,9 @@ class WorkerFolder:
                 raise BlockingIOError(f"{folder} is locked by another process")
         return cls(folder, lock)
 
-    def belongs_to(self, worker: UUID, database: str) -> None:
-        """Write the note by which other workers know whose folder this is."""
-        note = _Note(worker, database, _namespace())
+    def belongs_to(self, worker: UUID, database: str, starts_by: str = "") -> None:
+        """Write the note by which others know whose folder this is, and how runners start."""
+        note = _Note(worker, database, _namespace(), starts_by)
         write_private(self.folder / _NOTE, msgspec.json.encode(note))
 
     def release(self) -> Removed:
@@ -165,6 +165,7 @@ class _Note(msgspec.Struct, frozen=True):
     worker: UUID
     database: str
     namespace: str  # of its pids
+    starts_by: str = ""  # "fork", or "spawn: " and why
 
 
 def reap(root: Path | None = None, *, of: str | None = None) -> list[Reaped]:
@@ -182,6 +183,15 @@ def reap(root: Path | None = None, *, of: str | None = None) -> list[Reaped]:
             if (lock := _try_lock(folder)) is not None
         ]
     return [_reap_folder(folder, lock) for folder, lock in dead]
+
+
+def runner_starts(root: Path | None = None) -> dict[UUID, str]:
+    """Return how each worker of this user on this host starts its runners: fork, or spawn and why.
+
+    Workers that were killed may be among them, until they are reaped.
+    """
+    notes = [note for folder in _open_root(root).iterdir() if (note := _note_in(folder))]
+    return {note.worker: note.starts_by for note in notes if note.starts_by}
 
 
 def _reap_folder(folder: Path, lock: int) -> Reaped:
@@ -203,7 +213,10 @@ def _note_in(folder: Path) -> _Note | None:
 
 
 def _namespace() -> str:
-    return str(Path("/proc/self/ns/pid").readlink())
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except FileNotFoundError:  # there are no namespaces here
+        return ""
 
 
 def _clear_folder(folder: Path, lock: int) -> Removed:

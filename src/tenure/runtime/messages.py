@@ -5,6 +5,7 @@ message can only be about an attempt that has ended.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
@@ -12,8 +13,11 @@ import msgspec
 from tenure.domain.inspection import Stack
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
+from tenure.store.outcomes import Until
 
 ANNOUNCE = "announce"  # argument of a runner that is to list everything its app can run
+
+FORKS = "forks"  # argument of a runner that may become a fork server
 
 Executor = Literal["async", "process", "thread", "command"]
 Kind = Literal["async", "process", "thread"]  # of a runner; commands run in processes
@@ -46,6 +50,7 @@ class Work(msgspec.Struct, array_like=True, frozen=True):
     close_timeout: float
     preserve_artifacts: bool
     trace: str | None = None  # the span that enqueued the job
+    resume_value: bytes | None = None
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -70,6 +75,10 @@ class Begin(Message, frozen=True):
     worker: str
     settings: Mapping[str, Any]
     folder: str  # for temporary directories
+
+
+class ServeForks(Message, frozen=True):
+    """Become a fork server: make runners on request, and run no jobs."""
 
 
 class Start(Message, frozen=True):
@@ -113,7 +122,9 @@ class Quit(Message, frozen=True):
     """No more work will follow."""
 
 
-FromKeeper = Begin | Start | Ask | Interrupt | Terminate | InspectRequest | RequestAnswer | Quit
+FromKeeper = (
+    Begin | ServeForks | Start | Ask | Interrupt | Terminate | InspectRequest | RequestAnswer | Quit
+)
 
 # From a runner.
 
@@ -124,6 +135,7 @@ class Hello(Message, frozen=True):
     announcement: Mapping[str, Any]
     url: str | None  # of the database; None: the app names none
     settings: Mapping[str, Any]
+    obstacle: str = ""  # why this process cannot be forked, if it was asked
 
 
 class Broken(Message, frozen=True):
@@ -137,17 +149,32 @@ class Ready(Message, frozen=True):
     """The runner has taken the role that Begin assigned."""
 
 
+class RetryDecision(msgspec.Struct, array_like=True, frozen=True):
+    """The decision of a function about a failed attempt."""
+
+    retries: bool
+    delay: float | None = None  # seconds; None: as the policy says
+
+
 class AttemptEnded(msgspec.Struct, array_like=True, frozen=True, omit_defaults=True):
     """The ending of a run. Its tasks, threads and processes have ended, except those in `left`."""
 
     run: int
-    how: Literal["completed", "failed", "stopped", "snoozed", "paused", "waits", "committed"]
+    how: Literal[
+        "completed", "failed", "stopped", "snoozed", "paused", "exhausted", "waits", "committed"
+    ]
     value: bytes = b""  # JSON, of completed
+    is_stored: bool = False  # of completed: its artifact has the value
     error: Mapping[str, JSON] | None = None
     heard: bool = False
     gives_up: bool = False  # of failed: not worth another attempt
+    kinds: tuple[str, ...] = ()  # of failed: the type of the error and its base classes
+    retry_after: float | None = None  # of failed: seconds that the error asks for
+    decision: RetryDecision | None = None  # of failed: by the function of its task
     delay: float = 0  # of snoozed
     reason: str = ""  # of paused
+    until: Until = "children"  # of waits
+    due_at: datetime | None = None  # of waits
     cleanup: Mapping[str, JSON] | None = None
     left: str = ""  # what remains of it in the runner, which must end before this counts
     again: tuple[tuple[str, Mapping[str, JSON]], ...] = ()  # tasks that continue the clean-up
@@ -172,10 +199,14 @@ class AttemptReport(msgspec.Struct, array_like=True, frozen=True, omit_defaults=
     progress: Mapping[str, JSON] | None = None
     checkpoint: bytes = b""
     partials: tuple[bytes, ...] = ()
+    step: str = ""  # in which the partials were emitted
+    forget_partials: str = ""  # a step that runs again, because its earlier run did not end
+    steps: tuple[bytes, ...] = ()  # that have ended; JSON
     spent: Mapping[str, int | float] | None = None
     logs: tuple[tuple[str, str], ...] = ()  # level and line
     artifacts: tuple[tuple[str, str, int], ...] = ()
     give: tuple[str, ...] = ()
+    settled: tuple[Mapping[str, JSON], ...] = ()  # grants and reservations that it ends
     forget_artifacts: bool = False
     cleaning: bool = False  # its code was stopped; its hooks and resources are next
 

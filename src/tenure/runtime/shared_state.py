@@ -9,6 +9,8 @@ survive its death.
 import mmap
 import os
 
+from tenure.runtime.guard.system import make_memory
+
 SIZE = 1 << 16
 _ENDINGS = 4096  # where the endings begin
 _BEGUN, _BEGUN_AT, _SIZE, _HAS_OUTPUT = range(3, 7)
@@ -46,7 +48,7 @@ class SharedState:
     @staticmethod
     def create(name: str) -> int:
         """Return a descriptor of new shared memory."""
-        descriptor = os.memfd_create(name)
+        descriptor = make_memory(name)
         os.ftruncate(descriptor, SIZE)
         return descriptor
 

@@ -162,6 +162,9 @@ def _blank(file: int, size: int) -> None:
 def _allow_access(parent: int | Path, name: str) -> None:
     """Give the owner every right on an entry, unless it is a link."""
     where = {"dir_fd": parent} if isinstance(parent, int) else {}
+    if not hasattr(os, "O_PATH"):
+        os.chmod(name, stat.S_IRWXU, follow_symlinks=False, **where)  # noqa: PTH101
+        return
     path = name if isinstance(parent, int) else str(parent / name)
     entry = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, **where)
     try:

@@ -9,6 +9,8 @@ import os
 import select
 from collections.abc import Iterable
 
+from tenure.runtime.guard.system import make_pipe
+
 _SIZE = 8  # bytes of a ticket; a pipe holds 8192 of them
 QUIT = 0  # the ticket after which nothing follows
 
@@ -20,7 +22,7 @@ class Tickets:
 
     @classmethod
     def create(cls) -> "Tickets":
-        return cls(*os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC))
+        return cls(*make_pipe())
 
     def put(self, runs: Iterable[int]) -> None:
         if self._writer >= 0:

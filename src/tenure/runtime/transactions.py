@@ -7,8 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from tenure.config import Settings
+from tenure.domain.job import RESULT_ARTIFACT
 from tenure.domain.tenant import Tenant
+from tenure.runtime.large_values import store_result
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.steps.effects import Work, aperform, perform
 from tenure.store.transaction import AsyncTransaction, Fence, Transaction
 
 
@@ -33,10 +36,20 @@ class JobTransaction:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
         if kind is None:
-            # Reports made until now still count; after the commit none can.
-            self._attempt.make_context().flush()
+            try:
+                perform(self._attempt, self._store_large(self._plain))
+                # Reports made until now still count; after the commit none can.
+                self._attempt.make_context().flush()
+            except BaseException as problem:
+                self._plain.__exit__(type(problem), problem, problem.__traceback__)
+                raise
         with self._committing(kind is None):
             return self._plain.__exit__(kind, error, traceback)
+
+    def _store_large(self, transaction: Transaction | AsyncTransaction) -> Work[None]:
+        in_row = self._settings.max_result_bytes
+        if (yield from store_result(self._attempt, transaction.text, in_row)):
+            transaction.stored = RESULT_ARTIFACT
 
     @contextmanager
     def _committing(self, commits: bool) -> Iterator[None]:
@@ -54,6 +67,11 @@ class JobTransaction:
 
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
         if kind is None:
-            await self._attempt.make_context().aflush()
+            try:
+                await aperform(self._attempt, self._store_large(self._async))
+                await self._attempt.make_context().aflush()
+            except BaseException as problem:
+                await self._async.__aexit__(type(problem), problem, problem.__traceback__)
+                raise
         with self._committing(kind is None):
             return await self._async.__aexit__(kind, error, traceback)

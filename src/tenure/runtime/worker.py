@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from tenure.domain.duration import duration
 from tenure.errors import SettingInvalid, TenureError
 from tenure.runtime.exit_code import ExitCode
+from tenure.runtime.platforms import require_worker_platform
 from tenure.runtime.serving import also_on_signals, is_reloaded
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Worker:
 
     async def start(self) -> None:
         """Start the worker, and return when it is registered and ready for jobs."""
+        require_worker_platform()
         if "TENURE_RUNNER" in os.environ:
             raise SettingInvalid(
                 "a worker was started while a worker imported this module; put it under "
@@ -99,11 +101,13 @@ class Worker:
         process = self._process
         if process is None or process.stdin is None:
             return self.exit
-        self._ask(None if grace is None else duration(grace).total_seconds())
+        seconds = None if grace is None else duration(grace).total_seconds()
         hurry = None
-        if self._is_reloaded and grace is None:
-            hurry = asyncio.get_running_loop().call_later(_RELOADED, self._ask)
+        # The handlers first: a signal may follow as soon as the keeper says that it drains.
         with also_on_signals(self._ask):
+            self._ask(seconds)
+            if self._is_reloaded and grace is None:
+                hurry = asyncio.get_running_loop().call_later(_RELOADED, self._ask)
             code = await process.wait()
         if hurry is not None:
             hurry.cancel()

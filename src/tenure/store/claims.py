@@ -30,6 +30,7 @@ class _JobColumns(msgspec.Struct):
     options: list[dict[str, Any] | None] | None = None
     budget: list[dict[str, float] | None] | None = None
     checkpoint: list[msgspec.Raw] | None = None
+    resume_value: list[msgspec.Raw] | None = None
     slots: list[dict[str, str] | None] | None = None
     alone: list[bool] | None = None
     waited_ms: list[int | None] = []
@@ -117,6 +118,7 @@ def _jobs(columns: _JobColumns, claim: ClaimColumns) -> tuple[Claimed, ...]:
         columns.slots or nothing,
         columns.alone or [False] * len(columns.id),
         columns.waited_ms,
+        map(_unless_null, columns.resume_value) if columns.resume_value else nothing,
         strict=True,
     )
     return tuple(starmap(Claimed, rows))

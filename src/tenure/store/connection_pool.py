@@ -30,32 +30,38 @@ _MAX_AGE = 3600.0  # seconds
 _MAX_IDLE = 600.0  # seconds that an unused connection is kept
 
 C = TypeVar("C", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
+K = TypeVar("K", psycopg.RawCursor[Any], psycopg.AsyncRawCursor[Any])
 
 
 @dataclass(eq=False)
-class _Connection(Generic[C]):
-    """A connection, and the tenants of which its backend has cached metadata."""
+class PooledConnection(Generic[C, K]):
+    """A connection, its cursor, and the tenants of which its backend has cached metadata."""
 
     connection: C
+    cursor: K  # kept, because making one takes longer than sending most statements
     since: float = field(default_factory=time.monotonic)
     idle_since: float = 0.0
     tenants: set[Tenant] = field(default_factory=set)
 
     @property
     def is_reusable(self) -> bool:
-        is_idle = self.connection.info.transaction_status is TransactionStatus.IDLE
+        is_idle = self.connection.pgconn.transaction_status == TransactionStatus.IDLE
         is_fresh = time.monotonic() - self.since < _MAX_AGE
         return is_idle and is_fresh and len(self.tenants) <= MAX_TENANTS
 
 
-class _Idle(Generic[C]):
+SyncPooled = PooledConnection[psycopg.Connection[Any], psycopg.RawCursor[Any]]
+AsyncPooled = PooledConnection[psycopg.AsyncConnection[Any], psycopg.AsyncRawCursor[Any]]
+
+
+class _Idle(Generic[C, K]):
     """The unused connections, and whether the database was ever reached."""
 
     def __init__(self, *, is_closed: bool) -> None:
         self.is_closed = is_closed
         self.has_connected = False
         self._process = os.getpid()
-        self._idle: deque[_Connection[C]] = deque()  # last in, first out
+        self._idle: deque[PooledConnection[C, K]] = deque()  # last in, first out
         self._lock = Lock()
 
     def __del__(self) -> None:
@@ -64,13 +70,13 @@ class _Idle(Generic[C]):
             for opened in self._idle:
                 opened.connection.pgconn.finish()
 
-    def pop(self) -> _Connection[C] | None:
+    def pop(self) -> PooledConnection[C, K] | None:
         with self._lock:
             if self.is_closed:
                 raise StoreUnavailable("this store is closed")
             return self._idle.pop() if self._idle else None
 
-    def keep(self, opened: _Connection[C]) -> list[_Connection[C]]:
+    def keep(self, opened: PooledConnection[C, K]) -> list[PooledConnection[C, K]]:
         """Keep a connection for the next call; return those that must be closed."""
         opened.idle_since = now = time.monotonic()
         with self._lock:
@@ -83,7 +89,7 @@ class _Idle(Generic[C]):
                 worn.append(self._idle.popleft())
         return worn
 
-    def close(self) -> list[_Connection[C]]:
+    def close(self) -> list[PooledConnection[C, K]]:
         """Keep no connection from now on; return those that must be closed."""
         with self._lock:
             self.is_closed = True
@@ -103,7 +109,7 @@ class ConnectionPool:
         self._timeout = connect_timeout(settings)
         self._slots: dict[Tenant, _Slots] = {}
         self._all_slots = _Slots(_TOTAL)
-        self._idle = _Idle[psycopg.Connection[Any]](is_closed=False)
+        self._idle = _Idle[psycopg.Connection[Any], psycopg.RawCursor[Any]](is_closed=False)
 
     @property
     def is_closed(self) -> bool:
@@ -114,32 +120,33 @@ class ConnectionPool:
             opened.connection.close()
 
     @contextmanager
-    def connection(self, tenant: Tenant) -> Iterator[psycopg.Connection]:
+    def connection(self, tenant: Tenant) -> Iterator[SyncPooled]:
         slots = self._slots.get(tenant) or self._slots.setdefault(tenant, _Slots(_PER_TENANT))
-        with self._slot_in(slots, tenant), self._slot_in(self._all_slots, tenant):
-            opened = self._ready()
-            try:
-                opened.tenants.add(tenant)
-                yield opened.connection
-            finally:
-                for worn in self._idle.keep(opened):
-                    worn.connection.close()
-
-    @contextmanager
-    def _slot_in(self, slots: "_Slots", tenant: Tenant) -> Iterator[None]:
         if not slots.acquire(self._timeout):
-            raise _crowded(tenant if slots is not self._all_slots else None, self._timeout)
+            raise _crowded(tenant, self._timeout)
         try:
-            yield
+            if not self._all_slots.acquire(self._timeout):
+                raise _crowded(None, self._timeout)
+            try:
+                opened = self._ready()
+                try:
+                    opened.tenants.add(tenant)
+                    yield opened
+                finally:
+                    for worn in self._idle.keep(opened):
+                        worn.connection.close()
+            finally:
+                self._all_slots.release()
         finally:
             slots.release()
 
-    def _ready(self) -> _Connection[psycopg.Connection[Any]]:
+    def _ready(self) -> SyncPooled:
         while opened := self._idle.pop():
             if not may_be_closed(opened.connection) or _answers(opened.connection):
                 return opened
             opened.connection.close()
-        return _Connection(self._connected())
+        connection = self._connected()
+        return PooledConnection(connection, psycopg.RawCursor(connection))
 
     def _connected(self) -> psycopg.Connection[Any]:
         until = time.monotonic() + self._timeout
@@ -169,7 +176,9 @@ class AsyncConnectionPool:
         self._timeout = connect_timeout(settings)
         self._slots = defaultdict[Tenant, asyncio.Semaphore](lambda: asyncio.Semaphore(_PER_TENANT))
         self._all_slots = asyncio.Semaphore(_TOTAL)
-        self._idle = _Idle[psycopg.AsyncConnection[Any]](is_closed=True)
+        self._idle = _Idle[psycopg.AsyncConnection[Any], psycopg.AsyncRawCursor[Any]](
+            is_closed=True
+        )
 
     @property
     def is_closed(self) -> bool:
@@ -183,36 +192,41 @@ class AsyncConnectionPool:
             await opened.connection.close()
 
     @asynccontextmanager
-    async def connection(self, tenant: Tenant) -> AsyncIterator[psycopg.AsyncConnection]:
+    async def connection(self, tenant: Tenant) -> AsyncIterator[AsyncPooled]:
         slots = self._slots[tenant]
-        async with self._slot_in(slots, tenant), self._slot_in(self._all_slots, tenant):
-            opened = await self._ready()
+        await self._acquire(slots, tenant)
+        try:
+            await self._acquire(self._all_slots, None)
             try:
-                opened.tenants.add(tenant)
-                yield opened.connection
+                opened = await self._ready()
+                try:
+                    opened.tenants.add(tenant)
+                    yield opened
+                finally:
+                    for worn in self._idle.keep(opened):
+                        await worn.connection.close()
             finally:
-                for worn in self._idle.keep(opened):
-                    await worn.connection.close()
-
-    @asynccontextmanager
-    async def _slot_in(self, slots: asyncio.Semaphore, tenant: Tenant) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self._timeout if slots.locked() else None):
-                await slots.acquire()
-        except TimeoutError:
-            every = slots is self._all_slots
-            raise _crowded(None if every else tenant, self._timeout) from None
-        try:
-            yield
+                self._all_slots.release()
         finally:
             slots.release()
 
-    async def _ready(self) -> _Connection[psycopg.AsyncConnection[Any]]:
+    async def _acquire(self, slots: asyncio.Semaphore, tenant: Tenant | None) -> None:
+        if not slots.locked():
+            await slots.acquire()  # at once
+            return
+        try:
+            async with asyncio.timeout(self._timeout):
+                await slots.acquire()
+        except TimeoutError:
+            raise _crowded(tenant, self._timeout) from None
+
+    async def _ready(self) -> AsyncPooled:
         while opened := self._idle.pop():
             if not may_be_closed(opened.connection) or await _aanswers(opened.connection):
                 return opened
             await opened.connection.close()
-        return _Connection(await self._connected())
+        connection = await self._connected()
+        return PooledConnection(connection, psycopg.AsyncRawCursor(connection))
 
     async def _connected(self) -> psycopg.AsyncConnection[Any]:
         until = time.monotonic() + self._timeout

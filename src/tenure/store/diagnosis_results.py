@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -51,6 +52,16 @@ class Unrunnable(msgspec.Struct, frozen=True):
     announced: bool
     oldest_seconds: float
     nearest: tuple[str, ...]  # the known task with the most similar name, unless announced
+
+
+class Leak(msgspec.Struct, frozen=True):
+    """A job that left resources open."""
+
+    job_id: int
+    task: str | None
+    owner: str
+    ended_at: datetime
+    resources: tuple[Any, ...]  # as its cleanup reported them
 
 
 class EndedJobs(msgspec.Struct, frozen=True):

@@ -9,13 +9,13 @@ import msgspec
 
 from tenure.domain import bounds
 from tenure.domain.bounds import MAX_ARGS_BYTES
-from tenure.domain.job import After, NewJob
+from tenure.domain.job import After, EncodedJob, NewJob
 from tenure.domain.values import message_text, shown
 from tenure.errors import InputRefused
 
 _BOUNDED = (
     *("task", "queue", "key", "owner", "unique", "idempotency", "target", "run_at", "delay"),
-    *("priority", "max_attempts", "tags", "pools", "after", "budget"),
+    *("priority", "max_attempts", "tags", "pools", "limits", "after", "budget"),
 )
 _MAX_REASON = 500  # characters of the reason why a value was refused
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -51,6 +51,8 @@ def encode_bounded(value: Any, what: str, max_bytes: int) -> bytes:
 def check_jobs(jobs: Sequence[NewJob]) -> list[int]:
     """Check jobs; return their positions in an order in which each follows the jobs it names."""
     for job in jobs:
+        if isinstance(job, EncodedJob):
+            continue  # of a task, which has checked it
         if not isinstance(job.args, Mapping):
             raise InputRefused(
                 f"the arguments of {_name(job)} are not a JSON object; give {{'name': value, ...}}"
@@ -87,7 +89,7 @@ def _in_order(jobs: Sequence[NewJob]) -> list[int]:
         duplicate = next(job for job in jobs if job.key and by_key[job.key] is not job)
         if any(duplicate.key in _named(job) for job in jobs):
             raise InputRefused(
-                f"two jobs of this call have the key {duplicate.key!r}, and one names it"
+                f"two jobs of this call have the key {duplicate.key!r}, and another refers to it"
             )
     sorter: TopologicalSorter[int] = TopologicalSorter()
     places = {id(job): place for place, job in enumerate(jobs)}

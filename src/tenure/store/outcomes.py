@@ -9,6 +9,8 @@ import msgspec
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent, Rung
 
+Until = Literal["children", "time", "event", "answer"]
+
 
 class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The end of an attempt, with the token of its claim."""
@@ -17,6 +19,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     token: int
     outcome: Literal["completed", "failed", "retry", "stopped", "released"] | None = None
     value: JSON | msgspec.Raw = None
+    stored: str | None = None  # the artifact that has the value, if that is large
     error: Mapping[str, JSON] | None = None
     run_at: datetime | None = None  # of a retry, or of a job that is released to continue later
     intent: Intent | None = None  # of a stop that the job itself requested
@@ -24,7 +27,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     heard: bool = False  # the code was notified of the stop before it ended
     runner: str | None = None
     cleanup: Mapping[str, JSON] | None = None
-    until: Literal["children"] | None = None  # released until its children have ended
+    until: Until | None = None  # released until what it waits for has come
     pids: tuple[int, ...] | None = None  # of some processes that ended with it
     processes: int | None = None  # number of these processes
     suspect: bool = False  # released because its runner died, and it may be the cause
@@ -54,9 +57,14 @@ class Report(msgspec.Struct, omit_defaults=True, kw_only=True):
     progress: Mapping[str, JSON] | None = None
     checkpoint: JSON | msgspec.Raw = None
     partials: list[JSON | msgspec.Raw] = []
+    partial_steps: list[str | None] = []  # the step of each; shorter if the rest have none
+    forget_partials: list[str] = []  # steps whose earlier run did not end
+    steps: list[msgspec.Raw] = []  # that have ended
     spent: dict[str, float] = {}
     logs: list[LogLine] = []
     artifacts: list[Artifact] = []
     take: list[str] = []  # pools of which it requests a slot
     give: list[str] = []  # pools whose slot it releases
+    asks: list[Mapping[str, JSON]] = []  # grants and reservations that it requests
+    settled: list[Mapping[str, JSON]] = []  # those that it ends or corrects
     forget_artifacts: bool = False  # its artifacts were deleted

@@ -10,6 +10,7 @@ import msgspec
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import State, Status
 from tenure.domain.principal import Role
+from tenure.store.limit_results import GrantAnswer
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -48,6 +49,7 @@ class Claimed(msgspec.Struct, frozen=True):
     slots: Mapping[str, str] | None
     alone: bool = False  # it must not share a runner, because one died with it
     waited_ms: int | None = None  # since it was due
+    raw_resume_value: bytes | None = None
 
     @property
     def args(self) -> Mapping[str, JSON]:
@@ -141,6 +143,28 @@ class Renewal(SignalsRead, frozen=True):
     expires_at: datetime | None = None
 
 
+class Output(msgspec.Struct, frozen=True):
+    """A partial result or a log line of a job."""
+
+    number: int  # in the order of all output of the tenant
+    kind: str  # partial or log
+    at: datetime
+    value: JSON
+
+
+class StreamPage(msgspec.Struct, frozen=True):
+    """The state of a job, and its output above a number."""
+
+    state: State
+    status: Status
+    attempt: int
+    reason: str | None  # why it is paused, failed or stopped
+    progress: JSON
+    newest: int  # the number of its newest output; 0 if there is none
+    items: tuple[Output, ...]
+    question: JSON = None  # that it waits for an answer to
+
+
 class Finished(msgspec.Struct, frozen=True):
     accepted: Mapping[int, State]  # the new state of each job
     refused: tuple[int, ...]  # no longer held by this worker
@@ -165,6 +189,7 @@ class Reported(msgspec.Struct, frozen=True):
     busy: tuple[int, ...]
     exhausted: tuple[Exhausted, ...]
     granted: Mapping[str, Mapping[str, str]]  # job -> pool -> slot
+    answered: Mapping[str, Mapping[str, GrantAnswer]] = {}  # job -> number of the request
     repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
 
     @property
@@ -177,10 +202,12 @@ class Promoted(msgspec.Struct, frozen=True):
     linked: int
     due: int
     targets: int
+    limits: int
     closed: int
     more: bool
     next_due: float | None = None  # seconds until the next job that waits for its time
     chores: tuple[str, ...] = ()  # due chores of the tenant
+    published: int = 0  # events that were passed on
 
 
 class Exchanged(msgspec.Struct, frozen=True):
@@ -200,6 +227,7 @@ class CompletedTask(msgspec.Struct, frozen=True):
     task: str | None
     args: Mapping[str, JSON]
     result: JSON
+    result_artifact: str | None
     secret: tuple[str, ...] | None  # names of arguments that are never shown
     completed_at: datetime
 
@@ -329,6 +357,7 @@ class KnownTask(msgspec.Struct, frozen=True):
     options: Mapping[str, JSON]  # declared defaults of the fields of its jobs
     target: str | None
     unique: str | None
+    limits: tuple[str, ...]
     compensate: str | None
     everywhere: bool  # announced for all tenants
     first_announced_at: datetime

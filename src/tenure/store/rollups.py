@@ -1,4 +1,4 @@
-"""Finished jobs of the last day: counts, waiting times and running times."""
+"""Finished jobs: counts, waiting times and running times."""
 
 from datetime import datetime
 
@@ -39,6 +39,36 @@ class History(msgspec.Struct, frozen=True):
     total: EndCounts
     buckets: tuple[EndCountsAt, ...]  # oldest first, including empty ones
     queues: tuple[QueueEndCounts, ...]
+
+
+class TaskRuns(msgspec.Struct, frozen=True):
+    """Counts of the newest jobs of a task, and their run times."""
+
+    task: str
+    jobs: int
+    completed: int
+    failed: int
+    cancelled: int
+    since: datetime  # when the oldest of them was created
+    newest_at: datetime
+    runs: tuple[
+        tuple[float, int], ...
+    ]  # seconds, and the number of jobs that ran for about as long
+
+    @property
+    def failure_rate(self) -> float | None:
+        """Return the share of jobs that failed, of those that ran to their end."""
+        ended = self.completed + self.failed
+        return self.failed / ended if ended else None
+
+    def run_time(self, share: float) -> float | None:
+        """Return the run time that this share of the jobs did not exceed."""
+        left = share * sum(n for _, n in self.runs)
+        for seconds, n in self.runs:
+            left -= n
+            if left <= 0:
+                return seconds
+        return None
 
 
 class RolledUp(msgspec.Struct, frozen=True):

@@ -65,8 +65,9 @@ class SerialConnection:
                 self._connection = await connect_dedicated(
                     self._url, self._settings, "tenure keeper"
                 )
-            cursor = await self._connection.execute(statement(call), call.values)
-            return read_answer(call, await cursor.fetchone())
+                self._cursor = psycopg.AsyncRawCursor(self._connection)
+            await self._cursor.execute(statement(call), call.values)
+            return read_answer(call, await self._cursor.fetchone())
         except psycopg.Error as error:
             # Also for a server that became a standby: the next connection may find the primary.
             if isinstance(explain_error(call, error), StoreUnavailable):

@@ -5,7 +5,8 @@ A verb is declared once, in ``tenure.store.calls``, as a function that makes its
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
@@ -20,13 +21,21 @@ from tenure.store.calls import (
     control_calls,
     diagnosis,
     enqueue_calls,
+    family_calls,
     policy_calls,
     queries,
+    step_calls,
     task_calls,
     upkeep,
+    webhook_calls,
     worker_calls,
 )
-from tenure.store.connection_pool import AsyncConnectionPool, ConnectionPool
+from tenure.store.connection_pool import (
+    AsyncConnectionPool,
+    AsyncPooled,
+    ConnectionPool,
+    SyncPooled,
+)
 from tenure.store.driver_errors import is_contention, is_outage
 from tenure.store.transport import (
     explain_error,
@@ -105,6 +114,13 @@ class Verbs:
     completed = Method(worker_calls.completed)
     answer_inspection = Method(worker_calls.answer_inspection)
 
+    kept_steps = Method(step_calls.kept_steps)
+    await_step = Method(step_calls.await_step)
+    steps = Method(step_calls.steps)
+    questions = Method(step_calls.questions)
+    answer = Method(step_calls.answer)
+    publish = Method(step_calls.publish)
+
     stop = Method(control_calls.stop)
     step = Method(control_calls.step)
     note_reached = Method(control_calls.note_reached)
@@ -118,6 +134,21 @@ class Verbs:
     end_runner = Method(control_calls.end_runner)
     pause_dispatch = Method(control_calls.pause_dispatch)
     resume_dispatch = Method(control_calls.resume_dispatch)
+    set_limit = Method(control_calls.set_limit)
+    drop_limit = Method(control_calls.drop_limit)
+    close_limit = Method(control_calls.close_limit)
+    open_limit = Method(control_calls.open_limit)
+    limits = Method(queries.limits)
+    set_webhook = Method(webhook_calls.set_webhook)
+    rotate_webhook = Method(webhook_calls.rotate_webhook)
+    drop_webhook = Method(webhook_calls.drop_webhook)
+    test_webhook = Method(webhook_calls.test_webhook)
+    redeliver = Method(webhook_calls.redeliver)
+    webhooks = Method(webhook_calls.webhooks)
+    deliveries = Method(webhook_calls.deliveries)
+    due_webhooks = Method(webhook_calls.due_webhooks)
+    take_deliveries = Method(webhook_calls.take_deliveries)
+    record_deliveries = Method(webhook_calls.record_deliveries)
     create_pool = Method(control_calls.create_pool)
     change_slots = Method(control_calls.change_slots)
     release_slot = Method(control_calls.release_slot)
@@ -150,6 +181,9 @@ class Verbs:
 
     show = Method(queries.show)
     list_jobs = Method(queries.list_jobs)
+    job_rows = Method(queries.job_rows)
+    status_counts = Method(queries.status_counts)
+    filter_values = Method(queries.filter_values)
     job_with_key = Method(queries.job_with_key)
     explain = Method(queries.explain)
     statistics = Method(queries.statistics)
@@ -160,6 +194,9 @@ class Verbs:
     movements = Method(queries.movements)
     audit_log = Method(queries.audit_log)
     job_output = Method(queries.job_output)
+    family = Method(family_calls.family)
+    dependencies = Method(family_calls.dependencies)
+    newest_output = Method(family_calls.newest_output)
     inspection = Method(queries.inspection)
     runners = Method(queries.runners)
     pools = Method(queries.pools)
@@ -212,16 +249,10 @@ class Store(Verbs):
         """Send a call, and retry it where that is safe."""
         call = call.of(self.tenant)
         for pause in retry_delays():
-            try:
-                with self._pool.connection(self.tenant) as connection:
-                    row = _row(connection, call)
+            with _retried(call, pause):
+                with self._pool.connection(self.tenant) as opened:
+                    row = _row(opened, call)
                 return read_answer(call, row)
-            except UnicodeError as error:
-                raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
-            except RecursionError:
-                raise InputRefused("the arguments are nested too deeply") from None
-            except psycopg.Error as error:
-                _raise_unless_retryable(call, error, pause)
             time.sleep(pause or 0)
         raise AssertionError
 
@@ -260,40 +291,43 @@ class AsyncStore(Verbs):
         """Send a call, and retry it where that is safe."""
         call = call.of(self.tenant)
         for pause in retry_delays():
-            try:
+            with _retried(call, pause):
                 with raise_lost_cancel():
-                    async with self._pool.connection(self.tenant) as connection:
-                        row = await _arow(connection, call)
+                    async with self._pool.connection(self.tenant) as opened:
+                        row = await _arow(opened, call)
                 return read_answer(call, row)
-            except UnicodeError as error:
-                raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
-            except RecursionError:
-                raise InputRefused("the arguments are nested too deeply") from None
-            except psycopg.Error as error:
-                _raise_unless_retryable(call, error, pause)
             await asyncio.sleep(pause or 0)
         raise AssertionError
 
 
-def _row(connection: psycopg.Connection[Any], call: Call[Any]) -> tuple[Any, ...] | None:
+def _row(opened: SyncPooled, call: Call[Any]) -> tuple[Any, ...] | None:
     if call.timeout is None:
-        return connection.execute(statement(call), call.values).fetchone()
-    with connection.pipeline():  # one round trip, one transaction
-        connection.execute(timeout_statement(call.timeout))
-        return connection.execute(statement(call), call.values).fetchone()
+        return opened.cursor.execute(statement(call), call.values).fetchone()
+    with opened.connection.pipeline():  # one round trip, one transaction
+        opened.connection.execute(timeout_statement(call.timeout))
+        return opened.cursor.execute(statement(call), call.values).fetchone()
 
 
-async def _arow(
-    connection: psycopg.AsyncConnection[Any], call: Call[Any]
-) -> tuple[Any, ...] | None:
+async def _arow(opened: AsyncPooled, call: Call[Any]) -> tuple[Any, ...] | None:
     if call.timeout is None:
-        return await (await connection.execute(statement(call), call.values)).fetchone()
-    async with connection.pipeline():
-        await connection.execute(timeout_statement(call.timeout))
-        return await (await connection.execute(statement(call), call.values)).fetchone()
+        await opened.cursor.execute(statement(call), call.values)
+        return await opened.cursor.fetchone()
+    async with opened.connection.pipeline():
+        await opened.connection.execute(timeout_statement(call.timeout))
+        await opened.cursor.execute(statement(call), call.values)
+        return await opened.cursor.fetchone()
 
 
-def _raise_unless_retryable(call: Call[T], error: psycopg.Error, pause: float | None) -> None:
-    retryable = is_contention(error) or (call.safe and is_outage(error))
-    if pause is None or not retryable:
-        raise explain_error(call, error) from error
+@contextmanager
+def _retried(call: Call[Any], pause: float | None) -> Iterator[None]:
+    """Explain an error of this try, unless another try follows after a pause."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise InputRefused(f"a string cannot be encoded as UTF-8: {error}") from None
+    except RecursionError:
+        raise InputRefused("the arguments are nested too deeply") from None
+    except psycopg.Error as error:
+        is_retryable = is_contention(error) or (call.safe and is_outage(error))
+        if pause is None or not is_retryable:
+            raise explain_error(call, error) from error

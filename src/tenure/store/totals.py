@@ -36,3 +36,5 @@ class Totals(msgspec.Struct, frozen=True):
     overdue: int  # stops that exceeded their grace
     tally: tuple[Tally, ...]
     bounds: tuple[float, ...]  # of the buckets, in seconds
+    deliveries_pending: int = 0  # to webhooks
+    webhooks_failing: int = 0  # or disabled

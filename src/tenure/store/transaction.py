@@ -77,13 +77,15 @@ class _Work:
         self._fence = fence
         self._settings = settings or Settings()
         self._idle = idle or self._settings.lease
-        self._value: JSON | msgspec.Raw = None
+        self.text = b"null"  # the result as JSON
+        self.stored: str | None = None  # the artifact that has it instead
         self._is_over = False  # the code of the job has returned
 
     def complete(self, value: JSON) -> None:
         """Set the result of the job, valid once the transaction is committed."""
-        text = encode_bounded(value, "the result", self._settings.max_result_bytes)
-        self._value = msgspec.Raw(text)
+        settings = self._settings
+        max_bytes = max(settings.max_result_bytes, settings.max_artifact_bytes)
+        self.text = encode_bounded(value, "the result", max_bytes)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -96,8 +98,13 @@ class _Work:
 
     @property
     def _end(self) -> Call[Finished]:
+        value = msgspec.Raw(self.text) if self.stored is None else None
         end = Ending(
-            job=self._fence.job, token=self._fence.token, outcome="completed", value=self._value
+            job=self._fence.job,
+            token=self._fence.token,
+            outcome="completed",
+            value=value,
+            stored=self.stored,
         )
         return finish(self._fence.worker, [end]).of(self._fence.tenant)
 

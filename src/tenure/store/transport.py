@@ -6,7 +6,7 @@ import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from itertools import repeat
+from itertools import count
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +21,8 @@ from tenure.store.driver_errors import as_tenure_error, is_cancelled, is_outage
 T = TypeVar("T")
 
 _TRIES = 5
+_MAX_STATEMENTS = 1000  # that are kept: of all verbs of ten tenants, and of most verbs of a hundred
+_statements: dict[tuple[str, ...], bytes] = {}
 _LIMIT = b"""SELECT pg_catalog.set_config('statement_timeout', CAST(CAST(1000 *
     pg_catalog.date_part('epoch', least(CAST('%d ms' AS interval),
         nullif(CAST(pg_catalog.current_setting('statement_timeout') AS interval), '0')))
@@ -29,7 +31,14 @@ _FORBIDDEN = '{"forbidden"'  # the answer of a verb that the caller may not use 
 
 
 def statement(call: Call[Any]) -> bytes:
-    return call.sql(_PLACEHOLDERS).encode()
+    """Return the statement of a call, for a raw cursor."""
+    key = (call.verb, "" if call.control else call.tenant.schema, *call.arguments)
+    if (found := _statements.get(key)) is None:
+        numbered = call.sql(f"${number}" for number in count(1)).encode()
+        found = _statements.setdefault(key, numbered)
+        if len(_statements) > _MAX_STATEMENTS:
+            _statements.pop(next(iter(_statements)), None)
+    return found
 
 
 def timeout_statement(timeout: timedelta) -> bytes:
@@ -119,11 +128,3 @@ def connect_options(timeout: float) -> dict[str, Any]:
         "prepare_threshold": None,
         "connect_timeout": max(2, round(timeout)),
     }
-
-
-class _Placeholders:
-    def __iter__(self) -> Iterator[str]:
-        return repeat("%s")
-
-
-_PLACEHOLDERS = _Placeholders()

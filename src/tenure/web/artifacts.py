@@ -1,78 +1,71 @@
-"""Artifacts, streamed from where workers store them."""
+"""Downloads of artifacts: streamed, or by a link to their store."""
 
 import asyncio
-import os
-import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import IO
 from urllib.parse import quote
 
-import fsspec  # type: ignore[import-untyped]
-from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
-from starlette.responses import StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from tenure.config import Settings
+from tenure.control.artifact_files import locate, missing, open_artifact
 from tenure.domain.tenant import Tenant
-from tenure.errors import NotFound
 
 CHUNK = 1 << 20
+MEDIA = "application/octet-stream"
 
 
 class Download(StreamingResponse):
     """A file to save; a browser does not display it, whatever it contains."""
 
     def __init__(self, name: str, file: IO[bytes]) -> None:
-        saved_as = quote(name.rpartition("/")[2], safe="")
         super().__init__(
             _chunks(file),
-            media_type="application/octet-stream",
+            media_type=MEDIA,
             headers={
-                "content-disposition": f"attachment; filename*=UTF-8''{saved_as}",
+                "content-disposition": _saved_as(name),
                 "x-content-type-options": "nosniff",
                 "cache-control": "no-store",
             },
         )
 
 
-async def open_artifact(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
-    return await asyncio.to_thread(_open, settings, tenant, job, name)
+async def artifact_response(settings: Settings, tenant: Tenant, job: int, name: str) -> Response:
+    """Return the file, or a redirect to a link of its store, as the settings say."""
+    found = await asyncio.to_thread(_find, settings, tenant, job, name)
+    if isinstance(found, str):
+        return RedirectResponse(found, 307, {"cache-control": "no-store"})
+    return Download(name, found)
 
 
-def _open(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes]:
-    """Open the file at its expected path; the path that a job reported is not trusted."""
-    missing = NotFound(
-        f"artifact {name!r} of job {job} is not in the artifact storage of this server"
-    )
-    parts = [tenant.name, str(job), *name.split("/")]
-    if {"", ".", ".."} & {*parts} or "::" in name or "\\" in name:
-        raise missing
-    url = settings.artifacts or str(settings.folder.absolute() / "artifacts")
-    files, base = fsspec.core.url_to_fs(url)
+async def read_start(settings: Settings, tenant: Tenant, job: int, name: str, size: int) -> bytes:
+    """Return at most the first ``size`` bytes of a file."""
+    file = await asyncio.to_thread(open_artifact, settings, tenant, job, name)
     try:
-        if isinstance(files, LocalFileSystem):
-            return _open_below(base, parts)
-        found: IO[bytes] = files.open("/".join([base.rstrip("/"), *parts]), "rb")
-    except OSError:
-        raise missing from None
-    return found
-
-
-def _open_below(base: str, parts: Sequence[str]) -> IO[bytes]:
-    """Open a regular file without following links: job code may have created some."""
-    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for part in parts[:-1]:
-            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-        number = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        return await asyncio.to_thread(file.read, size)
     finally:
-        os.close(folder)
-    file = os.fdopen(number, "rb")
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        file.close()
-        raise OSError
-    return file
+        await asyncio.to_thread(file.close)
+
+
+def _find(settings: Settings, tenant: Tenant, job: int, name: str) -> IO[bytes] | str:
+    """Open the file, or return a link to it, as the settings say."""
+    files, base, parts = locate(settings, tenant, job, name)
+    if settings.artifact_links is None or "s3" not in files.protocol:
+        return open_artifact(settings, tenant, job, name)
+    try:
+        link: str = files.sign(
+            "/".join([base.rstrip("/"), *parts]),
+            expiration=int(settings.artifact_links.total_seconds()),
+            ResponseContentDisposition=_saved_as(name),
+            ResponseContentType=MEDIA,
+        )
+    except OSError:
+        raise missing(job, name) from None
+    return link
+
+
+def _saved_as(name: str) -> str:
+    return f"attachment; filename*=UTF-8''{quote(name.rpartition('/')[2], safe='')}"
 
 
 async def _chunks(file: IO[bytes]) -> AsyncIterator[bytes]:

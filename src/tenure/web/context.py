@@ -19,7 +19,7 @@ from tenure.web.authentication import caller_of
 from tenure.web.limits import MAX_ID, MAX_ROWS, Quota, RequestLimits
 from tenure.web.principals import Authenticator
 from tenure.web.readiness import Readiness
-from tenure.web.streams import Events, Stream
+from tenure.web.streams import Chunks, Events, Stream, encoded
 
 JobId = Annotated[str, Path(description="The id of a job, or its key.", examples=["42"])]
 Limit = Annotated[int, Query(ge=1, le=MAX_ROWS, description="Maximum number of rows.")]
@@ -67,8 +67,13 @@ def state_of(request: Request) -> AppState:
 
 def stream(request: Request, events: Events, authenticator: Authenticator) -> Stream:
     """Return events as a response, which ends when its caller is no longer recognized."""
+    return stream_of_chunks(request, encoded(events), authenticator)
+
+
+def stream_of_chunks(request: Request, chunks: Chunks, authenticator: Authenticator) -> Stream:
+    """Like ``stream``, of events that are encoded already."""
     quota = state_of(request).streams.hold(caller_of(request).principal)
-    return Stream(events, quota, lambda: authenticator.authenticate(request))
+    return Stream(chunks, quota, lambda: authenticator.authenticate(request))
 
 
 def find_job(name: str) -> Operation[int]:

@@ -112,6 +112,31 @@ class ResumeBody(Body, frozen=True):
     reason: str | None = None
     fresh: bool = False  # ignore the checkpoint
     budget: dict[str, float] | None = None  # limits that replace the old ones
+    value: JSON = None  # for the code of the job
+
+
+class RerunBody(Body, frozen=True):
+    reason: str | None = None
+    from_step: str | None = None  # with the values of all steps before this one
+    steps: dict[str, JSON] | None = None  # values to use instead, by name
+
+
+class AnswerBody(Body, frozen=True):
+    value: JSON
+    question: int | None = None  # none: the only open one
+
+
+class EventBody(Body, frozen=True):
+    name: str
+    key: str = ""
+    payload: JSON = None
+    keep: Duration = "7d"
+
+
+class PublishedEvent(msgspec.Struct, frozen=True):
+    """The event that was published."""
+
+    id: int
 
 
 class QueueBody(Body, frozen=True):
@@ -190,6 +215,28 @@ class PoolBody(Body, frozen=True):
     slots: tuple[str, ...] = ()
 
 
+class RateFields(Body, frozen=True):
+    amount: float
+    per: str | float  # "1m", or seconds
+    burst: float | None = None  # at most this together; the amount if it is left out
+
+
+class LimitBody(Body, frozen=True):
+    rates: Mapping[str, RateFields] = {}  # by unit: calls, tokens, ...
+    at_once: int | None = None
+
+
+class CloseBody(Body, frozen=True):
+    duration: str | float | None = None  # until it is opened if it is left out
+    reason: str | None = None
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """The answer to an opening: false if the limit was not closed."""
+
+    opened: bool
+
+
 class SlotsBody(Body, frozen=True):
     add: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
@@ -217,6 +264,24 @@ class TokenBody(Body, frozen=True):
     role: Role = Role.VIEWER
     lifetime: Duration | None = in_words(TOKEN_LIFETIME)  # none: valid until revoked
     tenant: str | None = None  # the caller's own; an admin of the default tenant may name another
+
+
+class WebhookBody(Body, frozen=True):
+    url: str
+    events: tuple[str, ...] | None = None  # all if it is left out
+    tasks: tuple[str, ...] | None = None  # of all if it is left out
+
+
+class RotationBody(Body, frozen=True):
+    keep: Duration = "24h"  # how long the former secret signs as well
+
+
+class RedeliveryBody(Body, frozen=True):
+    delivery: int | None = None  # all that were not delivered if it is left out
+
+
+class Redelivered(msgspec.Struct, frozen=True):
+    deliveries: int  # that are tried again
 
 
 class NewToken(msgspec.Struct, frozen=True):

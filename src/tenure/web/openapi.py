@@ -1,6 +1,7 @@
 """The description of the API at /openapi.json, derived from the models of the endpoints."""
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
@@ -66,7 +67,8 @@ def operation(
     usual = next(iter(answers))
     responses: dict[int | str, dict[str, Any]] = {}
     for code, model in answers.items():
-        responses[code] = {"description": _summary(model)}
+        described_by = HTTPStatus(code).phrase if code >= 300 else _summary(model)
+        responses[code] = {"description": described_by}
         if model is not None:
             responses[code]["content"] = {JSON: {"schema": _schema(model)}}
     if media is not None:

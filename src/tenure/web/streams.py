@@ -9,6 +9,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tenure.control.job_stream import StreamBatch, StreamItem
 from tenure.control.polling import Event
 from tenure.errors import NotRecognized
 
@@ -25,10 +26,11 @@ _HEADERS = {
 }
 
 Events = AsyncGenerator[Event[Any]]
+Chunks = AsyncGenerator[bytes]
 
 
 class Stream(Response):
-    """A response that sends events, each with the id of the state that it reports.
+    """A response that sends encoded events, each with the id of the state that it reports.
 
     A client that reconnects with that id receives only what is new. If it has seen the last event,
     it gets 204 and does not reconnect. ``allowed`` is called at each heartbeat, and raises when the
@@ -39,51 +41,68 @@ class Stream(Response):
 
     def __init__(
         self,
-        events: Events,
+        chunks: Chunks,
         quota: AbstractContextManager[None],
         allowed: Callable[[], Awaitable[object]],
     ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
-        self._events = events
+        self._chunks = chunks
         self._quota = quota
         self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         gone = asyncio.ensure_future(disconnected(receive))
-        upcoming = _NextEvent(self._events)
+        first = asyncio.ensure_future(anext(self._chunks))
         try:
             with self._quota:
-                await upcoming.wait(gone, FIRST_WAIT)
-                if upcoming.has_ended:
+                await asyncio.wait({first, gone}, timeout=FIRST_WAIT, return_when="FIRST_COMPLETED")
+                if first.done() and isinstance(first.exception(), StopAsyncIteration):
                     await Response(status_code=204, headers=_HEADERS)(scope, receive, send)
                 else:
-                    await self._send_events(upcoming, gone, send)
+                    await self._send_all(first, gone, send)
         finally:
             await cancel(gone)
-            await upcoming.close()
+            async with aclosing(self._chunks):
+                await cancel(first)
 
-    async def _send_events(
-        self, upcoming: "_NextEvent", gone: asyncio.Future[None], send: Send
+    async def _send_all(
+        self, first: asyncio.Future[bytes], gone: asyncio.Future[None], send: Send
     ) -> None:
-        event = upcoming.take()  # an error is answered before anything is sent
+        if first.done():
+            first.result()  # an error is answered before anything is sent
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         await _send(send, RECONNECT)
-        beat = _now() + BEAT
-        while not gone.done():
-            if event is not None:
-                await _send(send, _encode(event))
-            if upcoming.has_ended:
-                await _send(send, b"", more=False)
-                return
-            if _now() >= beat:
-                if not await self._is_allowed():
-                    await _send(send, b"", more=False)
-                    return
-                await _send(send, b": beat\n\n")
-                beat = _now() + BEAT
-            await upcoming.wait(gone, beat - _now())
-            event = upcoming.take()
+        sending = asyncio.ensure_future(self._send_chunks(first, send))
+        try:
+            is_there = await self._beat(sending, gone, send)
+        finally:
+            await cancel(sending)
+        if is_there:
+            await _send(send, b"", more=False)
+
+    async def _send_chunks(self, first: asyncio.Future[bytes], send: Send) -> None:
+        try:
+            await _send(send, await first)
+        except StopAsyncIteration:
+            return
+        async for chunk in self._chunks:
+            await _send(send, chunk)
+
+    async def _beat(
+        self, sending: asyncio.Future[None], gone: asyncio.Future[None], send: Send
+    ) -> bool:
+        """Send a sign of life now and then; return whether the client is still there at the end."""
+        while True:
+            await asyncio.wait({sending, gone}, timeout=BEAT, return_when="FIRST_COMPLETED")
+            if sending.done():
+                sending.result()
+                return True
+            if gone.done():
+                return False
+            if not await self._is_allowed():
+                return True
+            await _send(send, b": beat\n\n")
 
     async def _is_allowed(self) -> bool:
         try:
@@ -93,43 +112,27 @@ class Stream(Response):
         return True
 
 
-class _NextEvent:
-    """The next event of a generator."""
-
-    def __init__(self, events: Events) -> None:
-        self._events = events
-        self._next = self._request()
-
-    def _request(self) -> asyncio.Future[Event[Any]]:
-        return asyncio.ensure_future(anext(self._events))
-
-    @property
-    def has_ended(self) -> bool:
-        return self._next.done() and isinstance(self._next.exception(), StopAsyncIteration)
-
-    async def wait(self, gone: asyncio.Future[None], seconds: float) -> None:
-        """Wait until the event is there, the time is over, or the client is gone."""
-        either: set[asyncio.Future[Any]] = {self._next, gone}
-        await asyncio.wait(either, timeout=max(0, seconds), return_when="FIRST_COMPLETED")
-
-    def take(self) -> Event[Any] | None:
-        """Return the event if it is there, and request the one after it."""
-        if self.has_ended or not self._next.done():
-            return None
-        event = self._next.result()
-        self._next = self._request()
-        return event
-
-    async def close(self) -> None:
-        async with aclosing(self._events):
-            await cancel(self._next)
-
-
 async def events_of(values: AsyncGenerator[T], event: Callable[[T], Event[T]]) -> Events:
     """Yield each value as an event."""
     async with aclosing(values):
         async for value in values:
             yield event(value)
+
+
+async def encoded(events: Events) -> Chunks:
+    """Yield each event as it is sent."""
+    async with aclosing(events):
+        async for event in events:
+            yield _encode(event)
+
+
+async def encoded_items(batches: AsyncGenerator[StreamBatch]) -> Chunks:
+    """Yield what is found together in the stream of a job as one chunk, encoded once for all."""
+    async with aclosing(batches):
+        async for batch in batches:
+            if batch.encoded is None:
+                batch.encoded = b"".join(map(_encode, batch.items))
+            yield batch.encoded
 
 
 async def disconnected(receive: Receive) -> None:
@@ -146,7 +149,7 @@ async def cancel(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
-def _encode(event: Event[Any]) -> bytes:
+def _encode(event: Event[Any] | StreamItem) -> bytes:
     data = msgspec.json.encode(event.value)
     return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.kind.encode(), data)
 

@@ -7,7 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from opentelemetry import trace
+from opentelemetry import baggage, context, metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -22,6 +24,8 @@ exporter = InMemorySpanExporter()
 provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(exporter))
 trace.set_tracer_provider(provider)
+reader = InMemoryMetricReader()
+metrics.set_meter_provider(MeterProvider([reader]))
 folder = Path(sys.argv[1])
 
 
@@ -33,6 +37,7 @@ def starts(job: int) -> None:
 
 
 jobs: dict[str, Any] = {}
+context.attach(baggage.set_baggage("customer", "acme"))
 with app, trace.get_tracer("shop").start_as_current_span("request"):
     jobs |= {
         "calm": calm.enqueue("the argument"),
@@ -56,4 +61,7 @@ with app, trace.get_tracer("shop").start_as_current_span("request"):
         app.handle(999).cancel()
 ids = {name: job.id for name, job in jobs.items()} | {"named": named.id}
 spans = [told(span) for span in exporter.get_finished_spans()]
-sys.stdout.write(json.dumps({"jobs": ids, "spans": spans}))
+data = reader.get_metrics_data()
+assert data is not None
+read = json.loads(data.to_json())
+sys.stdout.write(json.dumps({"jobs": ids, "spans": spans, "metrics": read}))

@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry import baggage, trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
 
@@ -38,8 +39,17 @@ class ToFile(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
+class ShowBaggage(SpanProcessor):
+    """Each span has the baggage of its context as attributes."""
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        for name, value in baggage.get_all(parent_context).items():
+            span.set_attribute(name, str(value))
+
+
 if "TENURE_TEST_TRACED" in os.environ:
     _provider = TracerProvider()
+    _provider.add_span_processor(ShowBaggage())
     _provider.add_span_processor(BatchSpanProcessor(ToFile(), schedule_delay_millis=60_000))
     trace.set_tracer_provider(_provider)
     atexit.register(_provider.shutdown)

@@ -80,3 +80,28 @@ def test_a_target_that_is_freed_and_lined_up_for_at_once_is_not_forgotten(
     freeing.commit()
     (got,) = store.exchange(worker.id, [], [Want(n=1)], promoting=True).claims[0].jobs
     assert got.id == late.id
+
+
+def test_a_large_claim_waits_for_another_and_a_small_one_does_not(
+    stage: Stage, store: Store
+) -> None:
+    jobs = {make_job(store) for _ in range(3)}
+    mine, quick, other = make_worker(store), make_worker(store), make_worker(store)
+    first, second, small = stage.session(), stage.session(), stage.session()
+
+    (a,) = first(exchange(mine.id, [], [Want(n=1, in_turn=True)])).claims
+    (b,) = small(exchange(quick.id, [], [Want(n=1)])).claims
+    late = stage.waits(second, exchange(other.id, [], [Want(n=1, in_turn=True)]))
+    first.commit()
+    (c,) = late.result().claims
+
+    assert {job.id for claim in (a, b, c) for job in claim.jobs} == jobs
+
+
+def test_a_large_claim_does_without_a_turn_that_does_not_come(stage: Stage, store: Store) -> None:
+    jobs = {make_job(store) for _ in range(2)}
+    mine, other = make_worker(store), make_worker(store)
+    first, second = stage.session(), stage.session()
+    (a,) = first(exchange(mine.id, [], [Want(n=1, in_turn=True)])).claims
+    (b,) = second(exchange(other.id, [], [Want(n=1, in_turn=True)])).claims
+    assert {job.id for claim in (a, b) for job in claim.jobs} == jobs

@@ -31,6 +31,11 @@ class Server:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def artifacts(self) -> str:
+        """Its folder of artifacts, for a worker that keeps them there."""
+        return str(self._folder / "tenure" / "artifacts")
+
     def start(self) -> None:
         log = self._folder / "serve.log"
         env = {name: text for name, text in os.environ.items() if not name.startswith("TENURE_")}

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.principal import Role
+from tenure.web.dashboard import attention
 from tests.conftest import _database
 from tests.web.dashboard.browser import ARGUMENTS, CHROMIUM, serving
 from tests.web.dashboard.stage import Stage
@@ -16,6 +17,12 @@ from tests.web.dashboard.visitor import Visitor
 from tests.web.http_client import Http
 
 Visits = Callable[..., Visitor]
+
+
+@pytest.fixture(autouse=True)
+def _fresh_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the numbers of the sidebar for each page: the tests share one app."""
+    monkeypatch.setattr(attention, "FRESH_FOR", 0.0)
 
 
 @pytest.fixture

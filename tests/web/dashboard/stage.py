@@ -26,6 +26,11 @@ class Stage:
         self._contexts: list[BrowserContext] = []
         self._problems: list[str] = []
 
+    @property
+    def artifacts(self) -> str:
+        """Where the server looks for the artifacts of jobs."""
+        return self.server.artifacts
+
     def opens(
         self,
         name: str,

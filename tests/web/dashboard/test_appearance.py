@@ -1,7 +1,8 @@
 """Appearance of the pages: accessible, on every screen size, light and dark."""
 
 import os
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -11,16 +12,15 @@ from playwright.sync_api import Browser, Page
 
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
-from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import Role
 from tenure.domain.tenant import Tenant
-from tenure.store.outcomes import LogLine, Report
 from tenure.store.store import Store
 from tenure.web import create_app
+from tenure.web.dashboard import history as histories
 from tests.apps.paged import app as paged
-from tests.factories import make_job, make_worker, promote
 from tests.web.dashboard.browser import needs_chromium
+from tests.web.dashboard.pictures import check_picture
+from tests.web.dashboard.scenes import overfull, typical
 from tests.web.served import served
 
 pytestmark = needs_chromium
@@ -36,93 +36,94 @@ CHECK = """async () => {
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 150)} ${failureSummary}`));
 }"""
 # Not checked by axe: nothing is cut off at the side, and the focus is visible.
-FITS = "document.documentElement.scrollWidth <= innerWidth"
+WIDER = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+  [...document.querySelectorAll("body *")]
+    .filter((one) => one.getBoundingClientRect().right > innerWidth)
+    .map((one) => one.outerHTML.slice(0, 100)).slice(-3)"""
 FOCUSED = """() => {
   const style = getComputedStyle(document.activeElement);
   return document.activeElement !== document.body && style.outlineStyle !== "none";
 }"""
 
 
-@pytest.fixture
-def scene(store: Store) -> dict[str, str]:
-    """Create one object of every kind; return the names of the pages and their paths."""
-    worker = make_worker(store, timedelta(seconds=60))
-    store.create_pool("browsers", ["chromium-1", "chromium-2"])
-    draft = NewJob(task="shop.crawl", queue="crawl", owner="ann", tags=["eu"], args={"site": "a"})
-    jobs = [one.id for one in store.enqueue([draft] * 6)]
-    family = make_job(store, "shop.family", owner="ann", target="site:a", pools=["browsers"])
-    children = [make_job(store, "shop.crawl", parent=family) for _ in range(3)]
-    failing = make_job(store, "shop.pay", owner="ben", target="site:b", max_attempts=1)
-    make_job(store, "shop.pay", owner="ben", target="site:b")
-    promote(store)
-    held = {one.id: one for one in worker.claim(20)}
-    told = [
-        Report(
-            job=one,
-            token=held[one].token,
-            progress={"done": 30 + 10 * n, "total": 100, "message": f"page {n}"},
-            logs=[LogLine(f"fetched page {n}"), LogLine("slow answer", "warning")],
-        )
-        for n, one in enumerate([family, *jobs[:4], *children])
-    ]
-    store.report(worker.id, told)
-    error = {"type": "ValueError", "message": "card refused", "traceback": "in pay()"}
-    worker.finish(held[failing], "failed", error=error)
-    record = store.stop(family, reason="customer left", by="ann", grace=timedelta(minutes=10))
-    store.pause_dispatch("pool", "browsers", reason="an upgrade")
-    store.pause_dispatch("queue", "mail")
-    store.set_policy("stale", {"filter": {"queue": "crawl"}, "when": {"waiting": "2h"}})
-    spec = {"when": {"error_rate": {"above": 0.5}}, "intent": "pause", "reason": "circuit open"}
-    store.set_policy("breaker", spec, enabled=False)
-    store.set_strategy("gentle", {"grace": 120, "last_rung": "interrupted"}, by="root")
-    bulk = store.bulk_stop({"queue": "mail"}, reason="wrong template", by="ann")
-    paused = make_job(store, "shop.index", queue="later")
-    store.stop(paused, intent=Intent.PAUSE, reason="at night", by="ann")
-    store.resume(paused, reason="now", by="ben")
-    names = (
-        *("jobs", "cancellations", "queues", "targets", "workers", "pools", "schedules", "system"),
-        *("policies", "strategies", "bulks", "tokens"),
-    )
-    return {
-        "login": "/login",
-        "overview": "/",
-        **{name: f"/{name}" for name in (*names, "audit", "tenants", "bulk")},
-        "job": f"/jobs/{family}",
-        "failed": f"/jobs/{failing}",
-        "resumed": f"/jobs/{paused}",
-        "stopped": f"/bulk/{bulk.id}",
-        "cancellation": f"/cancellations/{record.cancellation_id}",
-        "refused": "/jobs/999999",
-    }
+# Pages whose pictures are kept; pages that look alike are not.
+PICTURED = {
+    *("login", "overview", "tasks", "task", "queues", "schedules", "fleet", "components"),
+    *("questions", "pools", "policies", "tenants", "jobs", "tree", "problem", "selection"),
+}
+EMPTY = {"overview": "/", **{name: f"/{name}" for name in ("jobs", "tasks", "stops", "fleet")}}
+LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("dark", 390))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_every_page_can_be_read_by_everybody(
-    client: Client,
-    browser: Browser,
-    scene: dict[str, str],
-    scheme: Literal["light", "dark"],
-    width: int,
-) -> None:
+@contextmanager
+def visiting(
+    client: Client, browser: Browser, scheme: Literal["light", "dark"], width: int
+) -> Iterator[Page]:
+    """Yield a page of an admin who has logged in."""
     secret, _ = make_token(client, "root", Role.ADMIN)
-    client.migrate(Tenant("acme"))
-    client.schedules = paged.schedules
     size: Any = {"width": width, "height": 900}
     with served(create_app(client)) as address:
         context = browser.new_context(viewport=size, color_scheme=scheme, base_url=address)
         context.request.post("/login", form={"token": secret})
-        page = context.new_page()
-        for name, path in scene.items():
+        try:
+            yield context.new_page()
+        finally:
+            context.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_every_page_can_be_read_by_everybody(
+    client: Client,
+    browser: Browser,
+    store: Store,
+    scheme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    pages = typical(store)
+    client.migrate(Tenant("acme"))
+    client.schedules = paged.schedules
+    different: list[str] = []
+    with visiting(client, browser, scheme, width) as page:
+        for name, path in pages.items():
             page.goto(path)
             _shoot(page, f"{name}-{scheme}")
-            # Check collapsed parts as well.
-            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-            page.evaluate(AXE)
-            assert page.evaluate(CHECK) == [], name
-            assert page.evaluate(FITS), name
-            page.keyboard.press("Tab")
-            assert page.evaluate(FOCUSED), name
-        context.close()
+            if name in PICTURED:
+                different += check_picture(page, f"{name}-{scheme}")
+            _check(page, name)
+    assert not different
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_pages_are_in_order_when_empty_and_when_overfull(
+    client: Client,
+    browser: Browser,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    monkeypatch.setattr(histories, "FRESH_FOR", 0.0)
+    different: list[str] = []
+    with visiting(client, browser, scheme, width) as page:
+        for fullness, fill in (("empty", None), ("overfull", overfull)):
+            pages = fill(store) if fill else EMPTY
+            for name, path in pages.items():
+                page.goto(path)
+                _shoot(page, f"{name}-{fullness}-{scheme}")
+                if name == "overview":
+                    different += check_picture(page, f"{name}-{fullness}-{scheme}")
+                _check(page, f"{name} {fullness}")
+    assert not different
+
+
+def _check(page: Page, name: str) -> None:
+    # Check collapsed parts as well.
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.evaluate(AXE)
+    assert page.evaluate(CHECK) == [], name
+    assert page.evaluate(WIDER) == [], name
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED), name
 
 
 def test_the_check_finds_what_is_wrong(browser: Browser) -> None:

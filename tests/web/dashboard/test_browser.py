@@ -55,14 +55,14 @@ def test_watch_a_job_cancel_it_and_see_the_proof(stage: Stage) -> None:
     stop(page, "Cancel", "customer <b>left</b>")
     proof = page.locator(".strip .proof")
     expect(proof).to_contain_text("Proven: cancelled means gone")
-    for name in ("Requested", "Delivered", "Interrupted", "Gone", "Record closed"):
+    for name in ("Requested", "Delivered", "Interrupted", "Gone", "Closed"):
         expect(page.locator(".strip li.done .name", has_text=name)).to_be_visible()
     expect(page.locator(".strip")).to_contain_text("cancel requested by ann: customer <b>left</b>")
     expect(page.locator(".strip")).to_contain_text("bank session was closed")
     expect(page.locator(".head .status")).to_have_text("⊘ cancelled")
     assert store.show(job).state is State.CANCELLED
     [row] = [row for row in store.audit_log("job", str(job)) if row.verb == "cancel"]
-    assert (row.actor, row.via, row.reason) == ("ann", "page", "customer <b>left</b>")
+    assert (row.actor, row.via, row.reason) == ("ann", "dashboard", "customer <b>left</b>")
 
 
 def test_force_what_clings(stage: Stage) -> None:
@@ -70,10 +70,8 @@ def test_force_what_clings(stage: Stage) -> None:
     Watcher(stage.store).becomes(clings, State.RUNNING)
     page = stage.opens("root", Role.ADMIN, path=f"/jobs/{clings}")
     stop(page, "Cancel", "too loud")
-    expect(page.locator(".strip .next")).to_contain_text(
-        "SIGTERM to the processes it has started, in"
-    )
-    stop(page, "Force the stop now", "at once")
+    expect(page.locator(".strip .next")).to_contain_text("SIGTERM to the processes it has started")
+    stop(page, "Force now", "at once")
     expect(page.locator(".strip .proof")).to_contain_text("cancelled means gone")
     expect(page.locator(".strip li.done .name", has_text="SIGKILL")).to_be_visible()
 
@@ -85,8 +83,7 @@ def test_pause_and_resume_what_walks(stage: Stage) -> None:
     stop(page, "Pause", "lunch")
     expect(page.locator(".head .status")).to_have_text("‖ paused")
     expect(page.locator(".strip .proof")).to_contain_text("Proven: paused means gone")
-    page.locator("summary", has_text="Resume").click()
-    page.locator("details.act[open] button").click()
+    page.get_by_role("button", name=f"Resume job {walks}").click()
     expect(page.locator(".head .status")).to_have_text("▶ running")
     expect(page.locator(".strip h2")).to_contain_text("Earlier pause")
     expect(page.locator(".strip .went-on")).to_contain_text("resumed by root")
@@ -140,7 +137,7 @@ def test_the_stack_of_a_blocking_job_is_seen_before_it_is_stopped(stage: Stage, 
     expect(page.locator(".strip")).to_contain_text(tree)
     expect(page.locator(".inside")).to_have_count(0)
     [row] = [row for row in stage.store.audit_log("job", str(job)) if row.verb == "inspect"]
-    assert (row.actor, row.via) == ("ann", "page")
+    assert (row.actor, row.via) == ("ann", "dashboard")
 
 
 def test_the_list_is_live_and_the_page_works_without_script(stage: Stage) -> None:
@@ -163,7 +160,7 @@ def test_two_people_see_what_is_theirs_and_nothing_else(stage: Stage) -> None:
     boss = stage.opens("boss", Role.ADMIN, tenant="acme", path=listed)
     for page in (ann, vic, boss):
         expect(page.locator("main")).to_contain_text("No jobs")
-    boss.goto("/schedules")  # a page that does not poll
+    boss.goto("/strategies")  # a page that does not poll
     with boss.expect_request(is_look):
         boss.goto(listed)  # the stream starts with the current state: one fetch
     looked = looks(boss)

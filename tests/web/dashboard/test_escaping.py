@@ -5,16 +5,23 @@ from os import urandom
 from urllib.parse import quote
 from uuid import uuid4
 
+import msgspec
+
+from tenure.control.client import Client
+from tenure.control.schedule import Schedule
+from tenure.control.tokens import make_token
 from tenure.domain.job import NewJob
-from tenure.domain.lifecycle import Rung
+from tenure.domain.lifecycle import Intent, Rung
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
 from tenure.store.calls import control_calls
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.store import Store
-from tests.factories import Worker, make_worker, promote
+from tenure.web import create_app
+from tenure.web.dashboard.job_tabs import TABS
+from tests.factories import Worker, announcement, make_worker, promote
 from tests.web.dashboard.visitor import Visitor, tags, texts
-from tests.web.http_client import Http
+from tests.web.http_client import Http, asking
 
 _RUN = "alert(1)"
 SCRIPTS = [
@@ -84,6 +91,7 @@ ATTRIBUTES = [
     f"\u202e<script>{_RUN}</script>",
 ]
 STRINGS = [*SCRIPTS, *TAGS, *ATTRIBUTES]
+LATER = timedelta(hours=1)
 MOST = 190  # characters in a name of anything
 
 
@@ -114,7 +122,8 @@ def test_nothing_that_somebody_writes_is_live(store: Store, root: Visitor) -> No
         for path, as_plain in zip(filled(store, worker, text), plain, strict=True):
             page = root.sees(path)
             assert tags_of(page) == as_plain, (path, text)
-            assert text in "".join(texts(page)), "it is shown as it was written"
+            shown = "".join(texts(page))
+            assert text in shown or named(text) in shown, "it is shown as it was written"
     for path in ("/", "/jobs", "/cancellations", "/queues", "/targets", "/pools", "/bulks"):
         tags_of(root.sees(path))
     for path in ("/policies", "/strategies", "/tokens", "/workers"):
@@ -135,15 +144,63 @@ def test_nothing_that_is_asked_for_is_live(root: Visitor) -> None:
         assert [told["value"] for _, told in tags(page) if told.get("name") == "queue"] == [
             text.strip()
         ]
-        for path in (f"/jobs/{written}", f"/jobs?status={written}", f"/bulk?tag={written}"):
+        for path in (
+            *(f"/jobs/{written}", f"/jobs?status={written}", f"/bulk?tag={written}"),
+            *(f"/jobs?q={written}", f"/tasks?order={written}", f"/tasks/{written}"),
+            f"/jump?q={written}",
+        ):
             answer = root.see(path)
-            assert answer.status_code in (200, 401, 404, 422), path  # with a slash it is no page
+            assert answer.status_code in (200, 303, 401, 404, 422), (
+                path
+            )  # with a slash it is no page
             tags_of(answer.text)
+
+
+def test_nothing_in_the_lists_of_the_console_is_live(client: Client, store: Store) -> None:
+    with asking(create_app(client)) as http:
+        root = Visitor(http, make_token(client, "root", Role.ADMIN)[0])
+        plain = [tags_of(root.sees(path)) for path in crowded(client, "plain")]
+        for text in TEXTS:
+            for path, as_plain in zip(crowded(client, text), plain, strict=True):
+                page = root.sees(path)
+                assert tags_of(page) == as_plain, (path, text)
+                shown = "".join(texts(page))
+                assert text in shown or named(text) in shown, (path, text)
+        token = root.token
+        for text in TEXTS:
+            given = {"csrf": token, f"arg.{named(text)}": text, "key": text, "priority": text}
+            answer = root.send(f"/tasks/{quote(named(text))}", given)
+            assert answer.status_code == 422
+            tags_of(answer.text)
+            assert text.split()[0] in "".join(texts(answer.text))
+        for path in (
+            "/tasks",
+            "/schedules",
+            "/fleet",
+            "/questions",
+            "/leaks",
+            "/stops",
+            "/workers",
+        ):
+            page = root.sees(path)
+            tags_of(page)
+            shown = "".join(texts(page))
+            assert [text for text in TEXTS if named(text) not in shown] == [], path
+        tags_of(root.sees("/"))
+        for path in ("/complete?word=task:", "/complete?word=tag:", "/jump/names?q=script"):
+            answer = root.see(path)
+            assert "script" in answer.text
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_nothing_that_is_to_come_after_the_login_is_live(http: Http) -> None:
     for text in TEXTS:
         tags_of(http.get(f"/login?next={quote(text, safe='')}").text)
+
+
+# How many of these there are depends on when things happened, and on how many strategies exist.
+DRAWN = frozenset({"rect", "path", "text", "title", "option"})
 
 
 def tags_of(page: str) -> list[str]:
@@ -156,7 +213,7 @@ def tags_of(page: str) -> list[str]:
             value = told.get(name, "")
             assert value.startswith(("/", "#")) or value in ("", "data:,"), value
             assert not value.startswith("//"), value
-    return [tag for tag, _ in seen]
+    return [tag for tag, _ in seen if tag not in DRAWN]
 
 
 def named(text: str) -> str:
@@ -216,9 +273,82 @@ def filled(store: Store, worker: Worker, text: str) -> list[str]:
     token = control_calls.create_token(name, Role.VIEWER, DEFAULT, urandom(32))
     store.revoke_token(store.send(token).id, reason=text, by=name)
     bulk = store.bulk_stop({"queue": name}, reason=text, by=name)
+    [parent] = store.enqueue(NewJob(task=name, delay=LATER))
+    store.enqueue(
+        NewJob(
+            task=name,
+            parent=parent.id,
+            args={name: text},
+            key=f"{name[:100]}-{parent.id}",
+            delay=LATER,
+        )
+    )
+    [after] = store.enqueue(NewJob(task=name, after=[parent.id]))
+    output = [f"tab={tab}" for tab in ("partials", "artifacts", "attempts", "audit", "raw")]
+    artifact = quote(name.replace("/", "|"), safe="")
+    asked = quote(text, safe="")
     return [
+        *(f"/jobs/{stopped.id}?{query}" for query in output),
+        f"/jobs/{stopped.id}?tab=artifacts&show={artifact}",
+        f"/jobs/{stopped.id}?q={asked}",
+        f"/jobs/{parent.id}",
+        f"/jobs/{parent.id}?tab=children",
+        f"/jobs/{after.id}",
         f"/jobs/{stopped.id}",
         f"/cancellations/{record.cancellation_id}",
         f"/jobs/{failed.id}",
         f"/bulk/{bulk.id}",
+    ]
+
+
+def crowded(client: Client, text: str) -> list[str]:
+    """Fill the lists of the console with this text in every field; return pages about it."""
+    store, name = client.store, named(text)
+    worker = Worker(store, uuid4())
+    store.register(worker.id, name, 1, timedelta(hours=1), queues=[name])
+    field = {"description": text, "enum": [text], "default": text}
+    schema = {"type": "object", "properties": {name: field}, "required": [name]}
+    store.announce_tasks([announcement(name, doc=text, schema=schema)])
+    job = NewJob(task=name, owner=name, queue=name, tags=[name], args={name: text}, max_attempts=1)
+    due, queued = NewJob(task=name, queue=name, max_attempts=1), {"by": f"schedule:{name}"}
+    client.schedules = {
+        **client.schedules,
+        name: Schedule(name, name, "0 3 * * *", "UTC", "skip", LATER, {name: text}, due, None),
+    }
+    for n in (1, 2):
+        store.enqueue_reserved(due, idempotency=f"{name} {n}", **queued)
+    [asked, failed, leaked, stopped] = (made.id for made in store.enqueue([job] * 4))
+    promote(store)
+    held = {claimed.id: claimed for claimed in worker.claim(6)}
+    first, second = sorted(set(held) - {asked, failed, leaked, stopped})
+    error = {"type": name, "message": text, "traceback": text}
+    worker.finish(held[first], value={name: text})
+    worker.finish(held[second], "failed", error=error)
+    worker.finish(held[failed], "failed", error=error)
+    left_open = {"failed": [{"name": name, "error": text}, text]}
+    worker.finish(held[leaked], cleanup=left_open)
+    told = Report(
+        job=asked,
+        token=held[asked].token,
+        progress={"done": 1, "total": 2, "message": text},
+        partials=[{name: text}],
+        logs=[LogLine(text, "error")],
+        artifacts=[Artifact(name.replace("/", "|"), f"file:///{name}", 1)],
+    )
+    store.report(worker.id, [told])
+    question = {"text": text, "schema": schema, "role": None}
+    wait = {"name": name, "kind": "question", "digest": "d", "within": None, "question": question}
+    store.await_step(worker.id, asked, held[asked].token, wait)
+    store.stop(stopped, reason=text, by=name)
+    [child] = store.enqueue(
+        msgspec.structs.replace(job, parent=asked, key=f"{name[:100]}-{asked}", delay=LATER)
+    )
+    store.stop(child.id, intent=Intent.PAUSE, reason=text, by=name)
+    store.enqueue(msgspec.structs.replace(job, after=[failed], key=f"{name[:100]}-{failed}"))
+    store.pause_dispatch("schedule", name, reason=text, by=name)
+    return [
+        f"/tasks/{quote(name)}",
+        f"/jobs?tag={quote(name)}&open={asked}",
+        *(f"/jobs/{asked}?tab={tab}" for tab in TABS),
+        *(f"/jobs/{number}" for number in (asked, failed, leaked, stopped, child.id)),
     ]

@@ -50,7 +50,7 @@ def test_what_ends_is_drawn_and_moves_nothing_else(overview: Page, store: Store)
     overview.get_by_text("Show as a table").click()
     overview.evaluate("document.querySelector('.history').isThis = true")
     places = (
-        "[...document.querySelectorAll('h1, .cards, .chart, .fold')].map((one) => one.offsetTop)"
+        "[...document.querySelectorAll('h1, .stats, .chart, .fold')].map((one) => one.offsetTop)"
     )
     before = overview.evaluate(places)
 

@@ -1,5 +1,6 @@
 """The inspection of a job on its page, and the newest lines of its log."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -7,13 +8,14 @@ import pytest
 from tenure.config import Settings
 from tenure.control import inspection
 from tenure.domain.inspection import Frame, InspectionAnswer, Process, Stack
+from tenure.store.calls import queries
 from tenure.store.outcomes import LogLine, Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
 from tenure.web.dashboard import strip
 from tests.factories import Worker, make_job, make_worker, promote
 from tests.looks import answering
-from tests.web.dashboard.visitor import Visitor, actions, said
+from tests.web.dashboard.visitor import Visitor, actions, said, tags
 
 EVIL = "<script>alert(1)</script>"
 
@@ -67,15 +69,23 @@ def test_what_does_not_run_has_no_inside(ann: Visitor, store: Store) -> None:
     assert ann.does(f"/jobs/{job}/inspect").status_code == 409
 
 
-def test_the_newest_lines_of_a_long_log_are_shown(
+def test_all_lines_of_a_long_log_are_reached_page_by_page(
     ann: Visitor, store: Store, worker: Worker, job: Claimed
 ) -> None:
     lines = [LogLine(f"line-{number}.") for number in range(5_600)]
     store.report(worker.id, [Report(job=job.id, token=job.token, logs=lines)])
-    shown = said(ann.sees(f"/jobs/{job.id}"))
-    assert "line-5099." not in shown
-    assert shown.index("line-5100.") < shown.index("line-5599.")
-    assert "Only the newest lines are shown" in shown
+    path = f"/jobs/{job.id}"
+    seen: list[str] = []
+    while path:
+        page = ann.sees(path)
+        seen = [*re.findall(r"line-(\d+)\.", page), *seen]
+        path = next((at["href"] for _, at in tags(page) if at.get("rel") == "next"), "")
+    assert seen == [str(number) for number in range(5_600)]
+    found = ann.sees(f"/jobs/{job.id}?q=LINE-77.")
+    assert re.findall(r"line-(\d+)\.", found) == ["77"]
+    assert "No line of the log matches" in said(ann.sees(f"/jobs/{job.id}?level=error"))
+    for wrong in ("level=loud", f"q={'x' * 300}", "below=-1", "tab=none"):
+        assert ann.see(f"/jobs/{job.id}?{wrong}").status_code == 422, wrong
 
 
 def test_the_strip_names_the_processes_that_are_gone(
@@ -88,7 +98,7 @@ def test_the_strip_names_the_processes_that_are_gone(
     shown = said(ann.sees(f"/jobs/{job.id}"))
     assert "its process tree is gone: pids 4000, 4001," in shown
     assert "4049 and 10 more" in shown
-    closed = store.cancellation(record.cancellation_id)
+    closed = store.send(queries.stop_summary(record.cancellation_id))
     cells = strip.strip(closed, store.show(job.id), Settings())
     [gone] = [cell for cell in cells if cell.name == "Gone"]
     assert gone.mark == "done"

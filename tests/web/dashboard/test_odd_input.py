@@ -7,8 +7,8 @@ from urllib.parse import quote
 import pytest
 from starlette.routing import Route
 
+from tenure.domain.policy import FILTERS
 from tenure.store.store import Store
-from tenure.web.dashboard.jobs import FILTERS
 from tenure.web.dashboard.routes import ROUTES
 from tests.factories import make_job, make_worker
 from tests.web.dashboard.visitor import Visitor
@@ -21,9 +21,13 @@ ODD = (
 )  # fmt: skip
 QUERY = {  # what pages take; none of the others looks at its query
     "/": ("span", "queue"),
-    "/jobs": (*FILTERS, "below"),
-    "/bulk": (*FILTERS, "intent"),
+    "/jobs": (*FILTERS, "q", "open", "below"),
+    "/bulk": (*FILTERS, "from", "all", "intent"),
+    "/complete": ("word",),
     "/audit": ("below",),
+    "/tasks": ("order",),
+    "/jump": ("q",),
+    "/jump/names": ("q",),
     "/cancellations": ("skip",),
     "/login": ("next",),
 }

@@ -15,7 +15,7 @@ from tests.web.http_client import Http
 
 PAGES = (
     *("/", "/jobs", "/queues", "/targets", "/workers", "/pools", "/schedules", "/audit"),
-    *("/policies", "/strategies", "/bulks"),
+    *("/policies", "/strategies", "/bulks", "/tasks", "/stops", "/questions", "/fleet", "/leaks"),
 )
 
 
@@ -44,7 +44,7 @@ def test_an_operator_sees_buttons_on_jobs_of_its_own(ann: Visitor, store: Store)
     assert answer.status_code == 403
     assert "belongs to ben" in said(answer.text)
     [row] = [row for row in store.audit_log("job", str(other)) if row.verb == "refuse"]
-    assert (row.actor, row.via) == ("ann", "page")
+    assert (row.actor, row.via) == ("ann", "dashboard")
     for path in ("/queues", "/targets", "/workers", "/pools", "/policies", "/strategies"):
         assert actions(ann.sees(path)) == {"/logout"}, path
 
@@ -86,14 +86,15 @@ def test_a_tenants_page_shows_nothing_of_another(
     store.set_policy(mark, {"filter": {"queue": mark}, "when": {"age": "1h"}})
     store.set_strategy(mark, {"force": True})
     bulk = store.bulk_stop({"queue": "none"}, reason=mark)
+    store.set_webhook(mark, "https://example.org/in")
     store.revoke_token(make_token(client, mark, Role.VIEWER)[1].id, reason=mark)
     worker = make_worker(store)
     job = make_job(store, mark, queue=mark, target=mark, key=mark, tags=[mark])
     record = store.stop(make_job(store, mark), reason=mark).cancellation_id
     boss = visits("boss", Role.ADMIN, "acme")
-    for path in (*PAGES, "/cancellations", "/bulk", "/tokens"):
+    for path in (*PAGES, "/cancellations", "/bulk", "/tokens", "/webhooks"):
         assert mark not in boss.sees(path), path
-    assert "No jobs match this filter" in said(boss.sees(f"/jobs?queue={mark}"))
+    assert "No jobs match this search" in said(boss.sees(f"/jobs?queue={mark}"))
     for path in (f"/jobs/{job}", f"/jobs/{mark}", f"/cancellations/{record}", f"/jobs/{job}/live"):
         assert boss.see(path).status_code == 404, path
     assert boss.see(f"/bulk/{bulk.id}").status_code == 404

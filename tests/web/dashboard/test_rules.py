@@ -54,11 +54,11 @@ def test_a_policy_is_set_switched_and_dropped(root: Visitor, vic: Visitor, store
         "reason": "too old",
     }
     text = said(root.sees("/policies"))
-    assert "stale ✓ on pause patient too old tag: eu queue: crawl" in text
+    assert "stale by root ✓ on not checked yet pause patient too old tag: eu queue: crawl" in text
     assert 'budget: {"tokens": 0.9}' in text
     root.does("/policies/switch", name="stale")
     assert not store.policies()[0].enabled
-    assert "stale ‖ off" in said(root.sees("/policies"))
+    assert "stale by root ‖ off" in said(root.sees("/policies"))
     root.does("/policies/switch", name="stale", on="1")
     assert store.policies()[0].enabled
     assert store.policies()[0].spec == policy.spec
@@ -67,15 +67,15 @@ def test_a_policy_is_set_switched_and_dropped(root: Visitor, vic: Visitor, store
     assert root.does("/policies/drop", name="stale").status_code == 303
     assert store.policies() == ()
     assert {(row[0], *row[2:]) for row in trail(store, "policy")} == {
-        ("set", "root", "page"),
-        ("drop", "root", "page"),
+        ("set", "root", "dashboard"),
+        ("drop", "root", "dashboard"),
     }
 
 
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({}, "a policy says when"),
+        ({}, "a policy needs a condition"),
         ({"age": "long"}, "age"),
         ({"unit": "tokens"}, "share: must be a number such as 0.9"),
         ({"unit": "tokens", "share": "x"}, "share: must be a number such as 0.9"),
@@ -117,8 +117,8 @@ def test_a_strategy_is_set_and_dropped(root: Visitor, vic: Visitor, store: Store
     assert root.does("/strategies/drop", name="gentle").status_code == 404
     assert "gentle" not in [one.name for one in store.strategies()]
     assert trail(store, "strategy") == [
-        ("set", "gentle", "root", "page"),
-        ("drop", "gentle", "root", "page"),
+        ("set", "gentle", "root", "dashboard"),
+        ("drop", "gentle", "root", "dashboard"),
     ]
 
 
@@ -143,7 +143,7 @@ def test_the_secret_of_a_new_token_is_shown_once(
     assert done.status_code == 303
     assert f"{token.id} ada ⊘ revoked" in said(root.sees("/tokens"))
     [row] = [row for row in store.audit_log("token", str(token.id)) if row.verb == "revoke"]
-    assert (row.actor, row.via, row.reason) == ("root", "page", "left us")
+    assert (row.actor, row.via, row.reason) == ("root", "dashboard", "left us")
     root.does("/tokens", name="eve", role="viewer")
     root.does("/tokens", name="ann", role="viewer", lifetime="never")
     [eve, ann] = [one for one in store.tokens() if one.name in ("eve", "ann")]
@@ -169,8 +169,8 @@ def test_tokens_are_for_admins_each_in_its_tenant(
     assert boss.does(f"/tokens/{mine.id}/revoke").status_code == 404
     assert boss.does("/tokens", name="x", role="admin", tenant="default").status_code == 403
     assert ann.see("/tokens").status_code == 403
-    assert "/tokens" not in ann.sees("/jobs")
-    assert "/tokens" in root.sees("/jobs")
+    assert 'href="/tokens"' not in ann.sees("/jobs")
+    assert 'href="/tokens"' in root.sees("/jobs")
 
 
 def test_bulk_stops_are_listed(root: Visitor, vic: Visitor, store: Store) -> None:
@@ -199,7 +199,7 @@ def test_a_tenant_is_dropped_by_whoever_types_its_name(
     assert root.does("/tenants/drop", name="nobody", typed="nobody").status_code == 404
     assert root.does("/tenants/drop", name="acme", typed="acme").status_code == 303
     assert [one.name for one in store.tenants()] == ["default"]
-    assert ("drop", "acme", "root", "page") in trail(store, "tenant")
+    assert ("drop", "acme", "root", "dashboard") in trail(store, "tenant")
     assert "acme" not in said(root.sees("/tenants"))
 
 
@@ -223,7 +223,7 @@ def test_a_pool_that_is_paused_says_so(root: Visitor, store: Store) -> None:
     assert "/pools/resume" not in actions(root.sees("/pools"))
     root.does("/pools/pause", name="trees", reason="storm")
     text = said(root.sees("/pools"))
-    assert "trees ‖ paused 1 of 1 slot free" in text
+    assert "trees 1 of 1 slot free ‖ paused storm by root" in text
     assert "birds 1 of 1 slot free" in text
     assert [pool.paused for pool in store.pools()] == [False, True]
     root.does("/pools/resume", name="trees")

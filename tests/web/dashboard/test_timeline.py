@@ -1,16 +1,21 @@
-"""The time of a job as bars."""
+"""The time of a job and its family as bars, in any window of time."""
 
 from datetime import timedelta
+from typing import Any
 
 from tenure.domain.lifecycle import State
 from tenure.store.store import Store
-from tenure.web.dashboard.timeline import WIDTH, Timeline, timeline
+from tenure.web.dashboard.timeline import Timeline, timeline
+from tenure.web.dashboard.window import WIDTH
 from tests.factories import make_job, make_job_in, make_worker, promote
+from tests.store.test_steps import keep, running, step
+from tests.web.dashboard.visitor import Visitor, said, tags
 
 
-def drawn(store: Store, job: int) -> Timeline:
-    children = store.list_jobs({"parent": job})
-    return timeline(store.show(job), None, children, (), store.job_output(job, "events"))
+def drawn(store: Store, job: int, **window: Any) -> Timeline:
+    steps = store.newest_output(job, "steps")
+    family = store.family(job, **window)
+    return timeline(store.show(job), family, None, steps, (), store.job_output(job, "events"))
 
 
 def names(seen: Timeline) -> list[str]:
@@ -19,36 +24,87 @@ def names(seen: Timeline) -> list[str]:
 
 def test_a_job_that_waits_says_for_what(store: Store) -> None:
     job = make_job(store, delay=timedelta(hours=1))
-    seen = drawn(store, job)
-    assert names(seen) == ["waiting"]
-    assert "for its time" in seen.rows[0].text
+    [own] = drawn(store, job).rows
+    assert own.text.startswith("waiting for time ")
+    assert [bar.tone for bar in own.bars] == ["wait"]
 
 
 def test_every_attempt_is_a_bar_within_the_drawing(store: Store) -> None:
     job = make_job(store, max_attempts=3)
     worker = make_worker(store)
-    worker.finish(worker.claim_one(), "retry", error={"message": "no"})
-    promote(store)
-    worker.finish(worker.claim_one(), "retry", error={"message": "no"})
-    promote(store)
+    for _ in range(2):
+        worker.finish(worker.claim_one(), "retry", error={"message": "no"})
+        promote(store)
     worker.claim_one()
     seen = drawn(store, job)
-    assert names(seen)[:4] == ["waiting", "attempt 1", "attempt 2", "attempt 3"]
+    assert names(seen)[:4] == [f"job {job}", "attempt 1", "attempt 2", "attempt 3"]
     assert "running" in seen.rows[3].text
+    assert [bar.tone for bar in seen.rows[0].bars if bar.tone != "wait"] == ["bad", "bad", "busy"]
     for row in seen.rows:
         for bar in row.bars:
             assert bar.width > 0
-            assert 0 <= bar.x <= bar.x + bar.width <= WIDTH + 0.2
+            assert 0 <= bar.x <= bar.x + bar.width <= WIDTH + 3
 
 
 def test_a_job_that_completed_at_once_has_its_bar(store: Store) -> None:
-    seen = drawn(store, make_job_in(store, State.COMPLETED))
-    assert names(seen) == ["waiting", "attempt 1"]
-    assert "completed in" in seen.rows[1].text
-    assert seen.rows[1].bars[0].tone == "good"
+    [own] = drawn(store, make_job_in(store, State.COMPLETED)).rows
+    assert "completed in" in own.text
+    assert own.bars[-1].tone == "good"
 
 
-def test_children_are_beneath(store: Store) -> None:
+def test_steps_and_what_they_spent_are_rows(store: Store) -> None:
+    worker, job = running(store, budget={"tokens": 10})
+    keep(worker, job, step("plan", spent={"tokens": 3}), step("write", spent={"tokens": 4}))
+    seen = drawn(store, job.id)
+    assert names(seen)[1:4] == ["step plan", "step write", "spent tokens"]
+    assert seen.rows[3].text == "7 tokens of 10"
+    [(tone, path)] = seen.rows[3].curves
+    assert tone == "accent"
+    assert path.endswith(f"V10.0H{WIDTH}V24Z"), "7 of 10 is 14 of 20 high"
+
+
+def test_a_family_is_a_tree_with_arguments_that_tell_children_apart(store: Store) -> None:
     parent = make_job(store)
-    child = make_job(store, parent=parent)
-    assert names(drawn(store, parent)) == ["waiting", f"job {child}"]
+    children = [make_job(store, "crawl", parent=parent, args={"site": n}) for n in "ab"]
+    below = make_job(store, "crawl", parent=children[0], args={"page": 1})
+    [own, *rows] = drawn(store, parent).rows
+    assert [(row.job, row.depth, row.detail) for row in rows] == [
+        (children[0], 1, "site=a"),
+        (below, 2, "page=1"),
+        (children[1], 1, "site=b"),
+    ]
+    assert own.name == f"job {parent}"
+
+
+def test_a_window_shows_a_part_and_its_address_is_checked(root: Visitor, store: Store) -> None:
+    job = make_job_in(store, State.COMPLETED)
+    page = root.sees(f"/jobs/{job}")
+    [zoom] = [at["href"] for tag, at in tags(page) if at.get("title") == "Zoom in"]
+    assert "from=" in zoom
+    part = root.sees(zoom)
+    assert [at["href"] for tag, at in tags(part) if tag == "a" and at.get("title") == "Later"]
+    for wrong in ("from=x", "from=-1", "from=2&to=1", "to=nan", "from=1e99", "state=no", "after=x"):
+        assert root.see(f"/jobs/{job}?{wrong}").status_code == 422, wrong
+    far = said(root.sees(f"/jobs/{job}?from=4000000000"))
+    assert "Timeline" in far
+
+
+def test_a_family_of_many_is_read_page_by_page_and_by_state(root: Visitor, store: Store) -> None:
+    parent = make_job(store)
+    children = [make_job(store, parent=parent) for _ in range(90)]
+    store.stop(children[7])
+    seen: list[int] = []
+    path = f"/jobs/{parent}"
+    while path:
+        page = root.sees(path)
+        seen += [
+            int(at["data-key"][1:])
+            for tag, at in tags(page)
+            if tag == "li" and "depth-1" in at.get("class", "") and "data-key" in at
+        ]
+        path = next((at["href"] for _, at in tags(page) if at.get("rel") == "next"), "")
+    assert seen == children
+    only = root.sees(f"/jobs/{parent}?state=cancelled")
+    assert f'data-key="t{children[7]}"' in only
+    assert f'data-key="t{children[8]}"' not in only
+    assert "90 children" in said(only)

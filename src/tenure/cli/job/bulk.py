@@ -1,7 +1,7 @@
 """Operations on many jobs (``tenure job cancel --where``), with a preview and progress."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 import typer
 from rich.live import Live
@@ -14,61 +14,52 @@ from tenure.cli.job.stop_progress import INTERRUPTED, NOT_CONFIRMED
 from tenure.cli.options import Limit
 from tenure.cli.output import ago, pairs
 from tenure.cli.parsing import filters
-from tenure.control.bulk import WORDS, bulk_stop, carried_on, consequence
-from tenure.domain.lifecycle import BulkIntent, Intent
-from tenure.store.call import Call
-from tenure.store.calls import policy_calls, queries
+from tenure.control.bulk import WORDS, bulk_call, carried_on, consequence
+from tenure.domain.duration import duration
+from tenure.domain.job import JSON
+from tenure.domain.lifecycle import BulkIntent
+from tenure.domain.stop_options import StopOptions
+from tenure.errors import InputRefused
+from tenure.store.calls import queries
 from tenure.store.policy_results import Bulk, BulkPreview
 
 BAR = 40  # columns
 
 
-def stop_where(
+def filter_of_many(
+    to: Connection, jobs: Sequence[str] | None, where: Sequence[str] | None
+) -> dict[str, JSON] | None:
+    """Return the filter for ``--where``, or for several named jobs; None for one job."""
+    if where:
+        if jobs:
+            raise InputRefused("--where chooses the jobs; leave out the job")
+        return filters(where)
+    return {"id": [to.job(job) for job in jobs]} if jobs and len(jobs) > 1 else None
+
+
+def change_many(
     to: Connection,
-    intent: Intent,
-    where: Sequence[str],
-    how: Mapping[str, Any],
+    intent: BulkIntent,
+    wanted: Mapping[str, JSON],
+    reason: str | None,
     *,
     yes: bool,
     wait: bool,
+    fresh: bool = False,
+    **stop: Unpack[StopOptions],
 ) -> None:
-    """Count the jobs, ask for confirmation, and stop them; each stop has its own record."""
-    wanted, force, grace = filters(where), bool(how.get("force")), how.get("grace")
-    begin = bulk_stop(wanted, intent, **how)
+    """Count the jobs, ask for confirmation, and stop, resume or rerun them."""
+    force, grace = bool(stop.get("force")), stop.get("grace")
+    begin = bulk_call(wanted, intent, reason, fresh=fresh, **stop)
     preview = to.send(queries.bulk_preview(wanted, intent, force=force))
-    warning = consequence(preview, BulkIntent(intent), force=force, grace=grace)
-    _carry_out(to, begin, preview, warning, yes=yes, wait=wait)
-
-
-def resume_where(
-    to: Connection, where: Sequence[str], reason: str | None, *, fresh: bool, yes: bool, wait: bool
-) -> None:
-    wanted = filters(where)
-    preview = to.send(queries.bulk_preview(wanted, BulkIntent.RESUME))
-    warning = consequence(preview, BulkIntent.RESUME, fresh=fresh)
-    begin = policy_calls.bulk_resume(wanted, reason, fresh=fresh)
-    _carry_out(to, begin, preview, warning, yes=yes, wait=wait)
-
-
-def rerun_where(
-    to: Connection, where: Sequence[str], reason: str | None, *, yes: bool, wait: bool
-) -> None:
-    wanted = filters(where)
-    preview = to.send(queries.bulk_preview(wanted, BulkIntent.RERUN))
-    warning = consequence(preview, BulkIntent.RERUN)
-    _carry_out(to, policy_calls.bulk_rerun(wanted, reason), preview, warning, yes=yes, wait=wait)
-
-
-def _carry_out(
-    to: Connection, begin: Call[Bulk], preview: BulkPreview, warning: str, *, yes: bool, wait: bool
-) -> None:
     if not to.out.json:
         _print_preview(to, preview)
     if not preview.reaches:
         if to.out.json:
             to.out.json_line(preview)
         return
-    to.out.confirm(warning, yes=yes)
+    within = None if grace is None else duration(grace)
+    to.out.confirm(consequence(preview, intent, force=force, grace=within, fresh=fresh), yes=yes)
     bulk = to.send(begin)
     if wait:
         bulk = _finish(to, bulk)

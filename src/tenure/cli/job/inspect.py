@@ -1,18 +1,18 @@
-"""A running job's stacks and runners, and the output of a job."""
+"""A running job's stacks and runners, the output of a job, and what jobs left open."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from tenure.cli.connection import Connection, connected
-from tenure.cli.options import JobName, Tail, option
+from tenure.cli.options import JobName, Limit, Tail, option
 from tenure.cli.output import ago, compact, size_text
 from tenure.cli.parsing import length
 from tenure.control.inspection import PATIENCE
 from tenure.control.inspection import inspect as inspect_job
 from tenure.domain.inspection import Inspection
 from tenure.domain.values import nearest_time
-from tenure.store.calls import queries
+from tenure.store.calls import diagnosis, queries
 
 PAGE = 1000
 
@@ -103,6 +103,26 @@ def log(to: Connection, job: JobName, tail: Tail = None) -> None:
         else:
             at = nearest_time(line["at"])
             to.out.print(f"{at:%H:%M:%S} {line['level']:<7} {line['line']}")
+
+
+@connected
+def leaks(to: Connection, limit: Limit = 50) -> None:
+    """List ended jobs that left a resource open, newest first, with what is still open."""
+    to.out.answer_table(
+        to.send(diagnosis.leaks(limit)),
+        ("job", "task", "owner", "ended", "still open"),
+        lambda it: (
+            *(it.job_id, it.task, it.owner, ago(it.ended_at)),
+            ", ".join(map(_resource, it.resources)),
+        ),
+        "nothing is left open",
+    )
+
+
+def _resource(left_open: Any) -> str:
+    if isinstance(left_open, dict):
+        return f"{left_open.get('name', '')}: {left_open.get('error', '')}"
+    return str(left_open)
 
 
 def _output(

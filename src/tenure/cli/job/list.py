@@ -62,6 +62,7 @@ def print_jobs(out: Printer, jobs: tuple[Job, ...], empty: str) -> None:
         "target": [job.target for job in jobs],
         "attempt": [f"{job.attempt} of {job.max_attempts}" if job.attempt else "" for job in jobs],
         "progress": [progress_text(job.progress) for job in jobs],
+        "paused": [job.pause_reason for job in jobs],
         "owner": [job.owner for job in jobs],
         "enqueued": [ago(job.created_at) for job in jobs],
     }

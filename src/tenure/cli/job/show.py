@@ -10,14 +10,25 @@ from rich.tree import Tree
 
 from tenure.cli.connection import Connection, connected
 from tenure.cli.job.list import progress_text
+from tenure.cli.job.steps import step_line
 from tenure.cli.options import JobName
-from tenure.cli.output import Printer, ago, clean, compact, duration_text, exact_time, size_text
+from tenure.cli.output import (
+    Printer,
+    ago,
+    clean,
+    compact,
+    duration_text,
+    exact_time,
+    shown_result,
+    size_text,
+)
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
 from tenure.domain.values import amount, nearest_float, nearest_time
-from tenure.store.calls import queries
+from tenure.store.calls import queries, step_calls
 from tenure.store.results import Explanation
 
+MAX_STEPS = 50
 MAX_CHILDREN = 200  # in one tree; `tenure job list --parent` shows more
 
 
@@ -29,6 +40,12 @@ def show(to: Connection, job: JobName) -> None:
 
 def _print_job(to: Connection, job: Job) -> None:
     print_page(to.out, job)
+    if job.steps:
+        _title(to.out, "Steps")
+        for step in to.send(step_calls.steps(job.id, n=MAX_STEPS)):
+            to.out.wrapped(Text("  "), step_line(step))
+        if job.steps > MAX_STEPS:
+            to.out.print(f"  and {job.steps - MAX_STEPS} more: tenure job steps {job.id}")
     jobs = to.send(queries.list_jobs({"root": job.root_id}, n=1000))
     tree = _tree_below(to.out, job, jobs)
     if tree is not None:
@@ -46,7 +63,8 @@ def explain(to: Connection, job: JobName) -> None:
 
 def _print_explanation(to: Connection, found: Explanation) -> None:
     colon = ":" if found.reasons else "."
-    to.out.print(f"Job {found.job_id} is ", to.out.status(found.status), colon, sep="")
+    verb = "has" if found.status == "failed" else "is"
+    to.out.print(f"Job {found.job_id} {verb} ", to.out.status(found.status), colon, sep="")
     for reason in found.reasons:
         to.out.print(f"- {reason.sentence}")
 
@@ -92,6 +110,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "progress", _progress(job)
     if job.cancellation_id:
         yield "stopped by", f"{job.cancelled_by}: {job.cancellation_reason} ({job.cancellation_id})"
+    elif job.pause_reason:
+        yield "paused", job.pause_reason
     yield "spent", _spent(job)
     yield "partials", f"{job.partials} (tenure job partials {job.id})" if job.partials else ""
 
@@ -99,8 +119,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
 def _texts(job: Job) -> Iterator[tuple[str, str]]:
     if isinstance(job.args, dict) and job.args:
         yield "Arguments", "\n".join(f"{name} = {compact(it)}" for name, it in job.args.items())
-    if job.result is not None:
-        yield "Result", compact(job.result)
+    if (result := shown_result(job)) is not None:
+        yield "Result", result
     if job.error:
         error = job.error if isinstance(job.error, dict) else {"message": str(job.error)}
         kind = f"{error['type']}: " if error.get("type") else ""
@@ -137,7 +157,8 @@ def _attempt(attempt: Any) -> str:
     message = error.get("message") if isinstance(error, dict) else str(error)
     rung = f" ({attempt['rung']})" if attempt.get("rung") else ""
     took = duration_text(_seconds(attempt["started_at"], attempt["ended_at"]))
-    ended = f"{attempt['attempt']}. {attempt['outcome']}{rung} after {took}"
+    outcome = "failed" if attempt["outcome"] == "retry" else attempt["outcome"]
+    ended = f"{attempt['attempt']}. {outcome}{rung} after {took}"
     return f"{ended}: {message}" if message else ended
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from tenure.cli.connection import Connection, connected
-from tenure.cli.job.bulk import stop_where
+from tenure.cli.job.bulk import change_many, filter_of_many
 from tenure.cli.job.stop_progress import carry_out, print_record
 from tenure.cli.options import (
     Force,
     Grace,
     JobName,
+    Jobs,
     Limit,
-    OptionalJob,
     Reason,
     StrategyOption,
     Wait,
@@ -22,7 +22,6 @@ from tenure.cli.options import (
     argument,
     flag,
     option,
-    refuse_job,
     require_job,
 )
 from tenure.cli.output import ago, duration_text
@@ -30,7 +29,7 @@ from tenure.cli.parsing import length, point_in_time, whole
 from tenure.control.cancellation import refuse_stranger
 from tenure.control.job_operations import stop
 from tenure.control.policies import stop_at
-from tenure.domain.lifecycle import Intent
+from tenure.domain.lifecycle import BulkIntent, Intent
 from tenure.errors import InputRefused
 from tenure.store.calls import control_calls, queries
 
@@ -42,7 +41,7 @@ Timeout = Annotated[
 @connected
 def cancel(
     to: Connection,
-    job: OptionalJob = None,
+    jobs: Jobs = None,
     reason: Reason = None,
     force: Force = False,
     task: str | None = option("JOB", "Only this child of the job, by id or key."),
@@ -60,8 +59,8 @@ def cancel(
 ) -> None:
     """Cancel a job with all its children, and wait until everything has stopped.
 
-    With --where instead of a job, cancel all matching jobs, after counting them and asking for
-    confirmation. With --at, set a policy, which takes --reason and --strategy.
+    With several jobs, or with --where instead of a job, cancel them all, after counting them and
+    asking for confirmation. With --at, set a policy, which takes --reason and --strategy.
 
     Exit codes: 0 stopped; 10 there is no such job; 11 the job has already finished; 12 it is not
     yours; 14 it takes longer than --timeout; 15 part of the stop could not be confirmed.
@@ -74,12 +73,12 @@ def cancel(
         "strategy": strategy,
         "rollback": rollback or None,
     }
-    if where:
-        if job is not None or task is not None or at is not None:
-            raise InputRefused("--where chooses the jobs; leave out the job, --task and --at")
-        stop_where(to, Intent.CANCEL, where, how, yes=yes, wait=wait)
+    if (many := filter_of_many(to, jobs, where)) is not None:
+        if task is not None or at is not None:
+            raise InputRefused("--task and --at are for one job; leave them out, or name one job")
+        change_many(to, BulkIntent.CANCEL, many, yes=yes, wait=wait, **how)
         return
-    chosen = to.job(require_job(job))
+    chosen = to.job(require_job(jobs))
     member = chosen if task is None else to.job(task)
     if member != chosen:
         to.perform(refuse_stranger(member, chosen))
@@ -106,7 +105,7 @@ def _cancel_at(to: Connection, job: int, at: str, how: Mapping[str, Any]) -> Non
 @connected
 def pause(
     to: Connection,
-    job: OptionalJob = None,
+    jobs: Jobs = None,
     reason: Reason = None,
     force: Force = False,
     grace: Grace = None,
@@ -118,8 +117,8 @@ def pause(
 ) -> None:
     """Pause a job, to be resumed later from its checkpoint.
 
-    With --where instead of a job, pause all matching jobs, after counting them and asking for
-    confirmation.
+    With several jobs, or with --where instead of a job, pause them all, after counting them and
+    asking for confirmation.
 
     Exit codes: those of tenure job cancel.
     """
@@ -129,11 +128,10 @@ def pause(
         "grace": None if grace is None else length(grace, "--grace"),
         "strategy": strategy,
     }
-    if where:
-        refuse_job(job)
-        stop_where(to, Intent.PAUSE, where, how, yes=yes, wait=wait)
+    if (many := filter_of_many(to, jobs, where)) is not None:
+        change_many(to, BulkIntent.PAUSE, many, yes=yes, wait=wait, **how)
         return
-    chosen = to.job(require_job(job))
+    chosen = to.job(require_job(jobs))
     carry_out(to, chosen, stop(chosen, Intent.PAUSE, **how), wait=wait, timeout=timeout)
 
 

@@ -14,7 +14,7 @@ from tenure.cli.connection import Connection, connected
 from tenure.cli.job.list import progress_text
 from tenure.cli.job.stop_progress import INTERRUPTED
 from tenure.cli.options import JobName
-from tenure.cli.output import clean, compact, duration_text
+from tenure.cli.output import clean, duration_text, shown_result
 from tenure.control.subscription import Subscription
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, State
@@ -110,9 +110,10 @@ def _message(job: Job) -> str:
 def _print_end(to: Connection, job: Job) -> None:
     began, ended = job.started_at, job.completed_at
     took = f" after {duration_text((ended - began).total_seconds())}" if began and ended else ""
-    to.out.print(Text(f"Job {job.id} is "), to.out.status(job.status), Text(f"{took}."), sep="")
-    if job.state is State.COMPLETED and job.result is not None:
-        to.out.print(compact(job.result))
+    verb = "has" if job.status == "failed" else "is"
+    to.out.print(Text(f"Job {job.id} {verb} "), to.out.status(job.status), Text(f"{took}."), sep="")
+    if job.state is State.COMPLETED and (result := shown_result(job)) is not None:
+        to.out.print(result)
     if job.state is State.FAILED and job.error_message:
         to.out.print(job.error_message)
     if job.state is State.CANCELLED and job.cancellation_reason:

@@ -30,6 +30,7 @@ def run(ctx: "Context", argv: Sequence[str]) -> dict[str, int]:
             for line in process.stdout:
                 kept.write(line)
                 os.write(1, line)  # the output of this process is the job's log
+            process.stdout.close()
             code = process.wait()
         except Interrupted:
             _end(process)

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.domain.job import ROLLBACK, After
 from tenure.runtime.context import Context
+from tenure.runtime.large_values import result_of
+from tenure.runtime.steps.effects import aperform
 
 if TYPE_CHECKING:
     from tenure.runtime.runner.app_loader import App
@@ -28,8 +30,11 @@ def add_rollback(app: "App") -> None:
             undo = task.compensate if task is not None else None
             if undo is None:
                 continue
-            known = {**job["args"], "result": job["result"]}
-            args = {name: known[name] for name in undo.signature.types if name in known}
+            wanted = undo.signature.types
+            known = dict(job["args"])
+            if "result" in wanted:
+                known["result"] = await aperform(ctx._attempt, result_of(ctx._attempt, job))
+            args = {name: known[name] for name in wanted if name in known}
             after = [After(children[-1].id, "run")] if children else []
             child = undo.using(after=after)
             # Arguments that are secret in the job are secret in its compensation.

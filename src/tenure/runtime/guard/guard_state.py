@@ -2,15 +2,12 @@
 
 import mmap
 import os
-import time
+
+from .system import boottime as boottime
+from .system import make_memory
 
 SIZE = mmap.PAGESIZE
 _DEADLINE, _STAMP, _FROZEN = range(3)
-
-
-def boottime() -> float:
-    """Return the seconds of the clock that also runs while the machine is suspended."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class GuardState:
@@ -24,7 +21,7 @@ class GuardState:
 
     @classmethod
     def create(cls) -> "GuardState":
-        fd = os.memfd_create("tenure-guard")
+        fd = make_memory("tenure-guard")
         os.ftruncate(fd, SIZE)
         return cls(fd)
 

@@ -6,17 +6,24 @@ import ctypes
 import os
 import signal
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from .stat import Stat
+from .system import PORTABLE
 
 WORKER = "TENURE_WORKER"
 GUARD = "TENURE_GUARD"
 RUNNER = "TENURE_RUNNER"
 ATTEMPT = "TENURE_ATTEMPT"
 ROOM_FOR_ATTEMPT = " " * 20  # in the environment of a runner; forked children are marked there
+# Between the guard and a fork server: a new pid follows; in answer, that the guard knows it.
+FORKED = b"+"
+MARK_DIGITS = 8  # of the number in the mark of a runner that was forked
 
 STANDING = frozenset("TtZXD")  # states in which a process runs no code of its own
 DEAD = frozenset("ZX")
 
+TICKS = os.sysconf("SC_CLK_TCK")
 _ROUNDS = 100  # at a process whose threads start and end, before it counts as alive
 
 _SET_PDEATHSIG = 1
@@ -29,6 +36,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def inherit_orphans() -> None:
     """Become the parent of every descendant whose own parent dies. Survives exec, not fork."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def leave_orphans() -> None:
+    """Let orphans go to the next process above that inherits them."""
+    _prctl(_SET_CHILD_SUBREAPER, 0)
 
 
 def inherits_orphans() -> bool:
@@ -44,7 +56,7 @@ def die_with_parent() -> None:
 
 
 def _prctl(option: int, value: Any) -> None:
-    if _libc.prctl(option, value, 0, 0, 0):
+    if not PORTABLE and _libc.prctl(option, value, 0, 0, 0):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 
@@ -67,17 +79,6 @@ def read(path: str) -> bytes:
         os.close(fd)
 
 
-class Stat(NamedTuple):
-    """The fields of /proc/<pid>/stat; the state is that of the main thread alone."""
-
-    name: str
-    state: str
-    parent: int
-    session: int
-    threads: int
-    began: int  # ticks since the machine started; unique together with the pid
-
-
 def stat(pid: int) -> Stat | None:
     return stat_in(f"/proc/{pid}")
 
@@ -97,6 +98,12 @@ def stat_in(folder: str) -> Stat | None:
         int(fields[17]),
         int(fields[19]),
     )
+
+
+def started_at(pid: int) -> float | None:
+    """Return when a process began, in seconds since the machine started; None if it is gone."""
+    seen = stat(pid)
+    return seen.began / TICKS if seen else None
 
 
 def state(pid: int) -> str:
@@ -165,7 +172,7 @@ def _scanned_children() -> Callable[[int], list[int]]:
 
 
 # Not every kernel lists children. Where it does, the cost of a walk grows with the tree alone.
-_KERNEL_LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+_KERNEL_LISTS_CHILDREN = not PORTABLE and os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def children_of(pid: int) -> list[int]:
@@ -189,6 +196,13 @@ def family(root: int) -> Iterator[int]:
         found.update(below)
         ahead.extend(below)
         yield pid
+
+
+def orphans_of(runner: int) -> list[int]:
+    """Return the processes that carry the mark of a runner and have another parent by now: init."""
+    mark = environment(runner).get(RUNNER, "")
+    orphans = [pid for pid in _scanned_children()(1) if carries(pid, RUNNER, mark)]
+    return [pid for orphan in orphans for pid in family(orphan)]
 
 
 def send(pid: int, number: int) -> bool:
@@ -256,3 +270,12 @@ def why_alive(pid: int) -> str:
     except ProcessLookupError:
         return "gone"
     return "uninterruptible" if state(pid) == "D" else "still dying"
+
+
+if PORTABLE:  # in place of those above
+    from .portable import catches as catches
+    from .portable import inherits_orphans as inherits_orphans
+    from .portable import read_memory as _read_memory
+    from .portable import scanned_children as _scanned_children
+    from .portable import stat as stat
+    from .portable import state_and_folder as _state_and_folder

@@ -7,14 +7,15 @@ import signal
 import socket
 import time
 from collections import deque
+from contextlib import suppress
 
 from . import wire
 from .cgroups import ControlGroup, open_for
 from .freezer import Freezer, Phase
 from .guard_state import GuardState, boottime
-from .processes import RUNNER, WORKER, inherit_orphans
+from .processes import FORKED, MARK_DIGITS, RUNNER, WORKER, inherit_orphans
 from .runner_trees import Left, RunnerTrees
-from .spawn import spawn_runner
+from .spawn import RunnerStart, fork_runner, spawn_runner
 from .tree import MAX_NAMED, Tree
 
 MAX_SLEEP = 0.5
@@ -43,7 +44,7 @@ class GuardProgram:
         self._groups = groups
         self._trees = RunnerTrees(self._answer_left, self._report_exit)
         self._freezer = Freezer(self._trees, state, freeze_max)
-        self._starting: dict[int, tuple[int, Tree]] = {}
+        self._starting: dict[int, RunnerStart] = {}  # by descriptor
         self._spawned = 0
         self._outbox: deque[wire.Message] = deque()
         self._ending_since: float | None = None
@@ -137,38 +138,61 @@ class GuardProgram:
             return
         plan, stdout, stderr, *passed = fds
         program = wire.read_apart(plan)
+        server = self._trees.trees.get(program.get("server", 0))
         self._spawned += 1
-        mark = f"{self._marker}.{self._spawned}"
-        env = {**program["env"], WORKER: self._marker, RUNNER: mark}
+        # Of one length wherever it has to fit into the environment of a fork server.
+        forks = program["forks"] or "server" in program
+        mark = f"{self._marker}.{self._spawned:0{MARK_DIGITS if forks else 1}}"
         group = self._groups.below(str(self._spawned)) if self._groups else None
+        start = RunnerStart(number, mark, group)
         try:
             if group is not None:
                 group.make()
-            pid, started = spawn_runner(program["argv"], env, (stdout, stderr), passed, group)
+            if "server" in program:
+                started = fork_runner(server, start, [stdout, stderr, *passed])
+            else:
+                env = {**program["env"], WORKER: self._marker, RUNNER: mark}
+                argv, stdio = program["argv"], (stdout, stderr)
+                started = spawn_runner(start, argv, env, stdio, passed, serves_forks=forks)
         except OSError as error:
             if group is not None:
                 group.remove()
             self._answer(number, errno=error.errno)
             return
-        self._trees.trees[pid] = Tree(pid, mark, group)
-        self._starting[started] = (number, self._trees.trees[pid])
+        if start.tree is not None:
+            self._trees.trees[start.tree.pid] = start.tree
+        self._starting[started] = start
         self._poll.register(started, select.POLLIN)
 
     def _read_start(self, started: int) -> None:
-        number, tree = self._starting.pop(started)
+        start = self._starting[started]
+        word = b""
+        with suppress(ConnectionError):  # it has died
+            word = os.read(started, 16)
+        if word.startswith(FORKED):
+            # Before it becomes a child of the guard, which kills children that it does not know.
+            start.tree = Tree(int(word[1:]), start.mark, start.group)
+            self._trees.trees[start.tree.pid] = start.tree
+            with suppress(OSError):
+                os.write(started, FORKED)
+            return
+        del self._starting[started]
         self._poll.unregister(started)
-        problem = os.read(started, 16)
         os.close(started)
-        if problem:
-            tree.never_ran = True
-            self._answer(number, errno=int(problem))
+        if start.tree is None:
+            if start.group is not None:
+                start.group.remove()
+            self._answer(start.number, errno=int(word or errno.ECHILD))
+        elif word:
+            start.tree.never_ran = True
+            self._answer(start.number, errno=int(word))
         else:
-            self._answer(number, pid=tree.pid)
+            self._answer(start.number, pid=start.tree.pid)
 
     def _report_exit(self, tree: Tree, left: Left) -> None:
         assert tree.death is not None
         # A program that ends at once may be dead before its start was read.
-        for fd in [fd for fd, (_, starting) in self._starting.items() if starting is tree]:
+        for fd in [fd for fd, start in self._starting.items() if start.tree is tree]:
             self._read_start(fd)
         if tree.never_ran:
             return

@@ -1,12 +1,13 @@
 """A runner and all its descendants."""
 
-import os
 import signal
+import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from .cgroups import ControlGroup
 from .processes import STANDING, command, family, is_alive, send, state, why_alive
+from .system import peek_exit, reap
 
 MAX_NAMED = 50
 
@@ -25,6 +26,7 @@ class Tree:
         self.pid = pid
         self.mark = mark
         self.group = group
+        self.forks: socket.socket | None = None  # where a fork server takes requests
         self.death: Death | None = None
         self.doomed_at: float | None = None
         self.waiting: list[int] = []  # numbers of the requests that wait for its end
@@ -47,15 +49,14 @@ class Tree:
         """Check whether the runner has ended. It stays unreaped, so that its pid is not reused."""
         if self.death is not None:
             return
-        seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        seen = peek_exit(self.pid)
         if seen is not None:
-            by_itself = seen.si_code == os.CLD_EXITED
-            self.death = Death(
-                seen.si_status if by_itself else None, None if by_itself else seen.si_status
-            )
+            self.death = Death(*seen)
 
     def reap(self) -> None:
-        os.waitpid(self.pid, 0)
+        reap(self.pid)
+        if self.forks is not None:
+            self.forks.close()
         if self.group is not None:
             self.group.remove()
 

@@ -6,35 +6,28 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-MAX_BYTES = 128 * 1024
-MAX_FDS = 200
+from . import system
 
 Message = dict[str, Any]
 
 
-def pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected sockets that keep message boundaries and descriptors together."""
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-
-
 def send(end: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
-    socket.send_fds(end, [json.dumps(message).encode()], fds)
+    system.send_message(end, json.dumps(message).encode(), fds)
 
 
 def receive(end: socket.socket) -> tuple[Message | None, list[int]]:
     """Return the next message and its descriptors; None if the other end is closed."""
-    body, fds, flags, _ = socket.recv_fds(end, MAX_BYTES, MAX_FDS, socket.MSG_CMSG_CLOEXEC)
+    body, fds, is_incomplete = system.read_message(end)
     if not body:
         return None, fds
     message: Message = json.loads(body)
-    # The kernel drops descriptors when this process has reached its limit.
-    message["incomplete"] = bool(flags & (socket.MSG_CTRUNC | socket.MSG_TRUNC))
+    message["incomplete"] = is_incomplete
     return message, fds
 
 
 def write_apart(content: Message) -> int:
     """Return a descriptor of content of any size; an environment may be larger than a packet."""
-    fd = os.memfd_create("tenure-message")
+    fd = system.make_memory("tenure-message")
     with open(os.dup(fd), "wb") as file:  # noqa: PTH123 -- a descriptor is no path
         file.write(json.dumps(content).encode())
     return fd

@@ -27,6 +27,7 @@ from tenure.runtime.keeper.database.lease import Lease
 from tenure.runtime.keeper.database.lease_renewal import LeaseRenewal
 from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs.conclusions import Conclusions
+from tenure.runtime.keeper.runs.grant_requests import GrantRequests
 from tenure.runtime.keeper.runs.inspections import Inspections
 from tenure.runtime.keeper.runs.run_table import RunTable
 from tenure.runtime.keeper.runs.run_times import RunTimes
@@ -36,7 +37,9 @@ from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
 from tenure.runtime.keeper.runs.runner_pool import RunnerPool
 from tenure.runtime.keeper.runs.runner_requests import RunnerRequests
 from tenure.runtime.keeper.runs.supervisor import RunSupervisor
+from tenure.runtime.keeper.services.chores import OpenTenants
 from tenure.runtime.keeper.stops.drain import DrainRequest
+from tenure.runtime.keeper.stops.interrupts import Interrupts
 from tenure.runtime.keeper.stops.ladder import Ladder
 from tenure.runtime.keeper.stops.progress import StopProgress
 from tenure.runtime.keeper.stops.stops import Stops
@@ -88,7 +91,7 @@ class Keeper:
         self._report_numbers = count(1)
         self.exchange_dispatcher = ExchangeDispatcher()
         self.report_dispatcher: Dispatcher[Reports] = Dispatcher()
-        self.open_chores: defaultdict[str, set[str]] = defaultdict(set)  # by name: the tenants
+        self.open_chores: defaultdict[str, OpenTenants] = defaultdict(OpenTenants)  # by name
         self.activity = ActivityCounter(self.clock)
         self.activity_watch = TenantActivityWatch(
             self.tenants,
@@ -113,7 +116,14 @@ class Keeper:
             tasks=self.tasks,
         )
         progress = StopProgress(worker, self.database, self.clock, counts, self.tasks)
-        ladder = Ladder(worker, progress, self.database, self.tasks, self.conclusions.withdraw)
+        ladder = Ladder(
+            worker,
+            progress,
+            Interrupts(self.tasks),
+            self.database,
+            self.tasks,
+            self.conclusions.withdraw,
+        )
         self.stops = Stops(self.runs, launcher, ladder, progress, self.database, self.clock)
         self.inspections = Inspections(worker, self.database, self.tasks)
         times = RunTimes()
@@ -133,7 +143,13 @@ class Keeper:
             groups=self.groups,
             times=times,
             requests=RunnerRequests(
-                worker, self.database, self.lease, self.exchanges, self.reports, self.tasks
+                worker,
+                self.database,
+                self.lease,
+                self.exchanges,
+                self.reports,
+                self.tasks,
+                GrantRequests(self.reports),
             ),
             counts=counts,
             tasks=self.tasks,
@@ -143,7 +159,7 @@ class Keeper:
             launcher,
             worker=worker,
             settings=settings,
-            runner_settings=_runner_settings(settings, url),
+            runner_settings=runner_settings(settings, url),
             folder=folder,
             groups=self.groups,
             exchanges=self.exchanges,
@@ -281,7 +297,7 @@ class Keeper:
 
     def check_guard(self) -> None:
         if self.guard.seems_stuck(boottime()):
-            _log.error("the guard does not move: ending it")
+            _log.error("the guard does not respond: ending it")
             self.tasks.start(self.guard.end_it())
 
     # The end.
@@ -311,11 +327,12 @@ class Keeper:
             _log.warning("could not unregister: %s", problem)
 
 
-def _runner_settings(settings: Settings, url: str) -> Mapping[str, Any]:
+def runner_settings(settings: Settings, url: str) -> Mapping[str, Any]:
+    """Return the settings that a runner needs."""
     return {
         "threads": settings.threads,
         "stop_grace": settings.stop_grace.total_seconds(),
-        "artifacts": settings.artifacts or str(settings.folder.absolute() / "artifacts"),
+        "artifacts": settings.artifacts_url,
         "max_artifact_bytes": settings.max_artifact_bytes,
         "max_result_bytes": settings.max_result_bytes,
         "max_log_lines": settings.max_log_lines,

@@ -24,6 +24,7 @@ from tenure.runtime.garbage import collect_rarely
 from tenure.runtime.keeper.runs.runner_launcher import ImportFailed
 from tenure.runtime.keeper.worker_process import WorkerPlan, WorkerProcess
 from tenure.runtime.leave_signals import leave_signals
+from tenure.runtime.platforms import run_in_loop
 from tenure.store.embedded import Embedded
 from tenure.store.migrating import Migrator
 
@@ -34,8 +35,6 @@ def run(
     plan: WorkerPlan, watch: Callable[[WorkerProcess], AbstractContextManager[None]]
 ) -> ExitCode:
     """Run a worker until it ends; `watch` receives drain requests, in the event loop."""
-    import uvloop
-
     # Claimed jobs come in one answer: a job too deep to be read would end every worker.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _MAX_NESTING))
 
@@ -47,7 +46,7 @@ def run(
             return await process.run()
 
     try:
-        return uvloop.run(main())
+        return run_in_loop(main())
     except BaseExceptionGroup as several:
         if several.split(TenureError)[1] is not None:
             raise

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 from uuid import uuid4
@@ -29,6 +30,7 @@ from tenure.observe.counting import Counting, counting
 from tenure.runtime.artifact_store import check_artifacts
 from tenure.runtime.exit_code import ExitCode
 from tenure.runtime.guard.guard_state import boottime
+from tenure.runtime.guard.system import PORTABLE
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.announcement import Announcement
 from tenure.runtime.keeper.database.backoff import Backoff
@@ -37,9 +39,11 @@ from tenure.runtime.keeper.keeper import Keeper
 from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
 from tenure.runtime.keeper.services.chores import maintenance
 from tenure.runtime.keeper.services.host_cleanup import CLEAN_UP_EVERY, HostCleanup, log_reaped
+from tenure.runtime.keeper.services.probes import Probes
 from tenure.runtime.keeper.services.recovery import RecoveryService, every
 from tenure.runtime.keeper.services.schedules import ScheduleService
 from tenure.runtime.keeper.services.watchdog import Watchdog
+from tenure.runtime.keeper.services.webhooks import WebhookService
 from tenure.runtime.keeper.stops.drain import Drain, Drained
 from tenure.runtime.leftovers import Reaped, WorkerFolder, reap
 from tenure.runtime.messages import Hello
@@ -48,12 +52,18 @@ from tenure.store.serial_connection import SerialConnection
 
 _log = logging.getLogger("tenure.worker")
 
+_PORTABLE = (
+    "portable mode, for development only: a process that leaves the tree of its job and clears its "
+    "environment outlives a stop, and jobs outlive a worker that is killed as a whole"
+)
 _STABLE_AFTER = 60.0  # seconds with one guard, after which the next death starts a new backoff
 _PROVE_EVERY = 8.0  # seconds; so a listener that gets no notices is found within 15
 
 
 def _no_database(_settings: Settings) -> str:
-    raise SettingInvalid("database_url: neither the command nor the app says where the jobs are")
+    raise SettingInvalid(
+        "database_url: no database is named; set TENURE_DATABASE_URL or pass --url"
+    )
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,8 @@ class WorkerProcess:
 
     async def run(self) -> ExitCode:
         self._reaped = await asyncio.to_thread(reap)
+        if PORTABLE:
+            _log.warning(_PORTABLE)
         try:
             return await self._run_until_drained()
         finally:
@@ -175,13 +187,14 @@ class WorkerProcess:
         guard.trust_until(boottime() + plan.settings.import_timeout.total_seconds() + 60)
         worker = uuid4()
         launcher = RunnerLauncher(worker, guard, plan.app, plan.url, plan.settings.import_timeout)
-        first = await launcher.spawn(announces=True)
+        first = await launcher.first(may_fork=plan.settings.runner_start != "spawn")
         hello = first.hello.result()
         assert isinstance(hello, Hello)
         announced = Announcement(hello.announcement)
         settings = Settings(**{**hello.settings, **dict(plan.changes)})
         logs.change_format(settings.log_format)
         check_artifacts(settings.artifacts)
+        first = await launcher.choose(first, settings.runner_start)
         url = plan.url or hello.url or plan.embedded(settings)
         keeper = Keeper(
             worker,
@@ -197,7 +210,8 @@ class WorkerProcess:
         )
         stack.callback(keeper.pool.close)
         database = sha256(url.encode()).hexdigest()  # tells databases apart, and shows no password
-        place.belongs_to(worker, database)
+        place.belongs_to(worker, database, launcher.starts_by)
+        launcher.on_change = partial(place.belongs_to, worker, database)
         # What workers of other projects left is removed too, but is not this worker's business.
         self._reaped = [found for found in self._reaped if found.database == database]
         log_reaped(self._reaped)
@@ -297,7 +311,19 @@ async def _serve(begun: Begun, drain: Drain, reaped: Sequence[Reaped]) -> ExitCo
         counts=keeper.counts,
         may_claim=keeper.may_claim,
     )
+    probes = Probes(
+        settings=settings,
+        lease=keeper.lease,
+        database=keeper.database,
+        dispatcher=keeper.exchange_dispatcher,
+        exchanges=exchanges,
+        is_draining=keeper.draining.made.is_set,
+        counts=keeper.counts,
+    )
     chores = maintenance(settings, exchanges, keeper.activity, keeper.open_chores, store)
+    webhooks = WebhookService(
+        settings, exchanges, keeper.open_chores["webhooks"], store, keeper.counts, keeper.clock
+    )
     try:
         async with asyncio.TaskGroup() as services:
             services.create_task(keeper.renewal.serve(), name="lease")
@@ -313,7 +339,9 @@ async def _serve(begun: Begun, drain: Drain, reaped: Sequence[Reaped]) -> ExitCo
             services.create_task(every(CLEAN_UP_EVERY, cleanup.run_once), name="host cleanup")
             for name, pause, run_once in chores:
                 services.create_task(every(pause, run_once), name=name)
+            services.create_task(webhooks.serve(), name="webhooks")
             services.create_task(watchdog.serve(), name="watchdog")
+            services.create_task(probes.serve(), name="probes")
             services.create_task(drain.serve(), name="drain")
             services.create_task(_watch_guard(keeper), name="guard")
             if announced.schedules:

@@ -25,8 +25,9 @@ class App(Protocol):
     tasks: Mapping[str, Task[..., Any]]
     schedules: Mapping[str, Any]
     settings: Settings
-    known_url: str | None
 
+    @property
+    def known_url(self) -> str | None: ...
     def announcement(self) -> Mapping[str, Any]: ...
     def task(self, *, name: str) -> Any: ...
 

@@ -53,6 +53,7 @@ class Attempt:
     committed = False  # by its own transaction
     shields = 0
     spawned = 0
+    grants = 0  # grants and reservations that it asked for
     lines = 0
     context: "Context | None" = None
     span: Span | None = None  # while tracing is on
@@ -157,6 +158,7 @@ class Attempt:
             f"run {work.task}",
             "consumer",
             parent=work.trace,
+            link=work.trace,
             job=work.id,
             attempt=work.attempt,
             task=work.task,

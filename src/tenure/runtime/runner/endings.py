@@ -2,8 +2,6 @@
 
 import asyncio
 import builtins
-import contextvars
-import threading
 import traceback
 from collections.abc import Callable, Mapping
 from types import NoneType, TracebackType
@@ -13,17 +11,23 @@ import msgspec
 
 from tenure.domain.job import JSON
 from tenure.domain.values import storable_text as clean
-from tenure.errors import InputRefused
-from tenure.runtime.control_exceptions import Discard, Pause, Snooze, WaitsForChildren
+from tenure.errors import BudgetExceeded, InputRefused
+from tenure.runtime.control_exceptions import Discard, Pause, Snooze, Waits
+from tenure.runtime.large_values import encode_large, store_result
 from tenure.runtime.messages import AttemptEnded
-from tenure.runtime.runner import forks
 from tenure.runtime.runner.attempt import Attempt
-from tenure.store.new_jobs import encode_bounded
+from tenure.runtime.runner.failures import (
+    CODE_WITHIN,
+    called_within,
+    decision_of,
+    kinds_of,
+    name_of,
+    retry_after_of,
+)
+from tenure.runtime.steps.effects import Work
 
 _MAX_TRACEBACK = 20_000
 _MAX_CAUSES = 20
-_SHOW_WITHIN = 5.0  # seconds
-_SHOWING = "tenure-show"
 _PLAIN = {
     object,
     *(kind for kind in vars(builtins).values() if isinstance(kind, type)),
@@ -38,13 +42,18 @@ _CAN_SHOW = frozenset(
 )  # fmt: skip
 
 
-def ending_of_result(attempt: Attempt, value: Any, write: Callable[[Any], Any]) -> AttemptEnded:
-    """Return the ending of an attempt whose code returned this value."""
-    run, max_bytes = attempt.work.run, int(attempt.link.settings["max_result_bytes"])
+def ending_of_result(
+    attempt: Attempt, value: Any, write: Callable[[Any], Any]
+) -> Work[AttemptEnded]:
+    """Return the ending of an attempt whose code returned this value; store a large one."""
+    run, in_row = attempt.work.run, int(attempt.link.settings["max_result_bytes"])
     try:
-        return AttemptEnded(run, "completed", encode_bounded(write(value), "the result", max_bytes))
+        text = encode_large(attempt, write(value), "the result", in_row)
+        if (yield from store_result(attempt, text, in_row)):
+            return AttemptEnded(run, "completed", b"null", is_stored=True)
     except InputRefused as refusal:
         return AttemptEnded(run, "failed", error=describe(refusal), gives_up=True)
+    return AttemptEnded(run, "completed", text)
 
 
 def ending_of_error(attempt: Attempt, error: BaseException) -> AttemptEnded:
@@ -64,13 +73,30 @@ def _ending_of_error(attempt: Attempt, error: BaseException) -> AttemptEnded:
             return AttemptEnded(run, "failed", error=describe(error), gives_up=True)
         case Pause():
             return AttemptEnded(run, "paused", reason=error.reason)
-        case WaitsForChildren():
-            return AttemptEnded(run, "waits")
+        case BudgetExceeded():
+            return AttemptEnded(run, "exhausted", error=describe(error), gives_up=True)
+        case Waits():
+            return AttemptEnded(run, "waits", until=error.until, due_at=error.due_at)
         case asyncio.CancelledError() if attempt.asked:
             attempt.acknowledge_stop()
             return AttemptEnded(run, "stopped")
         case _:
-            return AttemptEnded(run, "failed", error=describe(error))
+            return _failure(attempt, error)
+
+
+def _failure(attempt: Attempt, error: BaseException) -> AttemptEnded:
+    """Return the ending of a failed attempt, with what is to be known about another one."""
+    run, decision = attempt.work.run, decision_of(attempt, error)
+    if isinstance(decision, Discard):
+        return AttemptEnded(run, "failed", error=describe(decision), gives_up=True)
+    return AttemptEnded(
+        run,
+        "failed",
+        error=describe(error),
+        kinds=kinds_of(error),
+        retry_after=None if type(error) in _PLAIN else retry_after_of(error),
+        decision=decision,
+    )
 
 
 def complete(
@@ -93,7 +119,7 @@ def describe(error: BaseException) -> Mapping[str, JSON]:
 
     Whatever the error does when it is shown, nothing is raised here, and the wait is short.
     """
-    name = _name_of(error)
+    name = name_of(type(error))
     frames = _frames_of(error)
     # The runner's own frames are left out.
     while frames is not None and "tenure/runtime/runner" in frames.tb_frame.f_code.co_filename:
@@ -117,16 +143,6 @@ def as_line(error: BaseException) -> str:
     return f"{description['type']}: {description['message']}"
 
 
-def _name_of(error: BaseException) -> str:
-    kind = type(error)
-    name: str = type.__dict__["__qualname__"].__get__(kind)
-    try:
-        module = str.__str__(kind.__module__)
-    except BaseException:  # noqa: BLE001 - its class has a class of its own
-        return name
-    return name if module == "builtins" else f"{module}.{name}"
-
-
 def _frames_of(error: BaseException) -> TracebackType | None:
     """Return the traceback itself, not what a subclass presents as such."""
     frames: TracebackType | None = BaseException.__dict__["__traceback__"].__get__(error)
@@ -142,21 +158,16 @@ def _shown(show: Callable[[], str], what: str, error: BaseException) -> str:
             # A plain string, whatever class of strings it is given.
             made.append(str.__str__(show()))
         except BaseException as other:  # noqa: BLE001
-            made.append(f"{what} cannot be shown: {_name_of(other)}")
+            made.append(f"{what} cannot be shown: {name_of(type(other))}")
 
     if _is_plain(error):
         make()
         return made[0]
-    context = contextvars.copy_context()
-    thread = threading.Thread(
-        target=lambda: forks.leaving(context.run, make), name=_SHOWING, daemon=True
-    )
     try:
-        thread.start()
+        called_within(make)
     except RuntimeError:  # there are no threads left
         return f"{what} cannot be shown: no thread can be started"
-    thread.join(_SHOW_WITHIN)
-    return made[0] if made else f"{what} cannot be shown: it takes longer than {_SHOW_WITHIN:g} s"
+    return made[0] if made else f"{what} cannot be shown: it takes longer than {CODE_WITHIN:g} s"
 
 
 def _is_plain(error: BaseException) -> bool:

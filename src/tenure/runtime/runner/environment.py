@@ -26,19 +26,15 @@ from types import ModuleType
 from typing import Any
 
 from tenure.runtime.guard.processes import read
+from tenure.runtime.guard.system import PORTABLE
 
+_NO_ACCESS = getattr(os, "O_PATH", os.O_RDONLY)
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 _SIGNALS = tuple(set(range(1, 32)) - {signal.SIGKILL, signal.SIGSTOP})
-_LIMITS = (
-    resource.RLIMIT_CPU,
-    resource.RLIMIT_FSIZE,
-    resource.RLIMIT_DATA,
-    resource.RLIMIT_STACK,
-    resource.RLIMIT_CORE,
-    resource.RLIMIT_NPROC,
-    resource.RLIMIT_NOFILE,
-    resource.RLIMIT_MEMLOCK,
-    resource.RLIMIT_AS,
+_LIMITS = tuple(
+    getattr(resource, f"RLIMIT_{name}")
+    for name in ["CPU", "FSIZE", "DATA", "STACK", "CORE", "NPROC", "NOFILE", "MEMLOCK", "AS"]
+    if hasattr(resource, f"RLIMIT_{name}")
 )
 _ATTRIBUTES: tuple[tuple[ModuleType, tuple[str, ...]], ...] = (
     (
@@ -66,7 +62,7 @@ class ProcessEnvironment:
     def __init__(self) -> None:
         self._handlers = [(number, _signal.getsignal(number)) for number in _SIGNALS]
         self._blocked = _signal.pthread_sigmask(signal.SIG_BLOCK, ())
-        self._folder = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._folder = os.open(".", _NO_ACCESS | os.O_DIRECTORY | os.O_CLOEXEC)
         self._umask = os.umask(0)
         os.umask(self._umask)
         self._environ = os.environ, os.environb
@@ -195,16 +191,23 @@ _PYTHON: tuple[_Setting, ...] = (
     (lambda: logging.root.manager.disable, logging.disable),
     (partial(_locale.setlocale, _locale.LC_ALL), partial(_locale.setlocale, _locale.LC_ALL)),
 )
+_OF_LINUX: tuple[_Setting, ...] = (
+    ()
+    if PORTABLE
+    else (
+        # A runner can only begin under a policy that has no priority of its own.
+        (
+            partial(os.sched_getscheduler, 0),
+            lambda policy: os.sched_setscheduler(0, policy, os.sched_param(0)),
+        ),
+        (partial(os.sched_getaffinity, 0), partial(os.sched_setaffinity, 0)),
+        (os.getresuid, lambda users: os.setresuid(*users)),
+    )
+)
 # The settings that the kernel keeps for this process, or for its main thread.
 _KERNEL: tuple[_Setting, ...] = (
+    *_OF_LINUX,
     (partial(os.getpriority, os.PRIO_PROCESS, 0), partial(os.setpriority, os.PRIO_PROCESS, 0)),
-    # A runner can only begin under a policy that has no priority of its own.
-    (
-        partial(os.sched_getscheduler, 0),
-        lambda policy: os.sched_setscheduler(0, policy, os.sched_param(0)),
-    ),
-    (partial(os.sched_getaffinity, 0), partial(os.sched_setaffinity, 0)),
-    (os.getresuid, lambda users: os.setresuid(*users)),
     (
         lambda: [*map(resource.getrlimit, _LIMITS)],
         lambda limits: [*map(resource.setrlimit, _LIMITS, limits)],

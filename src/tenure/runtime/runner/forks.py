@@ -15,6 +15,7 @@ from tenure.errors import InputRefused
 T = TypeVar("T")
 
 in_child = False
+makes_runner = False  # what is forked now is a runner, not a process of a job
 
 
 def watch(wire: int) -> None:
@@ -22,6 +23,8 @@ def watch(wire: int) -> None:
 
     def become_child() -> None:
         global in_child
+        if makes_runner:
+            return
         in_child = True
         # The descriptor stays open: code that still uses it must not reach another file.
         nowhere = os.open(os.devnull, os.O_RDWR)

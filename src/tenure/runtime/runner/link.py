@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Mapping
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ class Link(ABC):
         self.worker = begin.worker
         self.folder = Path(begin.folder)
         self.settings: Mapping[str, Any] = begin.settings
-        self._last_request = 0
+        self._requests_made = count(1)
 
     @abstractmethod
     def report(self, report: AttemptReport) -> None:
@@ -32,6 +33,10 @@ class Link(ABC):
 
     def report_soon(self, attempt: "Attempt") -> None:  # noqa: B027
         """Call `attempt.flush_progress` soon, unless the thread at the wire does so when idle."""
+
+    def is_in_loop(self) -> bool:
+        """Tell whether the calling code must await instead of wait."""
+        return False
 
     @abstractmethod
     def request(self, run: int, name: str, arguments: Any) -> Any:

@@ -48,12 +48,14 @@ from tenure.runtime.runner.fitness import Fitness
 from tenure.runtime.runner.link import CANNOT_SERVE
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.loop_link import LoopLink
+from tenure.runtime.runner.observation import flush, observed
 from tenure.runtime.runner.on_cpu import OnCpu, TaskOnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
 from tenure.runtime.runner.ownership import Ownership
 from tenure.runtime.runner.remainder import Remainder
 from tenure.runtime.runner.wrap_up import awrap_up, wrap_up
 from tenure.runtime.shared_state import SharedState
+from tenure.runtime.steps.effects import aperform, perform
 from tenure.runtime.wire import Channel, from_keeper
 
 _log = logging.getLogger("tenure.worker")
@@ -79,6 +81,7 @@ class LoopRunner:
         self._outputs = (JobOutput("stdout", sys.stdout), JobOutput("stderr", sys.stderr))
         self._ownership = ownership
         self._is_worn_out = False
+        self._is_check_due = False  # before endings are sent
         self._ticks = 0
         self._recursion_limit = sys.getrecursionlimit()
         self._loop_answers = True
@@ -92,7 +95,9 @@ class LoopRunner:
         self._fitness = Fitness(self._loop, self._ownership.processes.started)
         self._remainder = Remainder(self._loop, self._ownership, self._is_internal)
         self._channel = Channel(from_keeper, self._receive, self._disconnected.set)
-        self._link = LoopLink(self._app, self._begin, self._loop, self._channel, self._attempts)
+        self._link = LoopLink(
+            self._app, self._begin, self._loop, self._channel, self._attempts, self._check_ended
+        )
         await self._channel.open(sock)
         self._channel.send(Ready())
         while not self._disconnected.is_set():
@@ -160,14 +165,18 @@ class LoopRunner:
             if tracing.is_on():
                 attempt.trace()
             error: BaseException | None = None
+            self._restore_task_factory()  # the last job may have replaced it
             try:
                 task, call = attempt.bind()
                 if self._in_threads:
                     ending, cleanup = await self._call_in_thread(attempt, call, task.write_result)
                     await self._finish(attempt, ending, cleanup)
                     return
-                value = await OnCpu(call(), self._words, attempt.work.run)
-                ending = ending_of_result(attempt, value, task.write_result)
+                with observed(attempt):
+                    value = await OnCpu(call(), self._words, attempt.work.run)
+                ending = await aperform(
+                    attempt, ending_of_result(attempt, value, task.write_result)
+                )
             except BaseException as problem:  # noqa: BLE001 - every end is reported
                 ending, error = ending_of_error(attempt, problem), problem
             attempt.mark_finished()
@@ -189,7 +198,9 @@ class LoopRunner:
             error: BaseException | None = None
             attempt.in_thread = True
             try:
-                ending = ending_of_result(attempt, forks.leaving(call), write)
+                with observed(attempt):
+                    value = forks.leaving(call)
+                ending = perform(attempt, ending_of_result(attempt, value, write))
             except BaseException as problem:  # noqa: BLE001 - every end is reported
                 ending, error = ending_of_error(attempt, problem), problem
             attempt.mark_finished()
@@ -239,8 +250,7 @@ class LoopRunner:
         self._report(attempt, complete(attempt, ending, cleanup, ", ".join(left)))
 
     def _report(self, attempt: LoopAttempt, ended: AttemptEnded) -> None:
-        if (attempt.asked or self._fitness.is_suspicious) and (problem := self._fitness.problem()):
-            self._wear_out(problem)
+        self._is_check_due |= attempt.asked or self._fitness.is_suspicious
         if attempt.pids:
             self._ownership.processes.forget(attempt)
         self._link.end(ended)
@@ -299,6 +309,10 @@ class LoopRunner:
         task.add_done_callback(attempt.tasks.discard)
         return task
 
+    def _restore_task_factory(self) -> None:
+        if self._loop.get_task_factory() != self._new_task:
+            self._loop.set_task_factory(self._new_task)
+
     def _tick(self) -> None:
         """Show in the shared state that the loop turns, as long as it has work."""
         sys.setrecursionlimit(self._recursion_limit)
@@ -321,8 +335,7 @@ class LoopRunner:
         """Check that the runner can still serve, and that no end takes too long."""
         if problem := self._fitness.problem():
             self._wear_out(problem)
-        if self._loop.get_task_factory() != self._new_task:
-            self._loop.set_task_factory(self._new_task)
+        self._restore_task_factory()
         now = time.monotonic()
         for attempt in list(self._attempts.values()):
             limit = attempt.hook_timeout + 2 * attempt.close_timeout + _OVERDUE
@@ -332,6 +345,13 @@ class LoopRunner:
                 if attempt.lost_thread:
                     self._end_by_force(attempt, RuntimeError())
                 attempt.lost_thread = True  # unless its end is already on its way
+
+    def _check_ended(self) -> None:
+        """Check once for all attempts whose endings are sent next that the runner can serve."""
+        if self._is_check_due:
+            self._is_check_due = False
+            if problem := self._fitness.problem():
+                self._wear_out(problem)
 
     def _wear_out(self, reason: str) -> None:
         if not self._is_worn_out:
@@ -359,5 +379,5 @@ def run_loop(
 
 async def _main(runner: LoopRunner, sock: socket.socket) -> NoReturn:
     await runner.run(sock)
-    await asyncio.to_thread(tracing.flush)
+    await asyncio.to_thread(flush)
     os._exit(0)  # threads that will not end must not keep the process

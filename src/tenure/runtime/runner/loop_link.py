@@ -40,6 +40,7 @@ class LoopLink(Link):
         loop: asyncio.AbstractEventLoop,
         channel: Channel[FromKeeper],
         attempts: Mapping[int, LoopAttempt],
+        before_endings: Callable[[], None],
     ) -> None:
         super().__init__(app, begin)
         self.is_sending = False  # an interrupt now would leave half a frame on the wire
@@ -47,6 +48,7 @@ class LoopLink(Link):
         self._loop = loop
         self._channel = channel
         self._attempts = attempts
+        self._before_endings = before_endings  # may send a message that must precede them
         self._reports: list[AttemptReport] = []
         self._ended: list[AttemptEnded] = []
         self._flushing = False
@@ -78,26 +80,33 @@ class LoopLink(Link):
         else:
             self._loop.call_soon_threadsafe(self._loop.call_later, _LATEST, attempt.flush_progress)
 
+    def is_in_loop(self) -> bool:
+        return threading.get_ident() == self._thread and not self._in_threads
+
     def request(self, run: int, name: str, arguments: Any) -> Any:
         if forks.in_child:
             forks.refuse()
         if threading.get_ident() == self._thread:
             raise InputRefused(
-                f"this call ({name}) would block the event loop; in a coroutine, await the method "
-                f"of the same name with a leading a"
+                f"this call ({name}) would block the event loop; in a coroutine, await aflush, "
+                f"aspawn or await_for, and write `async with` for blocks"
             )
         answer = asyncio.run_coroutine_threadsafe(self._answer_to(run, name, arguments), self._loop)
         return self._value(answer.result(), self._attempts.get(run), name)
 
     async def arequest(self, run: int, name: str, arguments: Any) -> Any:
-        answer = await self._answer_to(run, name, arguments)
+        answering = self._answer_to(run, name, arguments)
+        if threading.get_ident() != self._thread:  # in an event loop of the job's own
+            waiting = asyncio.run_coroutine_threadsafe(answering, self._loop)
+            answer = await asyncio.wrap_future(waiting)
+        else:
+            answer = await answering
         return self._value(answer, self._attempts.get(run), name)
 
     async def _answer_to(self, run: int, name: str, arguments: Any) -> RequestAnswer:
         if forks.in_child:
             forks.refuse()
-        self._last_request += 1
-        number = self._last_request
+        number = next(self._requests_made)
         waiting: asyncio.Future[RequestAnswer] = self._loop.create_future()
         self._requests[number] = waiting
         self.flush(RunnerRequest(number, run, name, arguments))
@@ -153,6 +162,7 @@ class LoopLink(Link):
                 self._channel.send(AttemptReports(tuple(reports)))
             if self._ended:
                 ended, self._ended = self._ended, []
+                self._before_endings()
                 self._channel.send(Endings(tuple(ended)))
         except BaseException:  # noqa: BLE001 - the messages are lost, and the keeper waits for them
             os._exit(CANNOT_SERVE)

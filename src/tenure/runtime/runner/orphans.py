@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 
 from tenure.runtime.guard.processes import children_of, is_alive, stat
+from tenure.runtime.guard.system import is_waited_for
 
 _CHECK_EVERY = 0.2  # seconds
 _PATIENCE = 1.0  # seconds that C code has to wait for a process that has ended
@@ -45,7 +46,7 @@ class Orphans:
         self._check_at = now + _CHECK_EVERY
         children = children_of(os.getpid())
         unlisted = self._started.difference(children)
-        self._started.difference_update([pid for pid in unlisted if _was_waited_for(pid)])
+        self._started.difference_update([pid for pid in unlisted if is_waited_for(pid)])
         ended = {}
         forgotten = 0
         for pid in children:
@@ -62,15 +63,6 @@ class Orphans:
         self._ended = ended
         self.has_children = bool(children)
         self._forgotten = forgotten
-
-
-def _was_waited_for(pid: int) -> bool:
-    """Tell whether a process is certainly reaped: without a free descriptor none is listed."""
-    try:
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return True
-    return False
 
 
 def _wait_for(pid: int) -> None:

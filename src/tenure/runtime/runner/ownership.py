@@ -20,3 +20,8 @@ class Ownership:
         self.threads.watch()
         self.processes.watch()
         self.pools.watch()
+
+    def begin(self) -> None:
+        """Begin as a runner that was forked: all that runs in it is this thread."""
+        self.threads.begin()
+        self.processes.begin()

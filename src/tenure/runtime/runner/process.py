@@ -61,6 +61,7 @@ from tenure.runtime.runner.endings import (
 )
 from tenure.runtime.runner.environment import ProcessEnvironment
 from tenure.runtime.runner.link import CANNOT_SERVE, Link
+from tenure.runtime.runner.observation import flush, observed
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
@@ -69,6 +70,7 @@ from tenure.runtime.runner.process_leftovers import threads_of
 from tenure.runtime.runner.processes import end_all
 from tenure.runtime.runner.wrap_up import wrap_up
 from tenure.runtime.shared_state import SharedState
+from tenure.runtime.steps.effects import perform
 from tenure.runtime.tickets import Tickets
 from tenure.runtime.wire import PlainChannel
 
@@ -113,7 +115,7 @@ class ProcessRunner(Link):
         try:
             while not self._worn_out and (attempt := self._next()):
                 contextvars.copy_context().run(self._run, attempt)
-            tracing.flush()
+            flush()
         except BaseException:  # noqa: BLE001 - raised by what a job left behind, a signal perhaps
             self._die()
         os._exit(0)  # threads that will not end must not keep the process
@@ -264,7 +266,7 @@ class ProcessRunner(Link):
                 self._worn_out = self._worn_out or f"a job left {', '.join(threads)} behind"
         ended = complete(attempt, ending, cleanup, left)
         if left:
-            tracing.flush()  # first: a runner with something left is killed
+            flush()  # first: a runner with something left is killed
         return ended
 
     def _prepare(self, attempt: Attempt) -> float:
@@ -286,13 +288,14 @@ class ProcessRunner(Link):
                     attempt.work.run in self._interrupts
                 ):  # it came before there was anything to interrupt
                     attempt.interrupt()
-                value = call()
+                with observed(attempt):
+                    value = call()
             finally:
                 if forks.in_child:
                     forks.leave()
                 shared.on_cpu = 0
             attempt.finished = True
-            return ending_of_result(attempt, value, task.write_result), None
+            return perform(attempt, ending_of_result(attempt, value, task.write_result)), None
         except BaseException as problem:  # noqa: BLE001 - every end is reported
             attempt.finished = True
             shared.on_cpu = 0
@@ -374,10 +377,10 @@ class ProcessRunner(Link):
         self._send(AttemptReports((report,)))
 
     def request(self, run: int, name: str, arguments: Any) -> Any:
-        self._last_request += 1
+        number = next(self._requests_made)
         waiting: SimpleQueue[RequestAnswer] = SimpleQueue()
-        self._requests[self._last_request] = waiting
-        self._send(RunnerRequest(self._last_request, run, name, arguments))
+        self._requests[number] = waiting
+        self._send(RunnerRequest(number, run, name, arguments))
         return self._value(waiting.get(), self._attempt, name)
 
 

@@ -21,12 +21,14 @@ from tenure.runtime.guard.processes import (
     attempt_of,
     family,
     is_alive,
+    orphans_of,
     send,
+    started_at,
     stat,
 )
+from tenure.runtime.guard.system import PORTABLE, has_children
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.owners import RUNNER, Owner, owner
-from tenure.runtime.runner.threads import started_at
 
 _ENVIRONMENT = 5  # the index of the environment among the arguments of fork_exec
 _OF_RUNNER = "runner"
@@ -37,12 +39,16 @@ class Processes:
     """All processes below this one."""
 
     def __init__(self) -> None:
+        self._address = _address_of_mark()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin in this process, which may be a fork of the one that made this object."""
         self.started: set[int] = set()  # by Python code, which waits for them
         self._owners: dict[int, Owner] = {}  # by pid
         self._attempts: dict[str, Attempt] = {}  # by mark, of those that started any
         self._marks: set[str] = set()  # of all attempts that ever started any
         self._pid = os.getpid()
-        self._address = _address_of_mark()
 
     def watch(self) -> None:
         """Note the owner of every process that Python starts from now on."""
@@ -86,7 +92,7 @@ class Processes:
 
     def unknown(self) -> dict[int, float]:
         """Return the living processes without a known owner, each with its start time."""
-        times = {pid: started_at(f"/proc/{pid}") for pid, owner in self._living() if owner is None}
+        times = {pid: started_at(pid) for pid, owner in self._living() if owner is None}
         return {pid: at for pid, at in times.items() if at is not None}
 
     def end(self, attempt: Attempt, grace: float) -> None:
@@ -94,10 +100,11 @@ class Processes:
         end_all(lambda: self.of(attempt), grace)
 
     def _living(self) -> list[tuple[int, Owner | Literal["ended"] | None]]:
-        if not has_children():
+        strays = orphans_of(self._pid) if PORTABLE and self._marks else []
+        if not strays and not has_children():
             self._owners.clear()
             return []
-        below = [pid for pid in family(self._pid) if pid != self._pid]
+        below = [*(pid for pid in family(self._pid) if pid != self._pid), *strays]
         self._owners = {pid: self._owners[pid] for pid in below if pid in self._owners}
         return [(pid, self._owner_of(pid)) for pid in below if is_alive(pid)]
 
@@ -186,15 +193,6 @@ def end_all(alive: Callable[[], Sequence[int]], grace: float) -> None:
         time.sleep(0.01)
 
 
-def has_children() -> bool:
-    """Tell whether this process has any child, alive or not, by asking the kernel once."""
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True
-
-
 def _mark_of(owner: Owner) -> str:
     return str(owner.work.run) if isinstance(owner, Attempt) else _OF_RUNNER
 
@@ -210,15 +208,22 @@ def _address_of_mark() -> int | None:
 
     The variable is removed from os.environ: it is not for the code of jobs.
     """
+    found = None if PORTABLE else address_of_variable(ATTEMPT, ROOM_FOR_ATTEMPT)
+    os.environ.pop(ATTEMPT, None)
+    return found
+
+
+def address_of_variable(name: str, value: str) -> int | None:
+    """Return where the value of a variable is in the environment; None if it has another value.
+
+    Before any variable was changed, this is the memory that the kernel shows.
+    """
     entries = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
-    name = f"{ATTEMPT}=".encode()
-    found = None
+    start = f"{name}=".encode()
     for index in range(100_000):
         if (address := entries[index]) is None:
             break
-        if ctypes.string_at(address, len(name)) == name:
-            has_room = ctypes.string_at(address) == name + ROOM_FOR_ATTEMPT.encode()
-            found = address + len(name) if has_room else None
-            break
-    os.environ.pop(ATTEMPT, None)
-    return found
+        if ctypes.string_at(address, len(start)) == start:
+            has_value = ctypes.string_at(address) == start + value.encode()
+            return address + len(start) if has_value else None
+    return None

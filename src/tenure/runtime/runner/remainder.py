@@ -15,6 +15,8 @@ from tenure.runtime.runner.threads import names_of
 
 _TERMINATE_FOR = 1.0  # seconds between SIGTERM and SIGKILL for processes of a job
 _POLL = 0.01
+_REST = 2  # times as long as a survey takes, until the next one
+_FREE = 0.001  # seconds; no rest after a survey that takes less
 _QUICK_SURVEYS = 5  # turns of the loop before the first pause
 _WRITING = 0.25  # seconds between two checks for a stop while artifacts are being written
 _LAST_STEPS = 50  # milliseconds for threads that are about to end
@@ -34,6 +36,8 @@ class Remainder:
         self._internal = internal
         self._hooks = CodeHooks()
         self._survey: Survey | None = None
+        self._has_rested = asyncio.Event()  # so that another survey may be made
+        self._has_rested.set()
         self._context = runner_context()
         # Threads for the runner's own work, which must not wait for a thread of the jobs' pool.
         self._threads = ThreadPoolExecutor(4, thread_name_prefix="runner")
@@ -45,6 +49,8 @@ class Remainder:
         while True:
             if attempt.pids:
                 await self.end_processes(attempt, until - time.monotonic())
+            while self._survey is None and not self._has_rested.is_set():
+                await self._has_rested.wait()
             if attempt.has_used_threads:
                 self._forget_survey()  # it may lack what a thread did since
             # Before the survey: the last act of a thread may be a callback.
@@ -88,11 +94,22 @@ class Remainder:
         await asyncio.wait({ending}, timeout=max(within, 0))
 
     def _make_survey(self) -> Survey:
-        """Return the survey of this turn, which all attempts that end in it share."""
+        """Return the survey of this turn, which all attempts that end in it share.
+
+        A survey takes longer the more jobs run. With a rest after each, ten thousand attempts that
+        are stopped at once end with a few of them.
+        """
         if self._survey is None:
+            began = time.monotonic()
             self._survey = Survey(self._loop, self._ownership, self._internal)
             self._loop.call_soon(self._forget_survey, context=self._context)
+            if (took := time.monotonic() - began) > _FREE:
+                self._has_rested.clear()
+                self._loop.call_later(took * _REST, self._end_rest, context=self._context)
         return self._survey
 
     def _forget_survey(self) -> None:
         self._survey = None
+
+    def _end_rest(self) -> None:
+        self._has_rested.set()

@@ -12,7 +12,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tenure.runtime.guard.processes import TICKS as _TICKS
 from tenure.runtime.guard.processes import read, stat_in
+from tenure.runtime.guard.system import PORTABLE
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.runner.owners import Owner, enter, owner
 
@@ -25,7 +27,6 @@ _STARTERS = (  # not every Python has all of them
     (threading, "_start_joinable_thread"),
 )
 _FUTEX = {"x86_64": 202, "aarch64": 98}.get(os.uname().machine)
-_TICKS = os.sysconf("SC_CLK_TCK")
 TICK = 1 / _TICKS  # seconds; the kernel rounds start times down to it
 
 
@@ -44,12 +45,15 @@ class Threads:
     """All threads of this process that were started since this object was made."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin in this process, which may be a fork of the one that made this object."""
         self._known: dict[int, OwnedThread] = {}  # by native id
         self._before = _listed()
         self._idents = set(sys._current_frames())
-        self._waiting: dict[
-            int, bytes
-        ] = {}  # waiting to be woken, with their run time at the last check
+        # Waiting to be woken, with their run time at the last check.
+        self._waiting: dict[int, bytes] = {}
 
     def watch(self) -> None:
         """Note the owner of every thread that Python starts from now on."""
@@ -112,7 +116,7 @@ class Threads:
             native_id: started
             for native_id in strangers
             if native_id not in idle
-            if (started := started_at(f"{_TASKS}/{native_id}")) is not None
+            if (started := _started_at(native_id)) is not None
         }
 
     def _has_unknown_python(self) -> bool:
@@ -122,12 +126,14 @@ class Threads:
 
 
 def _listed() -> set[int]:
+    if PORTABLE:
+        return {thread.native_id for thread in threading.enumerate() if thread.native_id}
     return {int(name) for name in os.listdir(_TASKS)}  # noqa: PTH208 - names alone
 
 
-def started_at(folder: str) -> float | None:
-    """Return the start time of a thread or process by its folder in /proc; None if it is gone."""
-    seen = stat_in(folder)
+def _started_at(native_id: int) -> float | None:
+    """Return the start time of a thread; None if it is gone, or not shown."""
+    seen = stat_in(f"{_TASKS}/{native_id}")
     return seen.began / _TICKS if seen else None
 
 

@@ -18,7 +18,7 @@ from tenure.runtime.runner.endings import as_line
 from tenure.runtime.temporary import remove
 
 if TYPE_CHECKING:
-    from tenure.runtime.resources import CleanupCoordinator
+    from tenure.runtime.resources.coordinator import CleanupCoordinator
 
 _log = logging.getLogger("tenure.job")
 
@@ -30,7 +30,7 @@ _LIMITS: Mapping[str, type[Exception]] = {
 
 def coordinator(attempt: Attempt) -> "CleanupCoordinator":
     """Return a coordinator for the resources of an attempt."""
-    from tenure.runtime.resources import CleanupCoordinator
+    from tenure.runtime.resources.coordinator import CleanupCoordinator
 
     def retry_later(task: str, args: Mapping[str, JSON]) -> None:
         attempt.again.append((task, args))

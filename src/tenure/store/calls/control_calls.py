@@ -12,10 +12,11 @@ from tenure.domain.lifecycle import Intent
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.domain.tenant import Tenant
 from tenure.store.calls.policy_calls import StopRequest
+from tenure.store.limit_results import Limit
 from tenure.store.results import Pool, RunnerEnding, Strategy, Token
-from tenure.store.verb import Actor, verb
+from tenure.store.verb import Actor, EncodedJSON, Int4, verb
 
-Pausable = Literal["queue", "target", "pool", "tenant"]
+Pausable = Literal["queue", "target", "pool", "schedule", "tenant"]
 DatabaseRole = Literal["producer", "viewer", "operator", "admin", "worker"]
 
 
@@ -78,6 +79,7 @@ def resume(
     fresh: bool = False,
     reason: str | None = None,
     budget: Mapping[str, float] | None = None,
+    value: EncodedJSON | None = None,
     **actor: Unpack[Actor],
 ) -> Job: ...
 
@@ -93,7 +95,14 @@ def clear(
 
 
 @verb()
-def rerun(job: int, *, reason: str | None = None, **actor: Unpack[Actor]) -> Job: ...
+def rerun(
+    job: int,
+    *,
+    reason: str | None = None,
+    from_step: str | None = None,
+    steps: Mapping[str, JSON] | None = None,
+    **actor: Unpack[Actor],
+) -> Job: ...
 
 
 @verb(safe=True)
@@ -139,6 +148,38 @@ def change_slots(
 def release_slot(
     pool: str, slot: str, *, reason: str | None = None, **actor: Unpack[Actor]
 ) -> Pool: ...
+
+
+@verb(safe=True)
+def set_limit(
+    name: str,
+    rates: Mapping[str, Mapping[str, JSON]] = {},
+    *,
+    at_once: Int4 | None = None,
+    **actor: Unpack[Actor],
+) -> Limit:
+    """Create or replace a limit; ``rates`` is {"calls": {"amount": 60, "per": "1m"}, ...}."""
+
+
+@verb()
+def drop_limit(name: str, **actor: Unpack[Actor]) -> dict[str, str]: ...
+
+
+@verb(safe=True)
+def close_limit(
+    name: str,
+    *,
+    duration: timedelta | None = None,
+    reason: str | None = None,
+    **actor: Unpack[Actor],
+) -> Limit:
+    """Let a limit, or one name of a template, grant nothing for a time, or until it is opened."""
+
+
+@verb(safe=True)
+def open_limit(
+    name: str, *, reason: str | None = None, **actor: Unpack[Actor]
+) -> dict[str, bool]: ...
 
 
 @verb()

@@ -1,6 +1,6 @@
 """Verbs that examine a database and its jobs."""
 
-from tenure.store.diagnosis_results import Diagnosis, OpenStop, ServerInfo
+from tenure.store.diagnosis_results import Diagnosis, Leak, OpenStop, ServerInfo
 from tenure.store.verb import Int4, verb
 
 
@@ -14,3 +14,7 @@ def diagnose() -> Diagnosis: ...
 
 @verb(safe=True)
 def stops(n: Int4 = 50) -> tuple[OpenStop, ...]: ...
+
+
+@verb(safe=True)
+def leaks(n: Int4 = 100) -> tuple[Leak, ...]: ...

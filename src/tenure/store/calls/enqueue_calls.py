@@ -22,6 +22,9 @@ _ENQUEUE_TYPES = {
 }
 
 
+_read_enqueued = answer_reader(tuple[Enqueued, ...])
+
+
 def enqueue(
     jobs: NewJob | Sequence[NewJob],
     *,
@@ -40,7 +43,7 @@ def enqueue(
     sent = batch if given is None else [_partial(call[place], given[place]) for place in order]
 
     def read(text: bytes | str) -> tuple[Enqueued, ...]:
-        by_place = dict(zip(order, answer_reader(tuple[Enqueued, ...])(text), strict=True))
+        by_place = dict(zip(order, _read_enqueued(text), strict=True))
         return tuple(by_place[place] for place in range(len(call)))
 
     return Call(

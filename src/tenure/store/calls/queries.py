@@ -1,10 +1,10 @@
 """Verbs that read jobs, records and what else a tenant holds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, Unpack
 
-from tenure.domain.cancellation import CancellationRecord
+from tenure.domain.cancellation import CancellationRecord, StopSummary
 from tenure.domain.inspection import Inspection
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import BulkIntent, Intent
@@ -12,6 +12,8 @@ from tenure.domain.tenant import Tenant
 from tenure.store.answers import answer_reader
 from tenure.store.call import Call
 from tenure.store.calls.policy_calls import ALL_JOBS, Filter
+from tenure.store.job_rows import JobRows
+from tenure.store.limit_results import DispatchPause, Limit
 from tenure.store.policy_results import Bulk, BulkPreview, Policy
 from tenure.store.results import (
     AuditRow,
@@ -23,6 +25,7 @@ from tenure.store.results import (
     Queue,
     Statistics,
     Strategy,
+    StreamPage,
     Target,
     TenantSeen,
     Token,
@@ -44,11 +47,36 @@ def list_jobs(
 
 
 @verb(safe=True)
+def job_rows(
+    filter: Filter = ALL_JOBS,
+    *,
+    below: int | None = None,
+    n: Int4 = 50,
+    open: Sequence[int] = (),
+) -> JobRows:
+    """Return a page of jobs as a list shows them, with the children of those that are ``open``."""
+
+
+@verb(safe=True)
+def status_counts(filter: Filter, statuses: Sequence[str], limit: Int4 = 1000) -> Mapping[str, int]:
+    """Count the jobs of a filter in each status; ``limit`` + 1 stands for any larger count."""
+
+
+@verb(safe=True)
+def filter_values(name: str, prefix: str = "", n: Int4 = 10) -> tuple[str, ...]:
+    """Return values of a filter that begin with ``prefix``."""
+
+
+@verb(safe=True)
 def job_with_key(key: str, **actor: Unpack[Actor]) -> Found: ...
 
 
 @verb(safe=True)
 def explain(job: int) -> Explanation: ...
+
+
+@verb(safe=True)
+def limits(name: str | None = None) -> tuple[Limit, ...]: ...
 
 
 @verb(safe=True)
@@ -79,6 +107,12 @@ def history(
 
 @verb(safe=True)
 def cancellation(name: str | None = None, *, job: int | None = None) -> CancellationRecord: ...
+
+
+@verb(safe=True)
+def stop_summary(
+    name: str | None = None, *, job: int | None = None, after: int = 0, n: Int4 = 0
+) -> StopSummary: ...
 
 
 @verb(safe=True)
@@ -113,6 +147,13 @@ def job_output(
 
 
 @verb(safe=True)
+def stream(
+    job: int, above: int | None = None, *, n: Int4 = 200, follow: bool = False
+) -> StreamPage:
+    """Return the state of a job and its next output; ``follow``: reports of it notify readers."""
+
+
+@verb(safe=True)
 def runners(job: int) -> tuple[JobRunner, ...]:
     """Return the runners in which a job or one of its descendants runs."""
 
@@ -133,6 +174,11 @@ def workers(
 
 @verb(safe=True)
 def pools(pool: str | None = None) -> tuple[Pool, ...]: ...
+
+
+@verb(safe=True)
+def pauses() -> tuple[DispatchPause, ...]:
+    """Return what is paused."""
 
 
 @verb(safe=True)

@@ -38,6 +38,7 @@ class Want(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     queues: Sequence[str] | None = None
     tasks: Sequence[str] | None = None
     floors: str | None = None
+    in_turn: bool = False  # large, where there are many jobs: wait for other such claims
 
 
 def _encode_endings(endings: Sequence[Ending]) -> str:
@@ -54,6 +55,7 @@ def _encode_wants(wants: Sequence[Want]) -> str:
                 "queues": want.queues,
                 "tasks": want.tasks,
                 "floors": None if want.floors is None else msgspec.Raw(want.floors.encode()),
+                "in_turn": want.in_turn,
             }
             for want in wants
         ]

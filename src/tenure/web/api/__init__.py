@@ -6,22 +6,40 @@ from tenure.web.api import (
     catalogue,
     events,
     jobs,
+    limits,
     monitoring,
     output,
     overview,
     policies,
     pools,
     queues,
+    schedules,
+    steps,
     stops,
     strategies,
     tenants,
     tokens,
+    webhooks,
     workers,
 )
 
 # In the order of the API description.
 _MODULES = (
-    *(jobs, stops, output, events, cancellations, catalogue, queues, pools, workers, strategies),
-    *(policies, bulk, tenants, tokens, overview, monitoring),
+    *(
+        jobs,
+        stops,
+        steps,
+        output,
+        events,
+        cancellations,
+        catalogue,
+        queues,
+        schedules,
+        pools,
+        limits,
+        workers,
+        strategies,
+    ),
+    *(policies, bulk, tenants, tokens, webhooks, overview, monitoring),
 )
 ROUTERS = tuple(module.routes.router for module in _MODULES)

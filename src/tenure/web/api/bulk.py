@@ -7,11 +7,11 @@ from fastapi import Path
 from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.control.bulk import bulk_stop
-from tenure.domain.lifecycle import BulkIntent, Intent
+from tenure.control.bulk import bulk_call
+from tenure.domain.lifecycle import BulkIntent
 from tenure.errors import InputRefused
 from tenure.store.call import Call
-from tenure.store.calls import policy_calls, queries, upkeep
+from tenure.store.calls import queries, upkeep
 from tenure.store.policy_results import Bulk, BulkPreview
 from tenure.web.context import Limit
 from tenure.web.limits import MAX_ID
@@ -72,13 +72,7 @@ def _first_call(body: BulkBody) -> Call[Bulk]:
         raise InputRefused(f"{', '.join(given)}: only for a stop; a {body.intent} does not take it")
     if body.fresh and body.intent is not BulkIntent.RESUME:
         raise InputRefused("fresh: only for a resume")
-    match body.intent:
-        case BulkIntent.RESUME:
-            return policy_calls.bulk_resume(body.filter, body.reason, fresh=body.fresh)
-        case BulkIntent.RERUN:
-            return policy_calls.bulk_rerun(body.filter, body.reason)
-        case _:
-            return bulk_stop(body.filter, Intent(body.intent), body.reason, **options)
+    return bulk_call(body.filter, body.intent, body.reason, fresh=body.fresh, **options)
 
 
 async def advance_bulk(caller: AuthorizedClient, bulk: Bulk, seconds: float) -> Bulk:

@@ -1,21 +1,24 @@
-"""Event streams: of a job, of a stop record, or of everything."""
+"""Event streams: of a job, of what it puts out, of a stop record, or of everything."""
 
 from typing import Annotated, Any
 
-from fastapi import Header
+from fastapi import Header, Query
 from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.polling import job_event, record_event
 from tenure.domain.lifecycle import ENDED
-from tenure.web.context import state_of, stream
+from tenure.web.context import state_of, stream, stream_of_chunks
 from tenure.web.routes import JobNumber, Routes
-from tenure.web.streams import Stream, events_of
+from tenure.web.streams import Stream, encoded_items, events_of
 
 routes = Routes("events", "/api")
 
 LastEventId = Annotated[
     str | None, Header(description="The id of the last event received.", max_length=100)
+]
+After = Annotated[
+    str, Query(description="Begin after this event or partial result.", max_length=100)
 ]
 _STREAM: dict[str, Any] = {"also": {204: None}, "errors": (429,), "media": "text/event-stream"}
 
@@ -32,6 +35,23 @@ async def job_events(
     jobs = (await state.subscription()).job(caller, job_id, after=last_event_id)
     events = events_of(jobs, lambda job: job_event(job, job.state in ENDED))
     return stream(request, events, state.authenticator)
+
+
+@routes.get("/jobs/{job_id}/stream", **_STREAM)
+async def job_stream(
+    request: Request,
+    caller: AuthorizedClient,
+    job_id: JobNumber,
+    after: After = "0",
+    last_event_id: LastEventId = None,
+) -> Stream:
+    """Stream what a job puts out: partial results, log lines, progress, status, until its end.
+
+    A client that reconnects with the id of the last event misses nothing and gets nothing twice.
+    """
+    state = state_of(request)
+    batches = (await state.subscription()).stream(caller, job_id, after=last_event_id or after)
+    return stream_of_chunks(request, encoded_items(batches), state.authenticator)
 
 
 @routes.get("/cancellations/{cancellation_id}/events", **_STREAM)

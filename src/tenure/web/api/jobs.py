@@ -1,10 +1,11 @@
 """Jobs: enqueue, list, show, explain and inspect them."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Header, Query
+from pydantic import Field
 from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
@@ -26,7 +27,7 @@ from tenure.web.stops import read_wait
 routes = Routes("jobs", "/api/jobs")
 
 EnqueuedJobs = Enqueued | tuple[Enqueued, ...]
-OptionalId = Annotated[int | None, Query(ge=0, le=MAX_ID)]
+Id = Annotated[int, Field(ge=0, le=MAX_ID)]
 
 
 @routes.post("", status=201, returns=EnqueuedJobs, also={200: EnqueuedJobs}, errors=(409,))
@@ -64,6 +65,9 @@ async def enqueue(
 async def list_jobs(
     request: Request,
     caller: AuthorizedClient,
+    ids: Annotated[
+        list[Id] | None, Query(alias="id", description="Any of these; may be repeated.")
+    ] = None,
     status: Annotated[
         list[Status] | None, Query(description="Any of these; may be repeated.")
     ] = None,
@@ -74,8 +78,10 @@ async def list_jobs(
     owner: str | None = None,
     tag: Annotated[list[str] | None, Query(description="All of these; may be repeated.")] = None,
     key: str | None = None,
-    parent: OptionalId = None,
-    root: OptionalId = None,
+    parent: Annotated[
+        Id | Literal["none"] | None, Query(description="A job; `none`: jobs without a parent.")
+    ] = None,
+    root: Id | None = None,
     worker: UUID | None = None,
     text: Annotated[
         list[str] | None,
@@ -88,6 +94,7 @@ async def list_jobs(
 ) -> JsonResponse[tuple[Job, ...]]:
     """List the jobs that match all given filters, newest first."""
     filters = {
+        "id": ids,
         "status": status,
         "state": state,
         "queue": queue,

@@ -2,10 +2,12 @@
 
 from typing import Any, Literal
 
+from starlette.responses import Response
+
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.errors import NotFound
 from tenure.store.calls import queries
-from tenure.web.artifacts import Download, open_artifact
+from tenure.web.artifacts import MEDIA, artifact_response
 from tenure.web.context import Above, Limit
 from tenure.web.models import ArtifactInfo, LogEntry, Partial
 from tenure.web.routes import JobNumber, Routes
@@ -35,18 +37,17 @@ async def artifacts(caller: AuthorizedClient, job_id: JobNumber) -> Any:
     return (await caller.asend(queries.show(job_id))).artifacts
 
 
-@routes.get("/artifacts/{name:path}", media="application/octet-stream")
-async def download(caller: AuthorizedClient, job_id: JobNumber, name: str) -> Download:
-    """Download an artifact."""
+@routes.get("/artifacts/{name:path}", also={307: None}, media=MEDIA)
+async def download(caller: AuthorizedClient, job_id: JobNumber, name: str) -> Response:
+    """Download an artifact; with the setting `artifact_links` by a redirect to its store."""
     return await download_artifact(caller, job_id, name)
 
 
-async def download_artifact(caller: AuthorizedClient, job: int, name: str) -> Download:
+async def download_artifact(caller: AuthorizedClient, job: int, name: str) -> Response:
     artifacts = (await caller.asend(queries.show(job))).artifacts
     if name not in [artifact["name"] for artifact in artifacts]:
         raise NotFound(f"job {job} has no artifact {name!r}")
-    settings, tenant = caller.client.settings, caller.principal.tenant
-    return Download(name, await open_artifact(settings, tenant, job, name))
+    return await artifact_response(caller.client.settings, caller.principal.tenant, job, name)
 
 
 async def _output(

@@ -1,4 +1,4 @@
-"""Statistics, the history of ended jobs, and the audit log."""
+"""Statistics, the history of ended jobs, what they left open, and the audit log."""
 
 from typing import Annotated
 
@@ -7,9 +7,10 @@ from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.duration import duration
-from tenure.store.calls import queries
+from tenure.store.calls import diagnosis, queries, task_calls
+from tenure.store.diagnosis_results import Leak
 from tenure.store.results import AuditRow, Statistics
-from tenure.store.rollups import History
+from tenure.store.rollups import History, TaskRuns
 from tenure.web.context import Below, Limit
 from tenure.web.responses import JsonResponse, paged
 from tenure.web.routes import Routes
@@ -36,6 +37,24 @@ async def history(
     """Count jobs that ended recently, with p50 and p95 of their wait and run times."""
     size = None if step is None else duration(step)
     return await caller.asend(queries.history(duration(span), step=size, queue=queue))
+
+
+@routes.get("/task-runs")
+async def task_runs(
+    caller: AuthorizedClient,
+    task: Annotated[str | None, Query(description="Only jobs of this task.")] = None,
+    jobs: Annotated[int, Query(ge=1, le=100_000, description="How many of the newest jobs.")] = (
+        10_000
+    ),
+) -> tuple[TaskRuns, ...]:
+    """Count how the newest jobs of each task ended, and how long they ran."""
+    return await caller.asend(task_calls.task_runs(task, jobs))
+
+
+@routes.get("/leaks")
+async def list_leaks(caller: AuthorizedClient, limit: Limit = 50) -> tuple[Leak, ...]:
+    """List ended jobs that left a resource open, newest first, with what is still open."""
+    return await caller.asend(diagnosis.leaks(limit))
 
 
 @routes.get("/audit", returns=tuple[AuditRow, ...])

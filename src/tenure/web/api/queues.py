@@ -1,4 +1,4 @@
-"""Queues and targets."""
+"""Queues and targets, and everything that is paused."""
 
 from typing import Annotated, Any
 
@@ -7,6 +7,7 @@ from msgspec import structs
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.store.calls import control_calls, queries
+from tenure.store.limit_results import DispatchPause
 from tenure.store.results import Target
 from tenure.web.context import Limit
 from tenure.web.models import Cleared, Paused, QueueInfo, ReasonBody
@@ -61,3 +62,12 @@ async def resume_target(caller: AuthorizedClient, name: str, body: ReasonBody) -
 async def clear_target(caller: AuthorizedClient, name: str, body: ReasonBody) -> dict[str, Any]:
     """Cancel every failed job of this target, so that they no longer block it."""
     return await caller.asend(control_calls.clear(target=name, reason=body.reason))
+
+
+@routes.get("/pauses")
+async def list_pauses(caller: AuthorizedClient) -> tuple[DispatchPause, ...]:
+    """List everything that is paused, with who paused it, when and why.
+
+    This covers queues, targets, pools, schedules and the tenant.
+    """
+    return await caller.asend(queries.pauses())

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.job_operations import resume
 from tenure.control.operation import Operation
+from tenure.control.questions import rerun
 from tenure.domain.cancellation import CancellationRecord, CancellationResult
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Intent
@@ -18,6 +19,7 @@ from tenure.web.models import (
     Cleared,
     QueueBody,
     ReasonBody,
+    RerunBody,
     ResumeBody,
     StopBody,
 )
@@ -78,9 +80,10 @@ async def cancellation_status(caller: AuthorizedClient, job_id: JobNumber) -> Ca
 async def resume_job(caller: AuthorizedClient, job_id: JobNumber, body: ResumeBody) -> Job:
     """Resume a paused or failed job, from its checkpoint or `fresh`.
 
-    A job that has spent its budget needs a larger `budget`.
+    A job that has spent its budget needs a larger `budget`. Its code finds `value` in
+    `ctx.resume_value`.
     """
-    return await caller.aperform(resume(job_id, body.reason, fresh=body.fresh, budget=body.budget))
+    return await caller.aperform(_resume(job_id, body))
 
 
 @routes.post("/targets/{target_id:path}/jobs/{job_id}/resume/", errors=(409,))
@@ -94,7 +97,7 @@ async def resume_job_of_target(
         seen: Job = yield queries.show(job)
         if seen.target != target_id:
             raise NotFound(f"job {job} does not have the target {target_id!r}")
-        return (yield from resume(job, body.reason, fresh=body.fresh, budget=body.budget))
+        return (yield from _resume(job, body))
 
     return await caller.aperform(operation())
 
@@ -109,10 +112,12 @@ async def clear_job(
 
 @routes.post("/api/jobs/{job_id}/rerun", status=201)
 async def rerun_job(
-    request: Request, caller: AuthorizedClient, job_id: JobNumber, body: ReasonBody
+    request: Request, caller: AuthorizedClient, job_id: JobNumber, body: RerunBody
 ) -> JsonResponse[Job]:
-    """Enqueue a new job with the arguments and options of an ended one."""
-    job = await caller.asend(control_calls.rerun(job_id, reason=body.reason))
+    """Enqueue a new job with the arguments and options of another, or also its earlier steps."""
+    job = await caller.aperform(
+        rerun(job_id, body.reason, from_step=body.from_step, steps=body.steps)
+    )
     return JsonResponse(job, 201, location(request, f"/api/jobs/{job.id}"))
 
 
@@ -120,3 +125,7 @@ async def rerun_job(
 async def queue_job(caller: AuthorizedClient, job_id: JobNumber, body: QueueBody) -> Job:
     """Queue a job that was created without being queued."""
     return await caller.asend(enqueue_calls.queue(job_id, run_at=body.run_at))
+
+
+def _resume(job: int, body: ResumeBody) -> Operation[Job]:
+    return resume(job, body.reason, fresh=body.fresh, budget=body.budget, value=body.value)

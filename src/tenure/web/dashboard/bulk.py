@@ -3,31 +3,36 @@
 from collections.abc import Mapping
 
 import msgspec
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.bulk import WORDS, consequence
 from tenure.domain.lifecycle import BulkIntent
-from tenure.errors import NotFound
+from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import queries
 from tenure.store.policy_results import Bulk
 from tenure.web.api.bulk import advance_bulk, begin_bulk
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.form import Form, read_choice
-from tenure.web.dashboard.jobs import PAGE_SIZE, filters_of, read_filters
+from tenure.web.dashboard.jobs import PAGE_SIZE, Given, filters_of, progress_of, read_filters
 from tenure.web.dashboard.rendering import render
+from tenure.web.dashboard.rows import tree
 from tenure.web.limits import whole_number
 from tenure.web.models import BulkBody
 
+_SHOWN = 10  # jobs of a preview
 _ADVANCED_FOR = 3.0  # seconds that a request advances it; then workers do
 
 
 async def preview(request: Request) -> Response:
     """Count the jobs that would be changed, and say what would be done to them."""
     caller = caller_of(request)
-    given, intent = filters_of(request.query_params), _intent(request.query_params)
-    found = await caller.asend(queries.bulk_preview(read_filters(given), intent))
+    given, intent = _chosen(request.query_params), _intent(request.query_params)
+    filters = read_filters(given)
+    found = await caller.asend(queries.bulk_preview(filters, intent))
+    newest = await caller.asend(queries.job_rows(filters, n=_SHOWN))
     return render(
         request,
         "bulk_preview.html",
@@ -36,6 +41,8 @@ async def preview(request: Request) -> Response:
         intents=WORDS,
         consequence=consequence(found, intent),
         preview=found,
+        rows=tree(newest, newest.ids, ()),
+        progress_of=progress_of,
         strategies=await caller.asend(queries.strategies()),
     )
 
@@ -67,6 +74,17 @@ async def show_bulk(request: Request) -> Response:
     bulk = await caller_of(request).asend(queries.bulk(_number(request.path_params["bulk"])))
     every = 1 if bulk.ended_at is None else None
     return render(request, "bulk.html", bulk=bulk, intents=WORDS, every=every)
+
+
+def _chosen(fields: QueryParams) -> Given:
+    """Return the filters of a link, or of the jobs that were selected in the list."""
+    if "from" not in fields:
+        return filters_of(fields)
+    if "all" in fields:
+        return filters_of(QueryParams({"q": fields.get("q", "")}))
+    if not (ids := fields.getlist("id")):
+        raise InputRefused("no job is selected; go back and select jobs, or all that match")
+    return {"id": ids}
 
 
 def _intent(fields: Mapping[str, str]) -> BulkIntent:

@@ -17,7 +17,7 @@ STEP = 10  # the width of a bucket
 HEIGHT = 100
 _GAP = 1
 _MIN_HEIGHT = 2.5  # of a bar, however small its share
-_TIMES = {
+TIMES = {
     0.001: "1 ms", 0.01: "10 ms", 0.1: "100 ms", 1: "1 s", 10: "10 s", 60: "1 m", 600: "10 m",
     3600: "1 h", 36_000: "10 h", 86_400: "1 d", 864_000: "10 d", 8_640_000: "100 d",
 }  # fmt: skip
@@ -132,7 +132,7 @@ def _times(history: History, kind: str) -> Chart:
             for name, value in zip(names, whole, strict=True)
         ),
         f"{kind.capitalize()} of jobs that completed or failed. In all: {text(whole)}.",
-        tuple(_TIMES[tick] for tick in reversed(ticks)),
+        tuple(TIMES[tick] for tick in reversed(ticks)),
         (
             ChartPath("band", _band(low, high, ticks)),
             ChartPath("p95", _line(high, ticks)),
@@ -177,7 +177,7 @@ def _band(low: Sequence[float | None], high: Sequence[float | None], ticks: Sequ
 
 def _ticks(values: Sequence[float]) -> list[float]:
     """Return round times that enclose all values; every second if there are too many."""
-    rounds = list(_TIMES)
+    rounds = list(TIMES)
     if not values:
         return rounds[1:4]
     first = max(sum(tick <= min(values) for tick in rounds) - 1, 0)

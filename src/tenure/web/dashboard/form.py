@@ -5,9 +5,11 @@ from enum import StrEnum
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
+import msgspec
 from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import Request
 
+from tenure.domain.job import JSON
 from tenure.errors import InputRefused
 from tenure.web.errors import Refused
 from tenure.web.limits import read_bytes
@@ -32,6 +34,15 @@ class Form(ImmutableMultiDict[str, str]):
         value = self.get(name, "").strip()
         if not value:
             raise InputRefused(f"{name}: this field is required")
+        return value
+
+    def json(self, name: str) -> JSON:
+        """Return the JSON value in a field, or its text; None if it is empty."""
+        text = self.get(name)
+        try:
+            value: JSON = None if text is None else msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError):
+            return text
         return value
 
     def names(self, field: str) -> list[str]:

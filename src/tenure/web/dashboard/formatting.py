@@ -11,7 +11,7 @@ from tenure.domain import duration
 from tenure.domain.values import nearest_time
 
 # The symbol and the tone of every status, so that it does not depend on colour alone.
-_MARKS = {
+MARKS = {
     "pending": ("○", "plain"),
     "scheduled": ("◷", "plain"),
     "waiting": ("◌", "plain"),
@@ -29,6 +29,10 @@ _MARKS = {
     "alive": ("▶", "good"),
     "late": ("!", "care"),
     "dead": ("✗", "bad"),
+    "retry": ("↻", "bad"),
+    "crashed": ("✗", "bad"),
+    "stopped": ("⊘", "care"),
+    "released": ("←", "plain"),
     "left": ("←", "plain"),
     "initiated": ("◐", "care"),
     "stopping_runners": ("◐", "care"),
@@ -41,11 +45,17 @@ _MARKS = {
     "free": ("○", "plain"),
     "held": ("▶", "busy"),
     "overdue": ("!", "bad"),
+    "open": ("○", "plain"),
+    "served": ("○", "plain"),
+    "unserved": ("!", "care"),
     "revoked": ("⊘", "plain"),
     "expired": ("⊘", "plain"),
     "valid": ("✓", "good"),
     "on": ("✓", "good"),
     "off": ("‖", "care"),
+    "failing": ("!", "care"),
+    "delivered": ("✓", "good"),
+    "given_up": ("✗", "bad"),
 }
 _MAX_SHOWN = 200_000  # characters of one value
 
@@ -58,7 +68,7 @@ def plain(status: str) -> str:
 @lru_cache(maxsize=100)
 def status_mark(status: str) -> Markup:
     """Return a status with its symbol and its tone."""
-    symbol, tone = _MARKS.get(status, ("•", "plain"))
+    symbol, tone = MARKS.get(status, ("•", "plain"))
     return Markup('<span class="status {}"><span aria-hidden="true">{}</span> {}</span>').format(
         tone, symbol, plain(status)
     )
@@ -124,6 +134,12 @@ def since(earlier: datetime, later: datetime | str | None) -> str:
     """Return the time between two events: +40 ms."""
     at = timestamp(later)
     return "" if at is None else f"+{elapsed(max((at - earlier).total_seconds(), 0))}"
+
+
+def took(begin: datetime | str, end: datetime | str | None) -> str:
+    """Return the time between two timestamps; nothing if the second is not known."""
+    first, last = timestamp(begin), timestamp(end)
+    return "" if first is None or last is None else elapsed((last - first).total_seconds())
 
 
 def size(value: float) -> str:

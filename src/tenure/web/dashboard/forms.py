@@ -3,29 +3,32 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.authorized_client import AuthorizedClient
+from tenure.domain.limits import read_rates
+from tenure.domain.options import read_duration
 from tenure.domain.policy import GROUPS
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import InputRefused, NotFound
 from tenure.store.call import Call
-from tenure.store.calls import control_calls, policy_calls, queries, worker_calls
+from tenure.store.calls import control_calls, policy_calls, queries, webhook_calls, worker_calls
+from tenure.store.calls.control_calls import Pausable
 from tenure.web.api.strategies import strategy
 from tenure.web.api.tenants import in_tenant
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.bulk import carry_on_bulk, start_bulk
 from tenure.web.dashboard.form import Form, form_of
-from tenure.web.dashboard.jobs import read_timestamp
 from tenure.web.dashboard.rendering import provide, redirect
+from tenure.web.dashboard.schedules import run_now
+from tenure.web.dashboard.search import read_timestamp
 from tenure.web.limits import whole_number
 
 Run = Callable[[AuthorizedClient, Form], Awaitable[Any]]
-Pausable = Literal["queue", "target", "pool", "tenant"]
 
 FILTERS = ("queue", "task", "target", "owner", "tag")  # of a policy
 CONDITIONS = {"waiting": "Waiting for", "running": "Running for", "age": "Older than"}
@@ -36,8 +39,9 @@ SWITCHES = {
     "preserve": "Keep artifacts",
     "rollback": "Undo what its children have completed",
 }
+_SINGULAR = {"policies": "policy", "strategies": "strategy"}
 _SWITCHED = {"yes": True, "no": False}
-_NO_START = "No job of it starts until it is resumed. Running jobs continue."
+_NO_START = "None of its jobs start until it is resumed. Running jobs continue."
 _START = "Its jobs start again."
 
 
@@ -52,6 +56,11 @@ class FormAction:
     asks_reason: bool = True
     is_grave: bool = False
     then: Callable[[Any], str] | None = None  # the page to show; none: the list of the noun
+
+    @property
+    def noun(self) -> str:
+        """Return what the form changes, as its button names it."""
+        return _SINGULAR.get(word := self.path.split("/")[1], word.removesuffix("s"))
 
     async def __call__(self, request: Request) -> Response:
         result = await self.run(caller_of(request), form_of(request))
@@ -141,12 +150,14 @@ async def _set_strategy(caller: AuthorizedClient, form: Form) -> None:
     await caller.asend(strategy(form.name, options))
 
 
-async def _drain_worker(caller: AuthorizedClient, form: Form) -> None:
+async def _drain_worker(caller: AuthorizedClient, form: Form) -> str:
+    """Drain a worker; return the page on which the user did."""
     try:
         worker = UUID(form.path["worker"])
     except ValueError:
         raise NotFound(f"there is no worker {form.path['worker']!r}") from None
     await caller.asend(worker_calls.drain(worker, form.reason))
+    return "/fleet" if form.get("to") == "fleet" else "/workers"
 
 
 async def _revoke_token(caller: AuthorizedClient, form: Form) -> None:
@@ -154,6 +165,12 @@ async def _revoke_token(caller: AuthorizedClient, form: Form) -> None:
     if (token := whole_number(text)) is None:
         raise NotFound(f"there is no token {text[:20]!r}")
     await caller.asend(control_calls.revoke_token(token, reason=form.reason))
+
+
+async def _redeliver(caller: AuthorizedClient, form: Form) -> str:
+    """Deliver one delivery again, or all that failed; return the page of the webhook."""
+    await caller.asend(webhook_calls.redeliver(form.name, _number("delivery", form)))
+    return f"/webhooks/{form.name}"
 
 
 async def _drop_tenant(caller: AuthorizedClient, form: Form) -> None:
@@ -164,6 +181,28 @@ async def _drop_tenant(caller: AuthorizedClient, form: Form) -> None:
         raise InputRefused(f"not dropped: type its name, {tenant.name}, to confirm")
     force = "force" in form
     await asyncio.to_thread(lambda: caller.drop_tenant(tenant, force=force))
+
+
+def _number(name: str, form: Form) -> int | None:
+    text = form.get(name, "").strip()
+    if text and whole_number(text) is None:
+        raise InputRefused(f"{name}: it takes a whole number, not {text!r}")
+    return whole_number(text)
+
+
+async def _set_limit(caller: AuthorizedClient, form: Form) -> None:
+    await caller.asend(
+        control_calls.set_limit(
+            form.name,
+            read_rates(form.names("rates")),
+            at_once=_number("at_once", form),
+        )
+    )
+
+
+async def _close_limit(caller: AuthorizedClient, form: Form) -> None:
+    duration = read_duration("for", form.get("for"))
+    await caller.asend(control_calls.close_limit(form.name, duration=duration, reason=form.reason))
 
 
 _ALL = (
@@ -196,6 +235,7 @@ _ALL = (
         _drain_worker,
         "Drain",
         "It finishes its running jobs, claims no more, and exits.",
+        then=str,
     ),
     FormAction(
         "/pools",
@@ -217,7 +257,28 @@ _ALL = (
             )
         ),
         "Release",
-        "It is taken from its job, if that is not running.",
+        "The slot becomes free, unless its job is running.",
+    ),
+    FormAction("/limits", _set_limit),
+    FormAction(
+        "/limits/close",
+        _close_limit,
+        "Close",
+        "The jobs and calls that it limits wait until it is opened. Running jobs continue.",
+    ),
+    FormAction(
+        "/limits/open",
+        _send(lambda form: control_calls.open_limit(form.name, reason=form.reason)),
+        "Open",
+        "The jobs and calls that it limits start again.",
+    ),
+    FormAction(
+        "/limits/drop",
+        _send(lambda form: control_calls.drop_limit(form.name)),
+        "Delete",
+        "Jobs that wait for it may start.",
+        asks_reason=False,
+        is_grave=True,
     ),
     FormAction("/policies", _set_policy),
     FormAction("/policies/switch", _switch_policy, asks_reason=False),
@@ -246,6 +307,30 @@ _ALL = (
         is_grave=True,
     ),
     FormAction(
+        "/webhooks/test",
+        _send(lambda form: webhook_calls.test_webhook(form.name)),
+        "Send test",
+        "A worker sends the event webhook.test at once.",
+        asks_reason=False,
+        then=lambda delivery: f"/webhooks/{delivery.webhook}",
+    ),
+    FormAction(
+        "/webhooks/redeliver",
+        _redeliver,
+        "Deliver again",
+        "What is sent again keeps its webhook-id, so the receiver can recognise it.",
+        asks_reason=False,
+        then=str,
+    ),
+    FormAction(
+        "/webhooks/drop",
+        _send(lambda form: webhook_calls.drop_webhook(form.name)),
+        "Delete",
+        "Its deliveries are deleted too. What is still to be delivered never will be.",
+        asks_reason=False,
+        is_grave=True,
+    ),
+    FormAction(
         "/tenants",
         lambda caller, form: asyncio.to_thread(caller.create_tenant, Tenant(form.name)),
     ),
@@ -258,6 +343,19 @@ _ALL = (
         is_grave=True,
     ),
     *_pausing("tenant"),
+    *_pausing(
+        "schedule",
+        "It enqueues no jobs until it is resumed. Jobs that it has enqueued continue.",
+        "It enqueues jobs at its next time. Times that it missed are not made up for.",
+    ),
+    FormAction(
+        "/schedules/run",
+        run_now,
+        "Run now",
+        "A job of this schedule is enqueued at once, in addition to its scheduled ones.",
+        asks_reason=False,
+        then=lambda job: f"/jobs/{job}",
+    ),
 )
 FORMS = {action.path: action for action in _ALL}
 provide(forms=FORMS)

@@ -24,6 +24,7 @@ from tenure.web.dashboard.charts import charts, hours, span_of
 from tenure.web.dashboard.rendering import render_part
 
 SPANS = {"1h": "hour", "6h": "6 hours", "24h": "24 hours"}
+_LONGEST = "24h"
 HISTORIES = "tenure.histories"
 FRESH_FOR = 5.0  # seconds
 BEHIND = timedelta(minutes=10)  # older than this, jobs are not counted directly
@@ -67,6 +68,16 @@ class Drawn:
         counted = self.history.counted_until
         return counted is not None and self.history.since < counted < self.behind
 
+    @property
+    def shortest_span(self) -> str:
+        """Return the shortest span that shows every job of this history."""
+        first = next((bucket.at for bucket in self.history.buckets if _ended(bucket)), None)
+        if first is None:
+            return _LONGEST
+        return next(
+            (span for span in SPANS if first >= self.history.until - duration(span)), _LONGEST
+        )
+
     def text(self, root: str, draw: Draw) -> Markup:
         if root not in self.texts:
             self.texts[root] = Markup(draw(self))  # noqa: S704 - a template of ours, escaped
@@ -100,16 +111,21 @@ class _Cached:
 
 async def history(request: Request) -> Markup:
     """Return the history as HTML, or a marker if the page already has this version."""
-    span, queue = request.query_params.get("span", "24h"), request.query_params.get("queue") or None
-    if span not in SPANS:
+    wanted, queue = request.query_params.get("span"), request.query_params.get("queue") or None
+    if wanted is not None and wanted not in SPANS:
         raise InputRefused(f"span: must be one of {', '.join(SPANS)}")
     caller = caller_of(request)
-
-    async def ask() -> History:
-        return await caller.asend(queries.history(duration(span), queue=queue))
-
     histories: Histories = request.scope[HISTORIES]
-    drawn = await histories.drawn(caller.principal.tenant, span, queue, ask)
+
+    async def drawn_for(span: str) -> Drawn:
+        async def ask() -> History:
+            return await caller.asend(queries.history(duration(span), queue=queue))
+
+        return await histories.drawn(caller.principal.tenant, span, queue, ask)
+
+    drawn = await drawn_for(wanted or _LONGEST)
+    if wanted is None and (shorter := drawn.shortest_span) != _LONGEST:
+        drawn = await drawn_for(shorter)
     if drawn.mark in request.headers.get("x-have", ""):
         return Markup('<section data-key="history" data-same></section>')
     root = request.scope.get("root_path", "")

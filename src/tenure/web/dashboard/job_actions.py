@@ -9,14 +9,16 @@ from starlette.responses import Response
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.inspection import inspect
-from tenure.control.job_operations import stop
+from tenure.control.job_operations import resume, stop
+from tenure.control.questions import answer
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, Intent, Reason, State, Status, Verb, verbs_of
 from tenure.domain.principal import Principal, Role
-from tenure.domain.values import amount
-from tenure.errors import NotAnswered
-from tenure.store.calls import control_calls, enqueue_calls, queries
+from tenure.domain.values import amount, shown
+from tenure.errors import InputRefused, NotAnswered
+from tenure.store.calls import control_calls, enqueue_calls, queries, step_calls
 from tenure.web.context import caller_and_job
+from tenure.web.dashboard.answer_form import read_answer
 from tenure.web.dashboard.form import Form, form_of
 from tenure.web.dashboard.rendering import redirect
 
@@ -32,6 +34,11 @@ class JobAction:
     consequence: Callable[[Job, int], str] = lambda _, __: ""
     needs_reason: bool = False
     is_grave: bool = False
+
+    def subject(self, job: Job) -> str:
+        """Return what the button names after the action."""
+        named = {"force": f"and kill job {job.id}", "rerun": ""}
+        return named.get(self.verb, f"job {job.id}")
 
     async def __call__(self, request: Request) -> Response:
         caller, job = await caller_and_job(request, request.path_params["job"])
@@ -80,8 +87,17 @@ async def _inspect(caller: AuthorizedClient, job: int, _: Form) -> None:
         await caller.aperform(inspect(job))
 
 
+async def _answer(caller: AuthorizedClient, job: int, form: Form) -> None:
+    question = form.required("question")
+    if not question.isdecimal():
+        raise InputRefused(f"question: must be the number of a question, not {shown(question)}")
+    asked = await caller.asend(step_calls.questions(job))
+    schema = next((each.schema for each in asked if each.id == int(question)), {})
+    await caller.aperform(answer(job, read_answer(schema, form), int(question)))
+
+
 def _is_stopping(job: Job) -> bool:
-    return job.status in (Status.CANCELLING, Status.PAUSING) and job.state is State.RUNNING
+    return job.status in (Status.CANCELLING, Status.PAUSING)
 
 
 def _cancelled(job: Job, below: int) -> str:
@@ -130,7 +146,7 @@ def _also(job: Job, below: int, what: str) -> str:
 ACTIONS = (
     JobAction(
         "force",
-        "Force the stop now",
+        "Force now",
         _force,
         _is_stopping,
         lambda _, __: "Its runner and all its processes are killed at once.",
@@ -159,8 +175,8 @@ ACTIONS = (
     JobAction(
         "resume",
         "Resume",
-        lambda caller, job, form: caller.asend(
-            control_calls.resume(job, fresh="fresh" in form, reason=form.reason)
+        lambda caller, job, form: caller.aperform(
+            resume(job, form.reason, fresh="fresh" in form, value=form.json("value"))
         ),
         lambda job: Verb.RESUME in verbs_of(job.state),
         _resumed,
@@ -187,4 +203,5 @@ ACTIONS = (
         lambda _, __: "A new job with the same arguments and options is enqueued.",
     ),
     JobAction("inspect", "Inspect", _inspect),
+    JobAction("answer", "Answer", _answer),
 )

@@ -14,10 +14,13 @@ from tenure.control.authorized_client import AuthorizedClient
 from tenure.errors import NotRecognized
 from tenure.web.authentication import CALLER, path_of
 from tenure.web.dashboard import rendering, routes
+from tenure.web.dashboard.attention import ATTENTIONS, Attentions, read_counts
 from tenure.web.dashboard.form import FORM, read_form
 from tenure.web.dashboard.history import HISTORIES, Histories
 from tenure.web.dashboard.rendering import redirect
 from tenure.web.dashboard.sessions import SESSIONS, Sessions, drop_cookie, refuse_forged
+from tenure.web.dashboard.status_counts import COUNTS, StatusCounts
+from tenure.web.dashboard.tenant_switch import in_chosen_tenant
 from tenure.web.errors import explain_error
 from tenure.web.limits import Quota
 
@@ -42,6 +45,8 @@ class Dashboard:
         self._sessions = sessions
         self._requests = requests
         self._histories = Histories()
+        self._counts = StatusCounts()
+        self._attentions = Attentions()
         self._router = Router(routes.ROUTES, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,10 +65,16 @@ class Dashboard:
         request = Request(scope, receive)
         scope[SESSIONS] = self._sessions
         scope[HISTORIES] = self._histories
+        scope[COUNTS] = self._counts
+        scope[ATTENTIONS] = self._attentions
         try:
             answer = await self._refused(request)
             with self._counted(scope):
+                if answer is None and _is_whole_page(request):
+                    await read_counts(request)
                 await (answer or self._router)(scope, receive, sent)
+                if request.method == "POST" and CALLER in scope:
+                    self._attentions.forget(scope[CALLER].principal.tenant)
         except ClientDisconnect:
             return  # while the form was read: nobody waits for a response
         except Exception as error:
@@ -88,7 +99,8 @@ class Dashboard:
             return None
         if path not in OPEN:
             try:
-                request.scope[CALLER] = await self._sessions.authenticate(request)
+                caller = await self._sessions.authenticate(request)
+                request.scope[CALLER] = await in_chosen_tenant(request, caller)
             except NotRecognized as error:
                 return _login_first(request, path, error)
             if request.method == "POST":
@@ -101,6 +113,18 @@ def error_page(request: Request, error: Exception) -> Response:
     status, message = explain_error(error)
     title = HTTPStatus(status).phrase
     return rendering.render(request, "error.html", status, title=title, message=message)
+
+
+def _is_whole_page(request: Request) -> bool:
+    """Tell whether the response to a request has a sidebar."""
+    path = path_of(request.scope)
+    is_page = not path.startswith(("/static/", "/jump", "/complete")) and not path.endswith("/live")
+    return (
+        request.method == "GET"
+        and CALLER in request.scope
+        and is_page
+        and ("x-fragment" not in request.headers)
+    )
 
 
 def _login_first(request: Request, path: str, error: NotRecognized) -> Response:

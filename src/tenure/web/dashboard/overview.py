@@ -1,24 +1,29 @@
-"""The overview: queues, workers, and stops in progress."""
+"""The overview, and the pages of what its first part names: queues, stops, questions, leaks."""
 
-from collections import defaultdict
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tenure.config import Settings
-from tenure.control.checks import longest_stop
+from tenure.control.authorized_client import AuthorizedClient
+from tenure.domain.job import Job
 from tenure.domain.lifecycle import Status
 from tenure.store.calls import diagnosis, queries
-from tenure.store.diagnosis_results import OpenStop
+from tenure.store.limit_results import DispatchPause
+from tenure.store.results import WorkerInfo
 from tenure.store.totals import Tally, Totals
+from tenure.web.api.workers import workers_of_tenant
 from tenure.web.authentication import caller_of
+from tenure.web.dashboard.attention import Attention, attention_of
 from tenure.web.dashboard.history import history
 from tenure.web.dashboard.rendering import render
 
-_MAX_STOPS = 200
+_MAX_FAILED = 200
+_MAX_FAILURES = 8
+_FAILED_SINCE = timedelta(hours=24)
 _MAX_QUEUES = 200
 
 
@@ -27,7 +32,7 @@ class QueueRow:
     """The jobs of a queue that have not ended."""
 
     name: str
-    is_paused: bool = False
+    pause: DispatchPause | None = None
     is_served: bool = False
     by_status: dict[str, int] = field(default_factory=dict)
     oldest_seconds: float | None = None  # of those that are ready
@@ -36,64 +41,99 @@ class QueueRow:
     def depth(self) -> int:
         return self.by_status.get(Status.QUEUED, 0)
 
-
-@dataclass(frozen=True)
-class StopRow:
-    """A stop in progress."""
-
-    stop: OpenStop
-    late: float | None  # seconds since it should have ended; none: it has no limit
-
     @property
-    def is_overdue(self) -> bool:
-        return self.late is not None and self.late > 0
+    def others(self) -> dict[str, int]:
+        """Return the jobs that neither run nor could, by status."""
+        usual = (Status.QUEUED, Status.RUNNING)
+        return {status: n for status, n in self.by_status.items() if status not in usual}
+
+
+@dataclass
+class FailedTask:
+    """Jobs of a task that failed lately, with the newest error."""
+
+    task: str
+    newest: Job
+    n: int = 0
 
 
 async def overview(request: Request) -> Response:
     caller = caller_of(request)
-    settings = caller.client.settings
-    totals = await caller.asend(queries.totals(settings.stop_grace))
-    found = await caller.asend(diagnosis.stops(_MAX_STOPS))
-    stops = stop_rows(found, settings)
-    queues, left_out = foremost(queues_of(totals))
-    alive: dict[str, int] = defaultdict(int)
-    for jobs in totals.jobs:
-        alive[jobs.status] += jobs.n
+    attention, failures, workers, drawn = await asyncio.gather(
+        attention_of(request),
+        _failures(caller),
+        workers_of_tenant(caller, all=False),
+        history(request),
+    )
+    totals = attention.totals
+    queues, left_out = foremost(queues_of(attention))
     return render(
         request,
         "overview.html",
         queues=queues,
         left_out=left_out,
-        alive=alive,
+        alive=attention.by_status,
         totals=totals,
-        stops=stops,
-        overdue=sum(stop.is_overdue for stop in stops),
+        now_needs=attention,
+        failures=failures,
+        failed_since=_FAILED_SINCE,
+        workers=workers,
+        load=_load(workers),
         events={tally.labels[0]: tally.n for tally in totals.tally if tally.kind == "event"},
         stop_times=_stop_times(totals),
-        history=await history(request),
+        history=drawn,
         live="/live",
         every=5,
     )
 
 
+async def _failures(caller: AuthorizedClient) -> list[FailedTask]:
+    """Return the tasks whose jobs failed lately, those with the most first."""
+    since = (datetime.now(UTC) - _FAILED_SINCE).isoformat()
+    found = await caller.asend(
+        queries.list_jobs({"status": "failed", "since": since}, n=_MAX_FAILED)
+    )
+    failures: dict[str, FailedTask] = {}
+    for job in found:  # the newest first
+        failures.setdefault(job.task or "", FailedTask(job.task or "", job)).n += 1
+    return sorted(failures.values(), key=lambda failure: -failure.n)[:_MAX_FAILURES]
+
+
+def _load(workers: Sequence[WorkerInfo]) -> int:
+    """Return the number of jobs that the workers run."""
+    return sum(len(worker.jobs) for worker in workers)
+
+
 async def list_queues(request: Request) -> Response:
-    caller = caller_of(request)
-    totals = await caller.asend(queries.totals(caller.client.settings.stop_grace))
-    queues, left_out = foremost(queues_of(totals))
+    queues, left_out = foremost(queues_of(await attention_of(request)))
     return render(request, "queues.html", queues=queues, left_out=left_out, live="/live")
 
 
-def queues_of(totals: Totals) -> list[QueueRow]:
+async def list_stops(request: Request) -> Response:
+    stops = (await attention_of(request)).stops
+    return render(request, "stops.html", stops=stops, live="/live", every=2 if stops else 5)
+
+
+async def list_questions(request: Request) -> Response:
+    questions = (await attention_of(request)).questions
+    return render(request, "questions.html", questions=questions, live="/live", every=5)
+
+
+async def list_leaks(request: Request) -> Response:
+    leaks = await caller_of(request).asend(diagnosis.leaks())
+    return render(request, "leaks.html", leaks=leaks, every=10)
+
+
+def queues_of(attention: Attention) -> list[QueueRow]:
     queues: dict[str, QueueRow] = {}
-    for jobs in totals.jobs:
+    for jobs in attention.totals.jobs:
         queue = queues.setdefault(jobs.queue, QueueRow(jobs.queue))
         queue.by_status[jobs.status] = jobs.n
         queue.is_served = jobs.served
         if jobs.status == Status.QUEUED:
             queue.oldest_seconds = jobs.oldest_seconds
-    for name in totals.paused:
-        if name:  # else it is the tenant itself
-            queues.setdefault(name, QueueRow(name)).is_paused = True
+    for name, pause in attention.paused("queue").items():
+        queues.setdefault(name, QueueRow(name)).pause = pause
     return [queues[name] for name in sorted(queues)]
 
 
@@ -102,28 +142,9 @@ def foremost(queues: Sequence[QueueRow]) -> tuple[list[QueueRow], int]:
 
     Paused queues and those with the most jobs are shown: a client can create thousands.
     """
-    ranked = sorted(queues, key=lambda queue: (not queue.is_paused, -sum(queue.by_status.values())))
+    ranked = sorted(queues, key=lambda queue: (queue.pause is None, -sum(queue.by_status.values())))
     shown = ranked[:_MAX_QUEUES]
     return sorted(shown, key=lambda queue: queue.name), len(ranked) - len(shown)
-
-
-def stop_rows(stops: Sequence[OpenStop], settings: Settings) -> list[StopRow]:
-    """Return the stops in progress, the most overdue first."""
-    found = []
-    for stop in stops:
-        longest = longest_stop(stop, settings)
-        late = (
-            None
-            if longest is None
-            else stop.seconds - (longest + _notice_time(settings)).total_seconds()
-        )
-        found.append(StopRow(stop, late))
-    return sorted(found, key=lambda row: -(row.late if row.late is not None else -1e9))
-
-
-def _notice_time(settings: Settings) -> timedelta:
-    """Return how long a worker may take to notice a stop if no notification reaches it."""
-    return settings.beat + timedelta(seconds=5)
 
 
 def _stop_times(totals: Totals) -> list[tuple[str, float]]:

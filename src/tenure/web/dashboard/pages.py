@@ -1,31 +1,35 @@
 """Pages that show the answer to a query or two."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from math import exp
 
-from cronsim import CronSim
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.health import examine
-from tenure.control.schedule import Schedule
 from tenure.control.tokens import amake_token
 from tenure.domain.duration import in_words
+from tenure.domain.job import NEVER
 from tenure.domain.lifecycle import Rung
+from tenure.domain.limits import shown_rates
 from tenure.domain.options import read_duration
 from tenure.domain.policy import GROUPS
 from tenure.domain.principal import TOKEN_LIFETIME, Role
 from tenure.store.calls import queries
-from tenure.store.results import Token, WorkerInfo
-from tenure.web.api.workers import workers_of_tenant
+from tenure.store.results import Token
+from tenure.store.rollups import TaskRuns
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard import forms
+from tenure.web.dashboard.attention import attention_of
+from tenure.web.dashboard.distribution import distribution
 from tenure.web.dashboard.form import form_of, read_choice
 from tenure.web.dashboard.jobs import PAGE_SIZE, read_below
 from tenure.web.dashboard.rendering import render
 
-_NEXT_RUNS = 5
+_SAMPLE = TaskRuns(
+    *("example", 240, 200, 40, 0, NEVER, NEVER),
+    tuple((0.1 * 1.2**n, round(40 * exp(-(((n - 12) / 5) ** 2)))) for n in range(30)),
+)
 
 
 async def list_targets(request: Request) -> Response:
@@ -37,6 +41,7 @@ async def list_targets(request: Request) -> Response:
         request,
         "targets.html",
         targets=found,
+        paused=(await attention_of(request)).paused("target"),
         wanted=query.get("target") or "",
         following=found[-1].name if len(found) == PAGE_SIZE else None,
         live="/live",
@@ -45,27 +50,13 @@ async def list_targets(request: Request) -> Response:
 
 async def list_pools(request: Request) -> Response:
     found = await caller_of(request).asend(queries.pools())
-    return render(request, "pools.html", pools=found, live="/live", every=5)
+    paused = (await attention_of(request)).paused("pool")
+    return render(request, "pools.html", pools=found, paused=paused, live="/live", every=5)
 
 
-async def list_workers(request: Request) -> Response:
-    with_gone = "all" in request.query_params
-    workers = await workers_of_tenant(caller_of(request), all=with_gone)
-    return render(
-        request,
-        "workers.html",
-        workers=workers,
-        with_gone=with_gone,
-        lease_left=_lease_left,
-        every=2,
-    )
-
-
-def _lease_left(worker: WorkerInfo) -> tuple[float, float]:
-    """Return the seconds until the lease of a worker ends, and the duration of a lease."""
-    whole = (worker.expires_at - worker.beat_at).total_seconds()
-    left = (worker.expires_at - datetime.now(UTC)).total_seconds()
-    return max(left, 0), whole
+async def list_limits(request: Request) -> Response:
+    found = await caller_of(request).asend(queries.limits())
+    return render(request, "limits.html", limits=found, allows=shown_rates, live="/live", every=5)
 
 
 async def list_policies(request: Request) -> Response:
@@ -155,30 +146,11 @@ async def audit(request: Request) -> Response:
     )
 
 
-async def schedules(request: Request) -> Response:
-    caller = caller_of(request)
-    tenant = caller.principal.tenant.name
-    found = [each for each in caller.client.schedules.values() if each.tenant == tenant]
-    return render(
-        request,
-        "schedules.html",
-        schedules=[(each, explain(each), list(_next_runs(each))) for each in found],
-    )
-
-
-def explain(schedule: Schedule) -> str:
-    """Return a cron expression as a sentence."""
-    return CronSim(schedule.cron, datetime.now(ZoneInfo(schedule.tz))).explain()
-
-
-def _next_runs(schedule: Schedule) -> Iterator[datetime]:
-    """Yield the next runs in the time zone of the schedule."""
-    at = datetime.now(UTC)
-    for _ in range(_NEXT_RUNS):
-        at = schedule.next_after(at)
-        yield at.astimezone(ZoneInfo(schedule.tz))
-
-
 async def system(request: Request) -> Response:
     findings = [finding async for finding in examine(caller_of(request))]
     return render(request, "system.html", findings=findings)
+
+
+async def components(request: Request) -> Response:
+    """Show each part of the design with a sentence on its use."""
+    return render(request, "components.html", sample=distribution(_SAMPLE))

@@ -17,26 +17,11 @@ from tenure.domain.values import amount
 from tenure.web.authentication import CALLER, path_of
 from tenure.web.context import state_of
 from tenure.web.dashboard import formatting
+from tenure.web.dashboard.attention import seen, seen_tenants
+from tenure.web.dashboard.navigation import groups_for, places_for
 from tenure.web.dashboard.sessions import COOKIE, form_token, remember_form_key
 from tenure.web.dashboard.static import mark
 
-PAGES = (
-    ("/", "Overview"),
-    ("/jobs", "Jobs"),
-    ("/cancellations", "Cancellations"),
-    ("/queues", "Queues"),
-    ("/targets", "Targets"),
-    ("/workers", "Workers"),
-    ("/pools", "Pools"),
-    ("/policies", "Policies"),
-    ("/strategies", "Strategies"),
-    ("/bulks", "Bulk operations"),
-    ("/schedules", "Schedules"),
-    ("/audit", "Audit"),
-    ("/system", "System"),
-)
-ADMIN_PAGES = (*PAGES, ("/tokens", "Tokens"))
-ROOT_PAGES = (*ADMIN_PAGES, ("/tenants", "Tenants"))
 REFRESHES = 20  # per second, of all open pages together
 MIN_PAUSE = 250  # ms between two refreshes of one page
 _VERSION = version("tenure")  # read once: it comes from a file
@@ -51,7 +36,7 @@ _environment = Environment(
 _environment.filters |= {
     name: getattr(formatting, name)
     for name in (
-        *("plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since"),
+        *("plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since", "took"),
         *("size", "number", "pretty", "compact", "status_mark", "when"),
     )
 }
@@ -92,9 +77,11 @@ def url(request: Request, path: str, query: Mapping[str, Any] | None = None) -> 
     )
 
 
-def redirect(request: Request, path: str, query: Mapping[str, Any] | None = None) -> Response:
-    """Show another page after a form."""
-    return RedirectResponse(url(request, path, query), 303)
+def redirect(
+    request: Request, path: str, query: Mapping[str, Any] | None = None, place: str = ""
+) -> Response:
+    """Show another page after a form, at a place that has an id."""
+    return RedirectResponse(url(request, path, query) + f"#{place}" * bool(place), 303)
 
 
 def _common(request: Request) -> dict[str, Any]:
@@ -107,7 +94,10 @@ def _common(request: Request) -> dict[str, Any]:
         "who": principal,
         "is_admin": is_admin,
         "is_root": is_root,
-        "pages": ROOT_PAGES if is_root else ADMIN_PAGES if is_admin else PAGES,
+        "navigation": list(groups_for(principal)) if principal is not None else [],
+        "places": places_for(principal) if principal is not None else {},
+        "attention": seen(request) if principal is not None else None,
+        "open_tenants": seen_tenants(request),
         "is_here": lambda path: _is_here(here, path),
         "has_session": COOKIE in request.cookies,
         "form_token": form_token(request) if principal is not None else "",

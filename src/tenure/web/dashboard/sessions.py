@@ -20,6 +20,7 @@ from tenure.control.tokens import (
 )
 from tenure.domain.principal import Principal
 from tenure.errors import NotAllowed, NotRecognized
+from tenure.web.authentication import caller_of
 from tenure.web.origins import is_https, is_loopback
 from tenure.web.principals import Authenticator
 
@@ -32,7 +33,7 @@ _FORM_KEY = "tenure.form_key"
 class Sessions(Authenticator):
     """Find the principal of a request by its cookie."""
 
-    via = "page"
+    via = "dashboard"
 
     def is_sent_by_browser(self, request: Request) -> bool:  # noqa: ARG002
         return True
@@ -67,12 +68,12 @@ def sessions_of(request: Request) -> Sessions:
 
 
 def drop_cookie(request: Request, response: Response) -> None:
-    response.delete_cookie(COOKIE, path=_cookie_path(request), httponly=True, samesite="strict")
+    response.delete_cookie(COOKIE, path=cookie_path(request), httponly=True, samesite="strict")
 
 
 def form_token(request: Request) -> str:
     """Return the secret that every form of this session contains."""
-    return _token(_form_key(request))
+    return _token(request, _form_key(request))
 
 
 def remember_form_key(request: Request, response: Response) -> None:
@@ -84,7 +85,7 @@ def remember_form_key(request: Request, response: Response) -> None:
 def refuse_forged(request: Request, sent: str | None) -> None:
     """Refuse a form that this server did not create for this session."""
     key = request.cookies.get(COOKIE) or request.cookies.get(_FORM_COOKIE)
-    if key is None or not hmac.compare_digest(_token(key).encode(), (sent or "").encode()):
+    if key is None or not hmac.compare_digest(_token(request, key).encode(), (sent or "").encode()):
         raise NotAllowed(
             "this form does not belong to your session; go back, reload the page and try again"
         )
@@ -97,21 +98,23 @@ def _form_key(request: Request) -> str:
     return key
 
 
-def _token(key: str) -> str:
-    return hmac.new(key.encode(), b"csrf", hashlib.sha256).hexdigest()
+def _token(request: Request, key: str) -> str:
+    """Return what belongs to a browser and the tenant that its page shows."""
+    tenant = caller_of(request).principal.tenant.name
+    return hmac.new(key.encode(), b"csrf " + tenant.encode(), hashlib.sha256).hexdigest()
 
 
 def _set_cookie(request: Request, response: Response, name: str, value: str) -> None:
     response.set_cookie(
         name,
         value,
-        path=_cookie_path(request),
+        path=cookie_path(request),
         httponly=True,
         samesite="strict",
         secure=is_https(request),
     )
 
 
-def _cookie_path(request: Request) -> str:
+def cookie_path(request: Request) -> str:
     root: str = request.scope.get("root_path", "")
     return f"{root.rstrip('/')}/"

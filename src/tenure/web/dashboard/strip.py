@@ -9,7 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from tenure.config import Settings
-from tenure.domain.cancellation import CancellationMember, CancellationRecord, CancellationStep
+from tenure.domain.cancellation import (
+    CancellationMember,
+    CancellationRecord,
+    CancellationStep,
+    StopSummary,
+)
 from tenure.domain.duration import duration
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import Rung, State
@@ -47,22 +52,39 @@ class Next:
     at: datetime
 
 
-def strip(record: CancellationRecord, job: Job, settings: Settings) -> tuple[Cell, ...]:
-    return tuple(_cells(record, job, settings))
+def strip(stop: StopSummary, job: Job, settings: Settings) -> tuple[Cell, ...]:
+    """Return the steps of a stop in the order of their times; those without one stay in place."""
+    cells = list(_cells(stop, job, settings))
+    keys, latest = [], stop.record.initiated_at
+    for cell in cells:
+        latest = cell.at or latest
+        keys.append(latest)
+    return tuple(
+        cell for _, cell in sorted(zip(keys, cells, strict=True), key=lambda each: each[0])
+    )
 
 
-def next_of(record: CancellationRecord, job: Job, settings: Settings) -> Next | None:
+def next_of(stop: StopSummary, job: Job, settings: Settings) -> Next | None:
     """Return the next step; none if the code has ended, or if nothing more may be done."""
-    member = member_of(record, job.id)
+    record, member = stop.record, subject(stop, job)
     if member is None or member.ended_at is not None or member.was is not State.RUNNING:
         return None
-    reached, last = marks(record, job.id), _last_rung(record, job, settings)
+    reached, last = _rungs_of(member), _last_rung(record, job, settings)
     if not reached:
         return Next(_SILENT, job.lease_expires_at) if job.lease_expires_at else None
     for rung, at in _plan(record, job, settings):
         if rung not in reached and rung <= last:
-            return Next(f"Next, if it is still running: {_RUNGS[rung][1]},", at)
+            which = "it is" if member.job_id == job.id else "any of them is"
+            return Next(f"Next, if {which} still running: {_RUNGS[rung][1]},", at)
     return None
+
+
+def subject(stop: StopSummary, job: Job) -> CancellationMember | None:
+    """Return what the strip of a job is about: the whole stop if the job is what was stopped."""
+    record = stop.record
+    if job.id == (record.task_id or record.job_id) and stop.members > 1:
+        return stop.whole
+    return member_of(record, job.id)
 
 
 def member_of(record: CancellationRecord, job: int) -> CancellationMember | None:
@@ -92,23 +114,30 @@ def resumption(
 def marks(record: CancellationRecord, job: int) -> Mapping[str, datetime]:
     """Return the rungs that a job has reached, with their times."""
     member = member_of(record, job)
-    reached = {} if member is None else member.reached
-    return {rung: reached[rung] for rung in Rung if rung in reached}
+    return {} if member is None else _rungs_of(member)
 
 
-def _cells(record: CancellationRecord, job: Job, settings: Settings) -> Iterator[Cell]:
-    member = member_of(record, job.id)
+def _rungs_of(member: CancellationMember) -> Mapping[str, datetime]:
+    return {rung: member.reached[rung] for rung in Rung if rung in member.reached}
+
+
+def _cells(stop: StopSummary, job: Job, settings: Settings) -> Iterator[Cell]:
+    record, member = stop.record, subject(stop, job)
     yield _requested(record)
     if member is not None and member.was is State.RUNNING:
         yield _delivered(member)
         yield from _rungs(record, job, member, settings)
-    yield from _others(record, job)
     if member is not None:
         yield from _cleanup(member)
         yield _gone(member)
-    yield _counted(record, "release_slots", "Slots released", record.slots_released)
-    yield _preserved(record)
     yield _closed(record)
+
+
+def kept(stop: StopSummary) -> Iterator[Cell]:
+    """Yield what the stop released and what it kept."""
+    slots = stop.record.slots_released
+    yield _counted(stop.record, "release_slots", "Slots released", slots, stop.slots)
+    yield _preserved(stop)
 
 
 def _requested(record: CancellationRecord) -> Cell:
@@ -143,7 +172,7 @@ def _asked(member: CancellationMember) -> Cell:
 def _rungs(
     record: CancellationRecord, job: Job, member: CancellationMember, settings: Settings
 ) -> Iterator[Cell]:
-    reached, last = marks(record, job.id), _last_rung(record, job, settings)
+    reached, last = _rungs_of(member), _last_rung(record, job, settings)
     yield _asked(member)
     planned = dict(_plan(record, job, settings))
     highest = max(map(Rung, reached), default=None)
@@ -162,41 +191,34 @@ def _rungs(
             yield Cell(name, "ahead", text, planned[rung] if reached else None)
 
 
-def _others(record: CancellationRecord, job: Job) -> Iterator[Cell]:
-    others = [member for member in record.members if member.job_id != job.id]
-    if not others:
-        return
-    over = [member for member in others if member.ended_at is not None]
-    ended = [member.ended_at for member in over if member.ended_at is not None]
-    is_over = len(over) == len(others)
-    text = f"{len(over)} of {amount(len(others), 'other job')} ended"
-    name = "Children" if job.id == (record.task_id or record.job_id) else "Others"
-    yield Cell(name, "done" if is_over else "now", text, max(ended) if is_over else None)
-
-
 def _cleanup(member: CancellationMember) -> Iterator[Cell]:
     report: Any = member.cleanup
     if not isinstance(report, dict):
         return
-    at = timestamp(report.get("cleanup_completed_at"))
-    for name in report.get("graceful_close_succeeded") or ():
-        yield Cell("Cleaned up", "done", f"{name} was closed", at)
-    for name in report.get("force_closed") or ():
-        yield Cell("Cleaned up", "done", f"{name} was closed by force", at)
-    for failure in report.get("failed") or ():
-        name = failure.get("name") if isinstance(failure, dict) else failure
-        yield Cell("Cleaned up", "wrong", f"{name} could not be closed", at)
+    failed = [
+        failure.get("name") if isinstance(failure, dict) else failure
+        for failure in report.get("failed") or ()
+    ]
+    lines = [
+        *(f"{name} was closed" for name in report.get("graceful_close_succeeded") or ()),
+        *(f"{name} was closed by force" for name in report.get("force_closed") or ()),
+        *(f"{name} could not be closed" for name in failed),
+    ]
+    if lines:
+        at = timestamp(report.get("cleanup_completed_at"))
+        yield Cell("Cleaned up", "wrong" if failed else "done", "; ".join(lines), at)
 
 
 def _gone(member: CancellationMember) -> Cell:
     if member.ended_at is None:
-        return Cell("Gone", "ahead", "none of its code is running")
+        return Cell("Gone", "ahead", "when none of its code is running")
     if member.was is not State.RUNNING:
         return Cell("Gone", "done", "it was not running", member.ended_at)
     if member.rung is Rung.EXPIRED:
         text = "its worker was lost and its lease expired; another worker ended the job"
     else:
-        text = f"none of its code is running ({member.runner or 'its runner'})"
+        where = f" ({member.runner})" if member.runner else ""
+        text = f"none of {'its' if member.job_id else 'their'} code is running{where}"
     return Cell("Gone", "done", text + _tree(member), member.ended_at)
 
 
@@ -209,31 +231,32 @@ def _tree(member: CancellationMember) -> str:
     return f"; its process tree is gone: {'pid' if len(member.pids) == 1 else 'pids'} {pids}"
 
 
-def _counted(record: CancellationRecord, step_name: str, name: str, names: tuple[str, ...]) -> Cell:
+def _counted(
+    record: CancellationRecord, step_name: str, name: str, names: tuple[str, ...], n: int
+) -> Cell:
     step = _step(record, step_name)
-    text = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    text = ", ".join(names) + (f" and {n - len(names):,} more" if n > len(names) else "")
     if step is None or step.status in ("pending", "in_progress"):
         return Cell(name, "ahead", text)
     if step.status == "failed":
         return Cell(name, "wrong", step.error or text)
-    return Cell(name, "done", text or "none", step.completed_at)
+    return Cell(name, "done", text, step.completed_at)
 
 
-def _preserved(record: CancellationRecord) -> Cell:
-    partials = record.partials_preserved
+def _preserved(stop: StopSummary) -> Cell:
+    record, partials = stop.record, stop.record.partials_preserved
     results = (amount(partials, "partial result"),) if partials else ()
-    return _counted(
-        record, "preserve_artifacts", "Preserved", (*record.artifacts_preserved, *results)
-    )
+    names = (*results, *record.artifacts_preserved)
+    return _counted(record, "preserve_artifacts", "Preserved", names, stop.artifacts + len(results))
 
 
 def _closed(record: CancellationRecord) -> Cell:
     if record.completed_at is None:
-        return Cell("Record closed", "ahead", record.cancellation_id)
+        return Cell("Closed", "ahead", record.cancellation_id)
     text = f"{record.cancellation_id} is {record.status}"
     if record.errors:
-        return Cell("Record closed", "wrong", f"{text}: {record.errors[0]}", record.completed_at)
-    return Cell("Record closed", "done", text, record.completed_at)
+        return Cell("Closed", "wrong", f"{text}: {record.errors[0]}", record.completed_at)
+    return Cell("Closed", "done", text, record.completed_at)
 
 
 def _plan(

@@ -1,119 +1,147 @@
-"""The timeline of a job as bars: waiting, each attempt, events, and its children."""
+"""The timeline of a job and its family: a tree of bars in one window of time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
-from tenure.web.dashboard.formatting import elapsed, timestamp
+from tenure.domain.values import amount
+from tenure.store.family_results import Family, FamilyMember
+from tenure.web.dashboard.formatting import compact, elapsed, plain, timestamp
+from tenure.web.dashboard.window import WIDTH, Window
 
-WIDTH = 1000  # of the drawing, on any screen
+MAX_ATTEMPTS = 8  # rows of attempts
+MAX_STEPS = 30  # rows of steps
 _MIN_WIDTH = 3
-_MAX_CHILDREN = 20
+_HEIGHT = 24  # of a curve
+PARTS = 100  # of the time, in which the verb counts
 _TONES = {
     "completed": "good",
+    "done": "good",
     "failed": "bad",
     "crashed": "bad",
     "expired": "bad",
     "retry": "bad",
+    "timeout": "bad",
     "stopped": "care",
     "cancelled": "care",
     "paused": "care",
     "running": "busy",
+    "open": "wait",
 }
 
 
-@dataclass(frozen=True)
-class Bar:
+class TimelineBar(NamedTuple):
     x: float
     width: float
     tone: str
     text: str
 
 
+class TimelineMark(NamedTuple):
+    x: float
+    tone: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Row:
+    kind: str
     name: str
-    text: str
-    bars: tuple[Bar, ...]
-    job: int | None = None  # the child that the row shows
+    text: str = ""
+    depth: int = 0
+    detail: str | None = None  # what tells it from others, such as the arguments of a child
+    bars: tuple[TimelineBar, ...] = ()
+    marks: tuple[TimelineMark, ...] = ()
+    curves: tuple[tuple[str, str], ...] = ()  # a tone and a path
+    job: int | None = None
+    more: int = 0  # children that are not shown here
 
 
-@dataclass(frozen=True)
-class Timeline:
-    begin: datetime
-    end: datetime
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class _Period:
+class Period(NamedTuple):
     begin: datetime
     end: datetime
     tone: str
     text: str
 
 
+@dataclass(frozen=True)
+class Timeline:
+    window: Window
+    rows: tuple[Row, ...]
+    crowd: Row | None  # all children in one row
+    counts: Mapping[State, int]  # of the children
+
+
 def timeline(
     job: Job,
+    family: Family,
     record: CancellationRecord | None,
-    children: Sequence[Job],
+    steps: Sequence[Mapping[str, Any]],
     partials: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
 ) -> Timeline:
-    """Return the rows of a job, with its partial results and its recorded events."""
-    now = datetime.now(UTC)
-    scale = _Scale(job.created_at, job.completed_at or now)
-    rows = [_row(scale, "waiting", list(_waits(job, now)))]
-    rows += [_row(scale, f"attempt {number}", [span]) for number, span in _attempts(job, now)]
-    happened = sorted(_happened(job, record, partials, events), key=lambda event: event[0])
-    if happened:
-        points = [_Period(at, at, "point", text) for at, text in happened]
-        rows.append(_row(scale, "events", points))
-    rows += [_child(scale, child, now) for child in sorted(children, key=lambda child: child.id)][
-        :_MAX_CHILDREN
+    """Draw a job with its attempts, steps, spending and recorded events, and its descendants."""
+    now = family.last  # if anything has not ended
+    window = Window(family.first, family.last, family.since, family.until)
+    rows = [
+        _own(window, job, now),
+        *_attempt_rows(window, job, now),
+        *_step_rows(window, steps, now),
+        *_spending(window, job, steps),
+        *_events(window, job, record, partials, events),
     ]
-    return Timeline(scale.begin, scale.end, tuple(rows))
+    children = sum(family.counts.values())
+    crowd = _crowd(family) if children > 1 else None
+    return Timeline(window, (*rows, *_descendants(window, family, now)), crowd, family.counts)
 
 
-class _Scale:
-    def __init__(self, begin: datetime, end: datetime) -> None:
-        self.begin, self.end = begin, max(begin, end)
-        self._seconds = max((self.end - begin).total_seconds(), 0.001)
-
-    def bar(self, span: _Period) -> Bar:
-        x, end = self._x(span.begin), self._x(span.end)
-        width = max(end - x, _MIN_WIDTH)
-        return Bar(round(min(x, WIDTH - width), 1), round(width, 1), span.tone, span.text)
-
-    def _x(self, at: datetime) -> float:
-        share = (at - self.begin).total_seconds() / self._seconds
-        return min(max(share, 0), 1) * WIDTH
+def _bar(window: Window, span: Period) -> TimelineBar:
+    x, end = window.x(span.begin), window.x(span.end)
+    return TimelineBar(x, max(round(end - x, 1), _MIN_WIDTH), span.tone, span.text)
 
 
-def _row(scale: _Scale, name: str, spans: Sequence[_Period], job: int | None = None) -> Row:
-    text = "; ".join(span.text for span in spans)
-    return Row(name, text, tuple(scale.bar(span) for span in spans), job)
+def _bars(window: Window, spans: Sequence[Period]) -> tuple[TimelineBar, ...]:
+    return tuple(_bar(window, span) for span in spans)
 
 
-def _waits(job: Job, now: datetime) -> Iterator[_Period]:
-    """Yield the times between its attempts, before the first, and until now if it is pending."""
-    begin = job.created_at
+def _own(window: Window, job: Job, now: datetime) -> Row:
+    spans = _life(job, now)
+    text = spans[-1].text if spans else ""
+    beats: tuple[TimelineMark, ...] = ()
+    if job.state is State.RUNNING and job.heartbeat_at is not None:
+        beats = (TimelineMark(window.x(job.heartbeat_at), "beat", "last heartbeat"),)
+    name = f"job {job.id}"
+    return Row("job", name, text, detail=job.task, bars=_bars(window, spans), marks=beats)
+
+
+def _life(job: Job | FamilyMember, now: datetime) -> list[Period]:
+    """Return the waits and the attempts of a job, in order."""
     runs = [span for _, span in _attempts(job, now)]
+    spans: list[Period] = []
+    begin = job.created_at
     for run in runs:
         if run.begin > begin:
-            yield _Period(begin, run.begin, "wait", elapsed((run.begin - begin).total_seconds()))
+            spans.append(_wait(begin, run.begin, ""))
+        spans.append(run)
         begin = max(begin, run.end)
     end = job.completed_at or now
-    if job.state is not State.RUNNING and end > begin and (not runs or job.state is State.PENDING):
-        why = f" for its {job.waiting}" if job.waiting else ""
-        yield _Period(begin, end, "wait", f"{elapsed((end - begin).total_seconds())}{why}")
+    if job.state is not State.RUNNING and end > begin and job.state is not State.COMPLETED:
+        waits = job.state in (State.PENDING, State.PAUSED)
+        if waits or not runs:
+            why = f" for {plain(job.waiting)}" if job.waiting else ""
+            spans.append(_wait(begin, end, why, str(job.state) if job.completed_at else "waiting"))
+    return spans
 
 
-def _attempts(job: Job, now: datetime) -> Iterator[tuple[int, _Period]]:
+def _wait(begin: datetime, end: datetime, why: str, word: str = "waited") -> Period:
+    return Period(begin, end, "wait", f"{word}{why} {elapsed((end - begin).total_seconds())}")
+
+
+def _attempts(job: Job | FamilyMember, now: datetime) -> Iterator[tuple[int, Period]]:
     last = None
     for attempt in job.attempts:
         begin, end = timestamp(attempt["started_at"]), timestamp(attempt["ended_at"])
@@ -123,17 +151,90 @@ def _attempts(job: Job, now: datetime) -> Iterator[tuple[int, _Period]]:
         took = elapsed((end - begin).total_seconds())
         rung = f", {attempt['rung']}" if attempt.get("rung") else ""
         tone = _TONES.get(attempt["outcome"], "plain")
-        yield (
-            attempt["attempt"],
-            _Period(begin, end, tone, f"{attempt['outcome']}{rung} after {took}"),
-        )
+        outcome = "failed" if attempt["outcome"] == "retry" else attempt["outcome"]
+        text = f"{outcome}{rung} after {took}"
+        yield attempt["attempt"], Period(begin, end, tone, text)
     # A running attempt has no row yet, nor has a first attempt that completed.
     if job.started_at is not None and (last is None or job.started_at > last):
         end = job.completed_at or now
         if job.state in (State.RUNNING, State.COMPLETED):
             took = elapsed((end - job.started_at).total_seconds())
             word = f"running for {took}" if job.state is State.RUNNING else f"completed in {took}"
-            yield job.attempt, _Period(job.started_at, end, _TONES[job.state], word)
+            yield job.attempt, Period(job.started_at, end, _TONES[job.state], word)
+
+
+def _attempt_rows(window: Window, job: Job, now: datetime) -> Iterator[Row]:
+    """Yield a row for each attempt, which may have run several times between its waits."""
+    attempts: dict[int, list[Period]] = {}
+    for number, span in _attempts(job, now):
+        attempts.setdefault(number, []).append(span)
+    if len(attempts) < 2:
+        return
+    if (earlier := len(attempts) - MAX_ATTEMPTS) > 0:
+        yield Row("left-out", amount(earlier, "earlier attempt"), depth=1)
+    for number, spans in list(attempts.items())[-MAX_ATTEMPTS:]:
+        yield Row("attempt", f"attempt {number}", spans[-1].text, 1, bars=_bars(window, spans))
+
+
+def _step_rows(window: Window, steps: Sequence[Mapping[str, Any]], now: datetime) -> Iterator[Row]:
+    """Yield a row for each step, and for each thing that the job waited for."""
+    for step in sorted(steps[:MAX_STEPS], key=lambda step: (step["started_at"], step["id"])):
+        begin, end = timestamp(step["started_at"]), timestamp(step["ended_at"]) or now
+        if begin is None:
+            continue
+        is_wait = step["kind"] != "step"
+        took = elapsed((end - begin).total_seconds())
+        text = f"{'waiting' if step['ended_at'] is None else step['status']}, {took}"
+        tone = "wait" if is_wait else _TONES.get(step["status"], "plain")
+        span = Period(begin, end, tone, text)
+        name = step["name"] if step["kind"] == step["name"] else f"{step['kind']} {step['name']}"
+        yield Row("step", name, text, 1, _step_detail(step), (_bar(window, span),))
+
+
+def _step_detail(step: Mapping[str, Any]) -> str | None:
+    if step["question"]:
+        return str(step["question"].get("text"))
+    if step["event"]:
+        return f"{step['event']} {step['key']}".strip()
+    return compact(step["value"])[:80] if step["kind"] == "step" and step["value"] else None
+
+
+def _spending(window: Window, job: Job, steps: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Yield a curve for each unit that steps have spent."""
+    ended = sorted(
+        (
+            (at, step["spent"])
+            for step in steps
+            if step["spent"]
+            if (at := timestamp(step["ended_at"]))
+        ),
+        key=lambda each: each[0],
+    )
+    for unit in sorted({unit for _, spent in ended for unit in spent})[:3]:
+        total, points = 0.0, []
+        for at, spent in ended:
+            total += float(spent.get(unit, 0))
+            points.append((window.x(at), total))
+        limit = float((job.budget or {}).get(unit) or total or 1)
+        curve = f"M{points[0][0]} {_HEIGHT}" + "".join(
+            f"H{x}V{round(_HEIGHT - 20 * min(value / limit, 1), 1)}" for x, value in points
+        )
+        text = f"{total:g} {unit}" + (f" of {limit:g}" if unit in (job.budget or {}) else "")
+        path = f"{curve}H{WIDTH}V{_HEIGHT}Z"
+        yield Row("spending", f"spent {unit}", text, 1, curves=(("accent", path),))
+
+
+def _events(
+    window: Window,
+    job: Job,
+    record: CancellationRecord | None,
+    partials: Sequence[Mapping[str, Any]],
+    events: Sequence[Mapping[str, Any]],
+) -> Iterator[Row]:
+    happened = sorted(_happened(job, record, partials, events), key=lambda event: event[0])
+    if happened:
+        marks = tuple(TimelineMark(window.x(at), tone, text) for at, tone, text in happened)
+        yield Row("events", "events", happened[-1][2], 1, marks=marks)
 
 
 def _happened(
@@ -141,24 +242,70 @@ def _happened(
     record: CancellationRecord | None,
     partials: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
-) -> Iterator[tuple[datetime, str]]:
+) -> Iterator[tuple[datetime, str, str]]:
     if record is not None:
-        yield record.initiated_at, f"{record.intent} requested by {record.initiated_by}"
+        yield record.initiated_at, "stop", f"{record.intent} requested by {record.initiated_by}"
     for event in events:
         if event["kind"] != "cancellation" and (at := timestamp(event["at"])):
-            yield at, str(event["kind"])
+            yield at, "event", str(event["kind"])
     for partial in partials:
         if at := timestamp(partial["at"]):
-            yield at, "partial result"
+            yield at, "partial", "partial result"
     for artifact in job.artifacts:
         if at := timestamp(artifact["created_at"]):
-            yield at, f"artifact {artifact['name']}"
-    if job.state is State.RUNNING and job.heartbeat_at is not None:
-        yield job.heartbeat_at, "last heartbeat"
+            yield at, "artifact", f"artifact {artifact['name']}"
 
 
-def _child(scale: _Scale, child: Job, now: datetime) -> Row:
-    begin = child.started_at or child.created_at
-    end = child.completed_at or now
-    tone = _TONES.get(child.state, "wait")
-    return _row(scale, f"job {child.id}", [_Period(begin, end, tone, str(child.status))], child.id)
+def _descendants(window: Window, family: Family, now: datetime) -> Iterator[Row]:
+    """Yield the members of a family so that each comes right after its parent."""
+    below: dict[int, list[FamilyMember]] = {}
+    for member in family.members:
+        below.setdefault(member.parent_id, []).append(member)
+    waiting = [each for each in reversed(family.members) if each.depth == 1]
+    task = None  # of the row above: only another one is named
+    while waiting:
+        member = waiting.pop()
+        children = below.get(member.id, [])
+        waiting += reversed(children)
+        spans = _life(member, now)
+        text = f"{plain(member.status)}{_took(member)}"
+        yield Row(
+            "child",
+            f"{member.id} {member.key or (member.task if member.task != task else '') or ''}",
+            f"{text}: {member.error}" if member.error and member.state is State.FAILED else text,
+            member.depth,
+            member.args,
+            _bars(window, spans),
+            job=member.id,
+            more=member.children - len(children),
+        )
+        task = member.task
+
+
+def _took(member: FamilyMember) -> str:
+    if member.started_at is None or member.completed_at is None:
+        return f" for {plain(member.waiting)}" if member.waiting else ""
+    return f" in {elapsed((member.completed_at - member.started_at).total_seconds())}"
+
+
+def _crowd(family: Family) -> Row:
+    """Return all children as curves: how many ran and failed in each part of the time."""
+    running, ran, failed = 0, [], []
+    found = {part: counts for part, *counts in family.spread}
+    for part in range(PARTS + 1):
+        started, ended, wrong = found.get(part, (0, 0, 0))
+        before, running = running, running + started - ended
+        ran.append(max(before, running, 1 if started or ended else 0))
+        failed.append(wrong)
+    top = max(*ran[1:], 1)
+    children = amount(sum(family.counts.values()), "child", "children")
+    text = ", ".join(f"{count:,} {state}" for state, count in family.counts.items())
+    curves = (("busy", _steps_of(ran, top)), ("bad", _steps_of(failed, top)))
+    return Row("crowd", children, text, 1, curves=curves)
+
+
+def _steps_of(heights: Sequence[int], top: int) -> str:
+    """Return the path of a curve with a step for each part of the time; the first is before it."""
+    tops = [_HEIGHT - max(min(20 * height / top, 20), 3 if height else 0) for height in heights]
+    steps = (f"V{y:.1f}H{part * WIDTH // PARTS}" for part, y in enumerate(tops[1:], 1))
+    return f"M0 {_HEIGHT}{''.join(steps)}V{_HEIGHT}Z"

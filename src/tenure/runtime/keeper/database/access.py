@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from typing import Any, TypeVar
 
 from tenure.config import Settings
@@ -40,6 +41,7 @@ class DatabaseAccess:
         self._lease = lease
         self._tasks = tasks
         self._is_away = False
+        self.answered_at = time.monotonic()
 
     def store(self, tenant: str) -> AsyncStore:
         if tenant not in self._stores:
@@ -73,6 +75,7 @@ class DatabaseAccess:
             _log.warning("%s; jobs continue for %.1f s", problem, left)
 
     def report_answer(self) -> None:
+        self.answered_at = time.monotonic()
         if self._is_away:
             self._is_away = False
             _log.info("the database answers again")

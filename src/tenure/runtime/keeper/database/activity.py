@@ -81,7 +81,7 @@ class TenantActivityWatch:
                     await self._wake.wait()
 
     async def run_once(self) -> None:
-        """Poll every tenant that has moved, and one more, so that nothing is missed for ever."""
+        """Poll every tenant that has moved, and one more, so that nothing is missed forever."""
         if self.names is None or len(self.names) > 1:
             await self._ask_about_all()
         for name in self._turns.next():

@@ -7,6 +7,8 @@ from tenure.runtime.keeper.runs.runner_group import RunnerGroup
 from tenure.store.calls import worker_calls
 from tenure.store.floors import Floors
 
+LARGE = 100  # jobs in a claim that takes turns with others, where there are more jobs than it takes
+
 
 class ClaimDemand:
     """The demand of one runner group."""
@@ -25,7 +27,13 @@ class ClaimDemand:
     def claim(self, n: int, queues: Sequence[str] | None, now: float) -> "PendingClaim":
         """Return a claim of up to n jobs."""
         floors = self.floors.at(now)
-        want = worker_calls.Want(n=n, queues=queues, tasks=self.tasks, floors=floors)
+        want = worker_calls.Want(
+            n=n,
+            queues=queues,
+            tasks=self.tasks,
+            floors=floors,
+            in_turn=self.got_all and n >= LARGE,
+        )
         return PendingClaim(self, want, self.group.reserve(n))
 
 

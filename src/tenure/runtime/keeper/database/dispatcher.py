@@ -67,7 +67,7 @@ class Dispatcher(Generic[Q]):
         self._urgent: dict[Q, None] = {}  # in order
         self._others: dict[Q, None] = {}
         self._wake = asyncio.Event()
-        self._served = 0
+        self.served = 0  # calls begun
 
     def schedule(self, queue: Q, *, urgent: bool = False) -> None:
         if urgent:
@@ -89,7 +89,7 @@ class Dispatcher(Generic[Q]):
                 queue = next(iter(scheduled))
                 del scheduled[queue]
                 if queue.is_ready:
-                    self._served += 1
+                    self.served += 1
                     self.schedule(queue)  # there may be work for more than one call
                     return queue
                 self._passed_over(queue)
@@ -97,7 +97,7 @@ class Dispatcher(Generic[Q]):
             await self._wake.wait()
 
     def _next_line(self) -> dict[Q, None]:
-        if self._served % 2:
+        if self.served % 2:
             return self._others or self._urgent
         return self._urgent or self._others
 

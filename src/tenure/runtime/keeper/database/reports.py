@@ -7,7 +7,7 @@ one call. An ending waits until the reports of its job are recorded.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -15,8 +15,9 @@ from uuid import UUID
 import msgspec
 
 from tenure.domain.bounds import LOG_LEVEL, LOG_LINE
+from tenure.domain.job import JSON
 from tenure.domain.tenant import Tenant
-from tenure.errors import InputRefused, TenureError
+from tenure.errors import IllegalTransition, InputRefused, TenureError
 from tenure.runtime.keeper.background_tasks import BackgroundTasks
 from tenure.runtime.keeper.database.access import DatabaseAccess, ask_within
 from tenure.runtime.keeper.database.backoff import Backoff
@@ -27,6 +28,7 @@ from tenure.runtime.keeper.runs.run_table import RunTable
 from tenure.runtime.keeper.stops.stops import Stops
 from tenure.runtime.messages import AttemptReport
 from tenure.store.calls import worker_calls
+from tenure.store.limit_results import GrantAnswer
 from tenure.store.outcomes import Artifact, LogLine, Report
 from tenure.store.results import Reported
 from tenure.store.serial_connection import SerialConnection
@@ -36,6 +38,7 @@ _log = logging.getLogger("tenure.worker")
 _BATCH = 200
 _MAX_BYTES = 4 << 20  # in one call, roughly; the database refuses what is far larger
 _BUSY_PAUSE = 0.02
+_LATE = GrantAnswer(refused="the attempt that asks this has ended")
 
 
 class Pending:
@@ -45,6 +48,7 @@ class Pending:
         self.run = run
         self.report = Report(job=run.job.id, token=run.job.token)
         self.slots: dict[str, asyncio.Future[str | None]] = {}  # by pool: waits for a slot
+        self.asks: dict[int, asyncio.Future[GrantAnswer]] = {}  # by number of the request
         self.flushes: list[asyncio.Future[None]] = []
         self.size = 0  # bytes, roughly
 
@@ -53,7 +57,13 @@ class Pending:
         report.progress = storable(news.progress) or report.progress
         if news.checkpoint:
             report.checkpoint = msgspec.Raw(news.checkpoint)
+        if news.forget_partials:
+            self._forget(news.forget_partials)
+        if news.step:
+            report.partial_steps += [None] * (len(report.partials) - len(report.partial_steps))
+            report.partial_steps += [news.step] * len(news.partials)
         report.partials += map(msgspec.Raw, news.partials)
+        report.steps += map(msgspec.Raw, news.steps)
         for unit, amount in (news.spent or {}).items():
             report.spent[unit] = report.spent.get(unit, 0) + amount
         report.logs += [
@@ -62,9 +72,19 @@ class Pending:
         ]
         report.artifacts += [Artifact(*artifact) for artifact in news.artifacts]
         report.give += news.give
+        report.settled += news.settled
         report.forget_artifacts = report.forget_artifacts or news.forget_artifacts
-        self.size += sum(map(len, news.partials)) + len(news.checkpoint)
+        self.size += sum(map(len, (*news.partials, *news.steps))) + len(news.checkpoint)
         self.size += sum(len(line) for _, line in news.logs)
+
+    def _forget(self, step: str) -> None:
+        """Drop what a step emitted that now runs again, here and in the database."""
+        report = self.report
+        report.forget_partials.append(step)
+        steps = [*report.partial_steps, *[None] * len(report.partials)]
+        kept = [pair for pair in zip(report.partials, steps, strict=False) if pair[1] != step]
+        report.partials = [partial for partial, _ in kept]
+        report.partial_steps = [name for _, name in kept]
 
 
 class Batch(NamedTuple):
@@ -109,6 +129,13 @@ class Reports(TenantQueue):
             pending.report.take.append(pool)
             pending.slots[pool] = asyncio.get_running_loop().create_future()
         return pending.slots[pool]
+
+    def ask(self, run: Run, request: Mapping[str, JSON]) -> "asyncio.Future[GrantAnswer]":
+        """Return a future of the answer to a request for a grant or a reservation."""
+        pending, number = self._of(run), request["number"]
+        pending.report.asks.append(request)
+        pending.asks[number] = asyncio.get_running_loop().create_future()
+        return pending.asks[number]
 
     def _of(self, run: Run) -> Pending:
         pending = self._open.get(run.number)
@@ -190,13 +217,22 @@ class Reports(TenantQueue):
 
     def _record(self, pending: Pending, answer: Reported) -> None:
         granted = answer.granted.get(str(pending.run.job.id), {})
-        if pending.run.overspent and pending.flushes:
+        if pending.run.job.id in answer.refused:
+            # Its code must not continue as if this were kept: another attempt may do its work.
+            _fail(
+                pending.flushes, IllegalTransition(f"{pending.run} is not this worker's any more")
+            )
+        elif pending.run.overspent and pending.flushes:
             self.tasks.start(self._flush_when_stopped(pending))
         else:
             _set_done(pending.flushes)
         for pool, slot in pending.slots.items():
             if not slot.done():
                 slot.set_result(granted.get(pool))
+        answered = answer.answered.get(str(pending.run.job.id), {})
+        for number, ask in pending.asks.items():
+            if not ask.done():
+                ask.set_result(answered.get(str(number), _LATE))
         self._settle(pending)
 
     async def _flush_when_stopped(self, pending: Pending) -> None:
@@ -212,15 +248,23 @@ class Reports(TenantQueue):
         """Drop a report, and tell everybody who waits for it."""
         run = pending.run
         _log.error("what %s reported cannot be recorded: %s", run, problem, extra=run.about)
-        waiting: list[asyncio.Future[Any]] = [*pending.flushes, *pending.slots.values()]
-        for future in waiting:
-            if not future.done():
-                future.set_exception(InputRefused(f"a report was not recorded: {problem}"))
+        waiting: list[asyncio.Future[Any]] = [
+            *pending.flushes,
+            *pending.slots.values(),
+            *pending.asks.values(),
+        ]
+        _fail(waiting, InputRefused(f"a report was not recorded: {problem}"))
         self._settle(pending)
 
     def _settle(self, pending: Pending) -> None:
         pending.run.unrecorded -= 1
         self.on_recorded(pending.run)
+
+
+def _fail(waiting: Iterable["asyncio.Future[Any]"], problem: TenureError) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_exception(problem)
 
 
 def _set_done(flushes: list["asyncio.Future[None]"]) -> None:

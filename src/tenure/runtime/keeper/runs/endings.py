@@ -9,6 +9,7 @@ from typing import Any, assert_never
 import msgspec
 
 from tenure.domain.duration import in_words
+from tenure.domain.job import RESULT_ARTIFACT
 from tenure.domain.lifecycle import Intent, Rung
 from tenure.errors import InputRefused, TenureError
 from tenure.runtime.guarding import Exit
@@ -36,19 +37,25 @@ def ended(run: Run, end: AttemptEnded, now: datetime, on_drain: str) -> Ending |
         return _given_back(run, on_drain, now, details)
     match end.how:
         case "completed":
-            return _end(run, "completed", now, value=msgspec.Raw(end.value), **details)
+            stored = RESULT_ARTIFACT if end.is_stored else None
+            value = None if end.is_stored else msgspec.Raw(end.value)
+            return _end(run, "completed", now, value=value, stored=stored, **details)
         case "stopped":
             return _end(run, "stopped", now, **details)
         case "failed":
-            return _failed(run, end.error or {}, end.gives_up, now, details)
+            return _failed(run, end.error or {}, end.gives_up, now, details, end)
         case "snoozed":
             run_at = now + timedelta(seconds=end.delay)
             return _end(run, "released", now, run_at=run_at, **details)
         case "paused":
             error = {"type": "tenure.Pause", "message": end.reason}
             return _end(run, "stopped", now, intent=Intent.PAUSE, error=error, **details)
+        case "exhausted" if run.limits.on_budget == "pause":
+            return _end(run, "stopped", now, intent=Intent.PAUSE, error=end.error, **details)
+        case "exhausted":
+            return _failed(run, end.error or {}, True, now, details)
         case "waits":
-            return _end(run, "released", now, until="children", **details)
+            return _end(run, "released", now, until=end.until, run_at=end.due_at, **details)
         case _:
             assert_never(end.how)
 
@@ -72,7 +79,9 @@ def crashed(run: Run, runner: Runner, how: Exit | None, *, guard: bool) -> Endin
         else f"the process that ran it died: {how}"
     )
     error = {"type": "tenure.Crashed", "message": message, "runner": runner.name}
-    return Ending(job=run.job.id, token=run.job.token, error=error, runner=runner.name)
+    return Ending(
+        job=run.job.id, token=run.job.token, error=error, runner=runner.name, waited=run.waited
+    )
 
 
 def given_back(
@@ -95,6 +104,7 @@ def given_back(
         suspect=suspect,
         displaced=displaced and not unstarted,
         unstarted=unstarted,
+        waited=run.waited,
     )
 
 
@@ -156,12 +166,24 @@ def _given_back(run: Run, on_drain: str, now: datetime, details: dict[str, Any])
 
 
 def _failed(
-    run: Run, error: Mapping[str, Any], gives_up: bool, now: datetime, details: dict[str, Any]
+    run: Run,
+    error: Mapping[str, Any],
+    gives_up: bool,
+    now: datetime,
+    details: dict[str, Any],
+    end: AttemptEnded | None = None,
 ) -> Ending:
     job, retry = run.job, run.limits.retry
-    if gives_up or job.attempt >= job.max_attempts or retry.gives_up(error.get("type", "")):
+    decision = end.decision if end is not None and retry.function is not None else None
+    stops = decision is not None and not decision.retries
+    kinds = end.kinds if end is not None and end.kinds else (error.get("type", ""),)
+    if gives_up or stops or job.attempt >= job.max_attempts or retry.gives_up(kinds):
         return _end(run, "failed", now, error=error, **details)
     delay = retry.delay_after(job.attempt, random.random())  # noqa: S311
+    if decision is not None and decision.delay is not None:
+        delay = timedelta(seconds=decision.delay)
+    if retry.retry_after and end is not None and end.retry_after is not None:
+        delay = max(delay, timedelta(seconds=end.retry_after))
     return _end(run, "retry", now, error=error, run_at=now + delay, **details)
 
 

@@ -1,7 +1,11 @@
-"""CPU and memory of processes, read from /proc."""
+"""CPU and memory of processes, read from /proc or by psutil."""
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
 
 from tenure.domain.inspection import Process
 from tenure.runtime.guard.processes import (
@@ -13,6 +17,7 @@ from tenure.runtime.guard.processes import (
     stat,
     state,
 )
+from tenure.runtime.guard.system import PORTABLE
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -29,6 +34,9 @@ _STATES = {
 
 def measure(pids: Iterable[int]) -> Iterator[Process]:
     """Yield the usage of those that are alive."""
+    if PORTABLE:
+        yield from _measure_portably(pids)
+        return
     for pid in pids:
         letter = state(pid)
         name, fields = _stat_fields(f"/proc/{pid}")
@@ -42,6 +50,32 @@ def measure(pids: Iterable[int]) -> Iterator[Process]:
                 sum(map(int, fields[_CPU])) / _TICKS,
                 int(in_memory[_RESIDENT]) * _PAGE,
             )
+
+
+def _measure_portably(pids: Iterable[int]) -> Iterator[Process]:
+    for pid in pids:
+        with suppress(psutil.Error):
+            process, letter = psutil.Process(pid), state(pid)
+            times = process.cpu_times()
+            cpu, memory = times.user + times.system, process.memory_info().rss
+            yield Process(pid, process.name(), _STATES.get(letter, letter), cpu, memory)
+
+
+def memory_of(pid: int) -> int | None:
+    """Return the resident bytes of a process; None if it is gone."""
+    if PORTABLE:
+        return next((process.memory for process in measure([pid])), None)
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+    except OSError:
+        return None
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time of a process; 0 if it is gone."""
+    if PORTABLE:
+        return next((process.cpu_seconds for process in measure([pid])), 0.0)
+    return sum(map(int, _stat_fields(f"/proc/{pid}")[1][_CPU])) / _TICKS
 
 
 def _stat_fields(folder: str) -> tuple[bytes, list[bytes]]:

@@ -144,6 +144,7 @@ class Run:
             self.limits.close_timeout.total_seconds(),
             self.limits.preserve_artifacts,
             self.trace if job.options else None,
+            job.raw_resume_value,
         )
 
     def end(self) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, 
 from typing import Any
 
 from tenure.runtime.guard.processes import catches
+from tenure.runtime.guard.system import make_memory, open_process
 from tenure.runtime.guarding import Exit, Guard
 from tenure.runtime.keeper.runs.attempt_log import log_started
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.runner_output import RunnerOutput
 from tenure.runtime.leftovers import Survivor
 from tenure.runtime.messages import (
-    ANNOUNCE,
+    FORKS,
     AttemptEnded,
     Begin,
     Broken,
@@ -27,6 +28,7 @@ from tenure.runtime.messages import (
     Message,
     Quit,
     Ready,
+    ServeForks,
     Start,
     Work,
     WornOut,
@@ -80,23 +82,35 @@ class Runner:
         self._waiting: list[Message] = []  # until it is ready, so that a stop follows its start
 
     async def spawn(
-        self, guard: Guard, app: str, env: Mapping[str, str], *, announces: bool = False
+        self,
+        guard: Guard,
+        app: str,
+        env: Mapping[str, str],
+        *,
+        asks: Sequence[str] = (),
+        server: "Runner | None" = None,
     ) -> None:
+        """Start it, by the fork server if there is one."""
         self._guard = guard
         own_end, runner_end = socket.socketpair()
-        page, self._stack = SharedState.create("tenure-page"), os.memfd_create("tenure-stack")
+        page, self._stack = SharedState.create("tenure-page"), make_memory("tenure-stack")
         self.page = SharedState(page)
         self.tickets = Tickets.create()
         out, err = self.output.pipes()
         try:
-            self.pid = await guard.spawn(
-                [sys.executable, "-m", "tenure.runtime.runner", app, *[ANNOUNCE] * announces],
-                env=env,
-                fds=[runner_end.fileno(), page, self._stack, self.tickets.reader],
-                stdout=out,
-                stderr=err,
-            )
-            self._pidfd = os.pidfd_open(self.pid)
+            fds = [runner_end.fileno(), page, self._stack, self.tickets.reader]
+            if server is not None:
+                self.pid = await guard.fork(server.pid, fds=fds, stdout=out, stderr=err)
+            else:
+                self.pid = await guard.spawn(
+                    [sys.executable, "-m", "tenure.runtime.runner", app, *asks],
+                    env=env,
+                    fds=fds,
+                    stdout=out,
+                    stderr=err,
+                    serves_forks=FORKS in asks,
+                )
+            self._process = open_process(self.pid)
         except BaseException:
             own_end.close()
             os.close(self._stack)
@@ -116,6 +130,10 @@ class Runner:
     ) -> None:
         self.kind, self.tenant = kind, tenant
         self._channel.send(Begin(kind, tenant, worker, settings, folder))
+
+    def serve_forks(self) -> None:
+        """Make it a fork server, which runs no jobs."""
+        self._channel.send(ServeForks())
 
     def start(self, runs: list[Run], works: list[Work]) -> None:
         """Start runs; a process runner begins them one after the other."""
@@ -195,7 +213,7 @@ class Runner:
         return self._guard.kill(self.pid)
 
     def signal(self, number: signal.Signals) -> bool:
-        """Signal this very process: a pid may be reused, a descriptor cannot. Return whether sent.
+        """Signal this very process; return whether it was sent.
 
         A signal that runners handle is not sent to a process that removed the handler: it would
         end it.
@@ -203,7 +221,7 @@ class Runner:
         if self._is_gone or (number in _HANDLED and not catches(self.pid, number)):
             return False
         try:
-            signal.pidfd_send_signal(self._pidfd, number)
+            self._process.send(number)
         except ProcessLookupError:
             return False
         return True
@@ -264,7 +282,7 @@ class Runner:
         if self._is_gone or not self._wire_is_lost or self._exit is None:
             return
         self._is_gone = True
-        os.close(self._pidfd)
+        self._process.close()
         os.close(self._stack)
         self._channel.close()
         self.output.close()
@@ -280,7 +298,7 @@ def _in_parts(works: Sequence[Work]) -> Iterator[tuple[Work, ...]]:
     size = 0
     for work in works:
         part.append(work)
-        size += len(work.args) + len(work.checkpoint or b"")
+        size += len(work.args) + len(work.checkpoint or b"") + len(work.resume_value or b"")
         if size > _PART:
             yield tuple(part)
             part, size = [], 0

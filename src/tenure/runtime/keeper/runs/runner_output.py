@@ -39,7 +39,8 @@ class RunnerOutput:
         for name in ("stdout", "stderr"):
             reader, writer = os.pipe()
             os.set_blocking(reader, False)
-            with suppress(PermissionError):  # the memory for pipes is limited for each user
+            # The memory for pipes is limited for each user; macOS has one size.
+            with suppress(PermissionError, AttributeError):
                 fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, _PIPE)
             self._readers[reader] = name
             self._unfinished[reader] = b""

@@ -109,6 +109,7 @@ class RunnerPool:
 
     def close(self) -> None:
         """Start no further runner."""
+        self.launcher.close()
         for task in self._tasks:
             task.cancel()
         if self._spare is not None:

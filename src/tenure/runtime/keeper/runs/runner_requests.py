@@ -1,30 +1,27 @@
-"""Requests of running jobs to the database.
+"""Requests of running jobs, answered by their keeper."""
 
-Jobs have no password: the keeper sends the calls, and only for what belongs to the job that asks.
-"""
-
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
-import msgspec
-
-from tenure.domain.job import JSON, ROLLBACK, NewJob
-from tenure.domain.lifecycle import State
+from tenure.control.operation import Operation, aperform
+from tenure.domain.job import JSON
 from tenure.errors import InputRefused, NotFound, StoreUnavailable, TenureError
+from tenure.runtime import job_requests
 from tenure.runtime.keeper.background_tasks import BackgroundTasks
 from tenure.runtime.keeper.database.access import DatabaseAccess
 from tenure.runtime.keeper.database.backoff import Backoff
 from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.lease import Lease
 from tenure.runtime.keeper.database.reports import Reports
+from tenure.runtime.keeper.runs.grant_requests import GrantRequests
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.messages import RequestAnswer, RunnerRequest
 
-_ENDED = {State.COMPLETED, State.FAILED, State.CANCELLED}
+T = TypeVar("T")
+
 _SLOT_EVERY = 0.5  # seconds between two tries for a slot
 _TRIES = 10  # while the lease is renewed, so that the database is there
 
@@ -37,6 +34,7 @@ class RunnerRequests:
     exchanges: Mapping[str, Exchange]
     reports: Mapping[str, Reports]
     tasks: BackgroundTasks
+    grants: GrantRequests
 
     def __post_init__(self) -> None:
         self._handlers: dict[str, Callable[[Run, Any], Awaitable[Any]]] = {
@@ -44,7 +42,11 @@ class RunnerRequests:
             "spawn": self._spawn,
             "undo": self._undo,
             "children": self._children,
+            "steps": self._steps,
+            "wait": self._wait,
             "slot": self._slot,
+            "grant": self.grants.grant,
+            "reserve": self.grants.reserve,
             "transaction": self._transaction,
             "completed": self._completed,
         }
@@ -81,59 +83,39 @@ class RunnerRequests:
         await self.reports[run.tenant].flushed(run)
 
     async def _spawn(self, run: Run, arguments: tuple[str, bytes]) -> int:
-        """Return a child job; a later attempt that asks at the same position gets the same one."""
-        position, draft = arguments
-        return await self._enqueue_child(run, draft, f"spawn:{run.job.id}:{position}")
+        return await self._enqueue_child(run, job_requests.spawn(run.job, arguments))
 
     async def _undo(self, run: Run, arguments: tuple[int, bytes]) -> int:
-        """Return the job that undoes another; the same one for every rollback that asks."""
-        if run.job.task != ROLLBACK:
-            raise InputRefused("only a rollback undoes other jobs")
-        undone, draft = arguments
-        return await self._enqueue_child(run, draft, f"undo:{int(undone)}")
+        return await self._enqueue_child(run, job_requests.undo(run.job, arguments))
 
-    async def _enqueue_child(self, run: Run, draft: bytes, key: str) -> int:
-        child = msgspec.convert(
-            {**msgspec.json.decode(draft), "parent": run.job.id}, NewJob, strict=False
-        )
-        [enqueued] = await self.database.store(run.tenant).enqueue_reserved(
-            child,
-            idempotency=None if child.idempotency else key,
-            by=f"job:{run.job.id}",
-            via="worker",
-        )
+    async def _enqueue_child(self, run: Run, operation: Operation[int]) -> int:
+        child = await self._perform(run, operation)
         self.exchanges[run.tenant].promote_soon()
-        return enqueued.id
+        return child
 
     async def enqueue_cleanup(self, run: Run, task: str, args: Mapping[str, JSON]) -> None:
         """Enqueue a job that closes a resource which could not be closed."""
         backoff = Backoff()
-        job = NewJob(
-            task=task,
-            args=args,
-            queue=run.job.queue,
-            owner=run.job.owner,
-            max_attempts=20,
-        )
-        about = hashlib.sha256(msgspec.json.encode(args, order="sorted")).hexdigest()
-        key = f"cleanup:{run.job.id}:{run.job.token}:{task}:{about}"
         while True:
             try:
-                await self.database.store(run.tenant).enqueue_reserved(
-                    job, idempotency=key, by=f"job:{run.job.id}", via="worker"
-                )
+                await self._perform(run, job_requests.cleanup(run.job, task, args))
             except StoreUnavailable as problem:
                 await self.database.wait_out(problem, backoff)
             else:
                 return
 
     async def _children(self, run: Run, arguments: list[int]) -> list[Any] | None:
-        """Return the children when all have ended; None until then."""
+        return await self._perform(run, job_requests.children(run.job, arguments))
+
+    async def _steps(self, run: Run, _arguments: None) -> Any:
+        """Return what earlier attempts of this job have kept."""
         store = self.database.store(run.tenant)
-        jobs = [await store.show(job) for job in arguments]
-        if any(job.state not in _ENDED for job in jobs):
-            return None
-        return [msgspec.to_builtins(job) for job in jobs]
+        return await store.kept_steps(self.worker, run.job.id, run.job.token)
+
+    async def _wait(self, run: Run, wait: Mapping[str, Any]) -> Any:
+        """Begin a wait, or tell how it ended."""
+        store = self.database.store(run.tenant)
+        return await store.await_step(self.worker, run.job.id, run.job.token, wait)
 
     async def _slot(self, run: Run, pool: str) -> str | None:
         """Wait for a slot and return its name; None if the job ends first."""
@@ -151,7 +133,7 @@ class RunnerRequests:
         run.has_session = True
 
     async def _completed(self, run: Run, _arguments: None) -> list[Any]:
-        """Return what a rollback undoes; nobody else may read it, because it contains secrets."""
-        worker, job = self.worker, run.job
-        tasks = await self.database.store(run.tenant).completed(worker, job.id, job.token)
-        return [msgspec.to_builtins(task) for task in tasks]
+        return await self._perform(run, job_requests.completed(self.worker, run.job))
+
+    async def _perform(self, run: Run, operation: Operation[T]) -> T:
+        return await aperform(operation, self.database.store(run.tenant).send)

@@ -184,6 +184,7 @@ class RunSupervisor:
         if runner.kind == "process":
             done = [(run, endings.given_back(run)) for run in runner.take_back()]
             self._ended(runner, runner.unsent_endings())
+            runner.note_begun()
         unbegun = len(done)
         runs = list(runner.runs.values())
         if not runs and not unbegun:

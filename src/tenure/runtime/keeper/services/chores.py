@@ -105,6 +105,18 @@ class Rollups(Rounds):
         return moved_at is not None and (counted.until is None or counted.until < moved_at)
 
 
+class OpenTenants(set[str]):
+    """The tenants in which a chore is open, and an event for who waits for the next one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.added = asyncio.Event()
+
+    def add(self, tenant: str) -> None:
+        super().add(tenant)
+        self.added.set()
+
+
 @dataclass(eq=False)
 class Chore:
     """Visits tenants in which it is open, according to the last promotion of their jobs."""
@@ -165,7 +177,7 @@ class Bulks(Chore):
 
 
 class Discards(Chore):
-    """Deletes the artifacts of cancelled jobs whose runner died before it could."""
+    """Deletes the artifacts of pruned jobs, and those that a killed runner could not delete."""
 
     name = "discards"
 
@@ -176,9 +188,9 @@ class Discards(Chore):
         return bool(discards)
 
     async def _discard(self, store: AsyncStore, discard: PendingDiscard) -> None:
-        from tenure.runtime.artifacts import Artifacts, artifacts_url
+        from tenure.runtime.artifacts import Artifacts
 
-        where = artifacts_url(self.settings)
+        where = self.settings.artifacts_url
         last = discard.tries >= TRIES
 
         def delete() -> tuple[Artifacts, Sequence[str]]:

@@ -63,7 +63,7 @@ class ScheduleService:
                 if now - due < schedule.catch_up:
                     behind = True
                     continue
-                _log.error("schedule %s missed %s: the database is away", schedule.name, due)
+                _log.error("schedule %s missed %s: the database is unavailable", schedule.name, due)
             except TenureError as problem:
                 _log.error("schedule %s: %s", schedule.name, problem)
             self._next[place] = (schedule.next_after(due), schedule)
@@ -72,13 +72,14 @@ class ScheduleService:
     async def _fire(self, schedule: "Schedule", due: datetime) -> None:
         if schedule.tenant not in self._served:
             return
-        [made] = await self._store(schedule.tenant).enqueue_reserved(
+        found = await self._store(schedule.tenant).enqueue_reserved(
             schedule.due(due),
             idempotency=schedule.key_of(due),
             unique=schedule.unique_key,
             by=f"schedule:{schedule.name}",
             via="worker",
         )
-        if made.created:
-            about = {"tenant": schedule.tenant, "job": made.id}
-            _log.info("schedule %s: job %d for %s", schedule.name, made.id, due, extra=about)
+        for made in found:  # none while the schedule is paused
+            if made.created:
+                about = {"tenant": schedule.tenant, "job": made.id}
+                _log.info("schedule %s: job %d for %s", schedule.name, made.id, due, extra=about)

@@ -2,12 +2,10 @@
 
 import asyncio
 import logging
-import os
 import signal
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass
-from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -15,11 +13,12 @@ from weakref import WeakKeyDictionary
 from tenure.config import Settings
 from tenure.errors import TenureError
 from tenure.observe.counting import Counting
-from tenure.runtime.guard.processes import DEAD, is_alive, read, stat
+from tenure.runtime.guard.processes import DEAD, is_alive, stat
 from tenure.runtime.guarding import Guard
 from tenure.runtime.keeper.database.access import DatabaseAccess
 from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.reports import Reports
+from tenure.runtime.keeper.runs.process_usage import cpu_seconds, memory_of
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.run_table import RunTable
 from tenure.runtime.keeper.runs.runner import Runner
@@ -31,8 +30,6 @@ from tenure.runtime.messages import AttemptReport
 _log = logging.getLogger("tenure.worker")
 
 CHECK_EVERY = 0.5
-_PAGE_SIZE = 4096
-_TICKS = os.sysconf("SC_CLK_TCK")
 _PATIENCE = 10.0  # seconds for a silent loop that waits
 _BUSY_PATIENCE = 60.0  # for one whose process works: C code may keep the interpreter's lock
 _BUSY = 0.1  # of a processor
@@ -82,12 +79,10 @@ class Watchdog:
                 await self._check_slots(group)
 
     def _check_memory(self, runner: Runner) -> None:
-        try:
-            runner.memory = (
-                int(Path(f"/proc/{runner.pid}/statm").read_text().split()[1]) * _PAGE_SIZE
-            )
-        except OSError:
+        memory = memory_of(runner.pid)
+        if memory is None:
             return
+        runner.memory = memory
         runner.note_begun()
         for run in list(runner.runs.values()):
             limit = run.limits.memory if run.started_at is not None else None
@@ -176,7 +171,7 @@ class SilentLoops:
         if not stamp or runner.page.on_cpu in runner.runs:
             self._observed.pop(runner, None)
             return False
-        cpu = _cpu_seconds(runner.pid)
+        cpu = cpu_seconds(runner.pid)
         if before is None or before.stamp != stamp or now - before.seen_at > _LONGEST_PAUSE:
             self._observed[runner] = _Observed(stamp, now, now, cpu)
             return False
@@ -187,8 +182,3 @@ class SilentLoops:
         if is_busy:
             return runner.kind == "async" and silent > _BUSY_PATIENCE
         return silent > _PATIENCE
-
-
-def _cpu_seconds(pid: int) -> float:
-    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    return sum(map(int, fields[11:13])) / _TICKS

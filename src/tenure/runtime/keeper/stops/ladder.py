@@ -4,9 +4,7 @@ Every stop climbs its own, so a job that does not stop delays no other. Each run
 time and noted with the time at which it was reached.
 """
 
-import asyncio
 import logging
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,6 +14,7 @@ from tenure.observe import tracing
 from tenure.runtime.keeper.background_tasks import BackgroundTasks
 from tenure.runtime.keeper.database.access import DatabaseAccess
 from tenure.runtime.keeper.runs.run import Cause, Run
+from tenure.runtime.keeper.stops.interrupts import Interrupts
 from tenure.runtime.keeper.stops.progress import StopProgress
 from tenure.runtime.leftovers import Survivor
 from tenure.runtime.messages import Ask, Interrupt, Orders, Terminate
@@ -24,8 +23,6 @@ from tenure.store.calls import control_calls, worker_calls
 _log = logging.getLogger("tenure.worker")
 
 FORCED = 0.25  # seconds that a forced stop leaves to a job in a loop runner
-_ON_CPU = 0.02  # seconds a runner may take to acknowledge an interrupt before it counts as blocked
-_ALONE = 0.003  # the same for a runner that has a single job, the first time
 _LAST = 5.0  # seconds before the kill, at most, at which what the job started is terminated
 
 
@@ -33,6 +30,7 @@ _LAST = 5.0  # seconds before the kill, at most, at which what the job started i
 class Ladder:
     worker: UUID
     progress: StopProgress
+    interrupts: Interrupts
     database: DatabaseAccess
     tasks: BackgroundTasks
     withdraw: Callable[[Run], bool]
@@ -77,30 +75,21 @@ class Ladder:
         runner = run.runner
         if runner is None:
             return not await run.ends_within(seconds)
-        until = asyncio.get_running_loop().time() + seconds
-        signalled = False
-        patience = _ALONE if runner.kind == "process" else _ON_CPU
         runner.send(Interrupt(run.number))
-        while (left := until - asyncio.get_running_loop().time()) > 0:
-            if await run.ends_within(min(patience, left)):
-                return False
-            if run.number in runner.acknowledged or runner.kind == "thread":
-                return not await run.ends_within(left - patience)
-            patience = _ON_CPU
-            # Its loop is blocked, or C code keeps the thread that reads the wire from running. If
-            # this job is the cause, a signal may interrupt it.
-            if runner.page.on_cpu == run.number:
-                runner.page.interrupt_target = run.number
-                if runner.signal(signal.SIGUSR1) and not signalled:
-                    signalled = True
-                    self._log_signal(run, "SIGUSR1", "which keeps its runner from listening")
-        return not run.has_ended
+        if runner.kind == "thread":
+            return not await run.ends_within(seconds)
+        with self.interrupts.insisting(run, runner):
+            return not await run.ends_within(seconds)
 
     async def _terminate(self, run: Run, seconds: float) -> bool:
         self._reach(run, Rung.TERMINATED)
         if run.runner is not None:
             run.runner.send(Terminate(run.number))
-            self._log_signal(run, "SIGTERM", "for what it has started")
+            _log.info(
+                "SIGTERM to %s (pid %d) of %s, for what it has started",
+                *(run.runner.name, run.runner.pid, run),
+                extra=run.about,
+            )
             if run.runner.kind != "process":
                 run.runner.retire()
         return not await run.ends_within(seconds)
@@ -137,11 +126,6 @@ class Ladder:
             error = f"what could not be confirmed: {named}"
             close = control_calls.close_record(run.orders.cancellation_id, "partial", error=error)
             self.database.retry_in_background(close, run.tenant)
-
-    def _log_signal(self, run: Run, name: str, why: str) -> None:
-        assert run.runner is not None
-        where = (run.runner.name, run.runner.pid)
-        _log.info("%s to %s (pid %d) of %s, %s", name, *where, run, why, extra=run.about)
 
     def _reach(self, run: Run, rung: Rung) -> None:
         if run.rung is None or rung > run.rung:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from tenure.domain.lifecycle import Intent, Rung
 from tenure.runtime.keeper.database.access import DatabaseAccess
 from tenure.runtime.keeper.database.clock import DatabaseClock
 from tenure.runtime.keeper.runs.endings import timeout_reason
-from tenure.runtime.keeper.runs.run import Cause, Run
+from tenure.runtime.keeper.runs.run import Cause, Run, RunLimits
 from tenure.runtime.keeper.runs.run_table import RunTable
 from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
 from tenure.runtime.keeper.stops.ladder import Ladder
@@ -43,28 +44,16 @@ class Stops:
         run.stop_signal = orders
         if "delivered" not in run.reached:
             self.progress.write(run, "delivered", str(orders["cancellation_id"]))
-        limits = run.limits
-        force = bool(orders.get("force"))
-        grace, ask_for = orders.get("grace"), orders.get("ask_for")
-        grace = limits.grace.total_seconds() if grace is None else grace
-        stop = Orders(
-            intent=Intent(orders["intent"]),
-            reason=str(orders["reason"]),
-            by=str(orders["by"]),
-            grace=0.0 if force else _seconds(grace),
-            cancellation_id=str(orders["cancellation_id"]),
-            preserve=orders.get("preserve"),
-        )
-        last = Rung.KILLED if force else min(Rung(orders["last_rung"]), limits.last_rung)
+        stop, last, ask_for = read_orders(orders, run.limits)
         _log.info(
             "stop of job %d asked by %s: %s%s",
             run.job.id,
             stop.by,
             stop.reason,
-            " (forced)" if force else "",
+            " (forced)" if orders.get("force") else "",
             extra={**run.about, "cancellation": stop.cancellation_id},
         )
-        self._climb(run, "stop", stop, last, None if ask_for is None else _seconds(ask_for))
+        self._climb(run, "stop", stop, last, ask_for)
 
     def for_limit(self, run: Run, cause: Cause, reason: str) -> None:
         """Fail an attempt that exceeded a limit; its job may be retried."""
@@ -156,6 +145,26 @@ class Stops:
             self._set_timeout(run, limit, left)
         else:
             self.for_limit(run, "timeout", timeout_reason(limit))
+
+
+def read_orders(orders: Mapping[str, Any], limits: RunLimits) -> tuple[Orders, Rung, float | None]:
+    """Return a stop as its job sees it, its last rung, and the seconds to only ask for it.
+
+    The options of the job apply where the stop has none of its own.
+    """
+    force = bool(orders.get("force"))
+    grace, ask_for = orders.get("grace"), orders.get("ask_for")
+    grace = limits.grace.total_seconds() if grace is None else grace
+    stop = Orders(
+        intent=Intent(orders["intent"]),
+        reason=str(orders["reason"]),
+        by=str(orders["by"]),
+        grace=0.0 if force else _seconds(grace),
+        cancellation_id=str(orders["cancellation_id"]),
+        preserve=orders.get("preserve"),
+    )
+    last = Rung.KILLED if force else min(Rung(orders["last_rung"]), limits.last_rung)
+    return stop, last, None if ask_for is None else _seconds(ask_for)
 
 
 def _cancel(run: Run, reason: str, by: str) -> Orders:

@@ -11,7 +11,10 @@ CREATE TYPE tenure.reason AS ENUM (
     'target',        -- it waits in its target's line
     'tasks',         -- it has no code of its own and waits for its children
     'children',      -- its code waits for its children without holding a worker
-    'task'           -- no worker has announced its task yet
+    'task',          -- no worker has announced its task yet
+    'event',         -- its code waits for a published event without holding a worker
+    'answer',        -- its code waits for the answer to a question without holding a worker
+    'limit'          -- a limit has no room for it
 );
 
 -- How far a stop went, from a request to a kill; expired: the worker died first.
@@ -52,17 +55,36 @@ CREATE TYPE tenure.draft AS (
     options      jsonb,
     budget       jsonb,
     pools        text[],
+    limits       text[],
     tags         text[],
     key_scope    text,     -- owner: keys belong to the job's owner; tenant: to the whole tenant
     given        jsonb     -- the fields as the caller gave them, if the task is not announced yet
 );
 
 -- A lane and priority that has ready jobs.
-CREATE TYPE tenure.ready_lane AS (priority smallint, lane integer, pools text[], since bigint, head bigint);
+CREATE TYPE tenure.ready_lane AS (
+    priority smallint, lane integer, pools text[], limited boolean, since bigint, head bigint
+);
 
--- Lanes of one priority that a claim reads together, up to the position where another lane comes first.
+-- Lanes of one priority that a claim reads together, up to a position.
 CREATE TYPE tenure.lane_group AS (
-    priority smallint, pools text[], lanes integer[], since bigint[], head bigint, until bigint
+    priority smallint, pools text[], limited boolean, lanes integer[], since bigint[], head bigint,
+    until bigint
+);
+
+-- A limit that a transaction has locked, as it is now.
+CREATE TYPE tenure.open_limit AS (
+    name         text,
+    locked       boolean,      -- false: another transaction has it
+    at           timestamptz,  -- when it was locked
+    known        boolean,      -- false: no rule limits this name
+    rates        jsonb,
+    levels       jsonb,        -- what is left of each unit
+    at_once      integer,
+    running      integer,      -- grants in use, if their number is limited
+    closed_until timestamptz,
+    lined        boolean,
+    called       bigint[]
 );
 
 CREATE TABLE tenure.tenant (
@@ -143,6 +165,7 @@ CREATE TABLE tenure.task (
     defaults           jsonb NOT NULL, -- the fields of a job as the task declares them
     target             jsonb,          -- a template, in parts
     "unique"           jsonb,
+    limits             jsonb,          -- a list of templates
     compensate         text,
     first_announced_at timestamptz NOT NULL,
     announced_at       timestamptz NOT NULL,

@@ -15,7 +15,8 @@ CREATE TABLE tenant.lane (
     id    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     queue text NOT NULL,
     task  text,                        -- null: jobs without code of their own
-    pools text[] NOT NULL DEFAULT '{}'
+    pools text[] NOT NULL DEFAULT '{}',
+    limited boolean NOT NULL DEFAULT false  -- its jobs name limits, which a claim asks first
 );
 CREATE INDEX lane_by_name ON tenant.lane (queue, task);
 
@@ -50,6 +51,7 @@ CREATE TABLE tenant.job (
     target          text,
     unique_key      text,              -- with the scope it belongs to: see scoped_key
     idempotency_key text,
+    limits          text[],            -- its limits; first that for which it waits
     -- Every statement checks these again, at about 9 us each: keep them few and short.
     CONSTRAINT "ready only when pending, else waiting for a named reason"
         CHECK (ready::integer + (waiting IS NOT NULL)::integer = (state = 'pending')::integer),
@@ -66,8 +68,9 @@ CREATE TABLE tenant.job (
 
 CREATE INDEX job_ready ON tenant.job (lane, priority, position) WHERE ready;
 CREATE INDEX job_held ON tenant.job (worker_id) WHERE state = 'running';
-CREATE INDEX job_due ON tenant.job (run_at) WHERE waiting = 'time';
+CREATE INDEX job_due ON tenant.job (run_at) WHERE waiting IN ('time', 'event', 'answer');
 CREATE INDEX job_line ON tenant.job (target, priority DESC, id) WHERE waiting = 'target';
+CREATE INDEX job_limit_line ON tenant.job ((limits[1]), priority DESC, position) WHERE waiting = 'limit';
 CREATE INDEX job_blocking ON tenant.job (target) WHERE blocks;
 CREATE INDEX job_failed_target ON tenant.job (target) WHERE target IS NOT NULL AND state = 'failed';
 -- Each time a descendant ends, the open ones are found without reading those that have ended.
@@ -107,12 +110,17 @@ CREATE INDEX payload_tags ON tenant.payload USING gin (tags) WHERE tags IS NOT N
 CREATE TABLE tenant.outcome (
     job_id     bigint PRIMARY KEY,
     result     jsonb,
+    result_artifact text,              -- the artifact that has the result, if that is large
     error      jsonb,
     checkpoint jsonb,
+    resume_value jsonb,                -- what the last resume carries, until the job has kept it
     progress   jsonb,
     cleanup    jsonb,
     noted_at   timestamptz NOT NULL
 ) WITH (fillfactor = 80);
+-- Jobs that left a resource open.
+CREATE INDEX outcome_leak ON tenant.outcome (job_id)
+    WHERE jsonb_typeof(cleanup -> 'failed') = 'array' AND cleanup -> 'failed' <> '[]';
 
 -- Jobs whose task was not announced when they were enqueued, with the fields that the caller gave.
 CREATE TABLE tenant.unannounced (
@@ -133,19 +141,24 @@ CREATE TABLE tenant.edge (
 );
 CREATE INDEX edge_needed ON tenant.edge (needs_id);
 
--- A job, a target or a record that promote must check after this commit.
+-- A job, a target, a record, a publication or a limit that promote must check after this commit.
 CREATE TABLE tenant.wake (
     id      bigint PRIMARY KEY DEFAULT nextval('tenant.activity'),
     job_id  bigint,
     target  text,
     stop_id bigint,
+    publication_id bigint,
+    limit_name text,
     needed  bigint[],                  -- the dependencies of the job that have ended; null: check all
-    CONSTRAINT "a wake names a job, a target or a stop" CHECK (num_nonnulls(job_id, target, stop_id) = 1)
+    CONSTRAINT "a wake names a job, a target, a stop, a publication or a limit"
+        CHECK (num_nonnulls(job_id, target, stop_id, publication_id, limit_name) = 1)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX wake_job ON tenant.wake (id) WHERE job_id IS NOT NULL;
 CREATE INDEX wake_target ON tenant.wake (id) WHERE target IS NOT NULL;
 CREATE INDEX wake_stop ON tenant.wake (id) WHERE stop_id IS NOT NULL;
+CREATE INDEX wake_publication ON tenant.wake (id) WHERE publication_id IS NOT NULL;
+CREATE INDEX wake_limit ON tenant.wake (id) WHERE limit_name IS NOT NULL;
 
 -- Attempts that did not complete the job at its first try.
 CREATE TABLE tenant.attempt (
@@ -161,23 +174,80 @@ CREATE TABLE tenant.attempt (
     PRIMARY KEY (job_id, token)
 );
 
+-- Partial results and log lines are numbered together, so that one number says how far a reader has come.
+-- The numbers of a job become visible in their order: one report of a job is written at a time.
+CREATE SEQUENCE tenant.output;
+
 CREATE TABLE tenant.partial (
-    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id       bigint PRIMARY KEY DEFAULT nextval('tenant.output'),
     job_id   bigint NOT NULL,
     token    bigint NOT NULL,
     at       timestamptz NOT NULL,
-    value    jsonb NOT NULL
+    value    jsonb NOT NULL,
+    step     text                      -- in which it was emitted
 );
 CREATE INDEX partial_of_job ON tenant.partial (job_id, id);
 
+-- What the code of a job did or waited for under a name: it is not done again by later attempts. A step is
+-- written when it has ended; a wait when it begins. A job waits for one thing at a time.
+CREATE TABLE tenant.job_step (
+    job_id         bigint NOT NULL,
+    name           text NOT NULL,      -- "read", "read#2" for the second call of that name, "read#2/parse"
+    id             bigint GENERATED ALWAYS AS IDENTITY,  -- in the order of writing; also of a question
+    kind           text NOT NULL DEFAULT 'step',
+    digest         text NOT NULL,      -- of its arguments; a step with other arguments runs again
+    value          jsonb,
+    artifact       text,               -- the name of the artifact that holds the value, if that is large
+    error          jsonb,
+    spent          jsonb,
+    attempts       integer NOT NULL DEFAULT 0,
+    changes        integer NOT NULL DEFAULT 0,  -- how often it ran again because its arguments had changed
+    started_at     timestamptz NOT NULL,
+    ended_at       timestamptz,
+    due_at         timestamptz,        -- of a wait
+    timed_out      boolean NOT NULL DEFAULT false,
+    event          text,
+    key            text,
+    publication_id bigint,             -- the event that ended the wait
+    question       jsonb,              -- text, schema and role
+    answered_by    text,
+    PRIMARY KEY (job_id, name),
+    CONSTRAINT "a step, or a wait for a time, an event or an answer"
+        CHECK (kind IN ('step', 'sleep', 'event', 'question')
+               AND (kind = 'event') = (event IS NOT NULL AND key IS NOT NULL)
+               AND (kind = 'question') = (question IS NOT NULL) AND (kind <> 'step' OR ended_at IS NOT NULL))
+);
+CREATE UNIQUE INDEX "a job has one open wait" ON tenant.job_step (job_id) WHERE ended_at IS NULL;
+CREATE INDEX job_step_event ON tenant.job_step (event, key) WHERE ended_at IS NULL AND event IS NOT NULL;
+CREATE INDEX job_step_question ON tenant.job_step (id) WHERE ended_at IS NULL AND question IS NOT NULL;
+
+-- Events that were published for jobs that wait for them, now or within the retention.
+CREATE TABLE tenant.publication (
+    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name         text NOT NULL,
+    key          text NOT NULL,
+    payload      jsonb,
+    published_at timestamptz NOT NULL,
+    published_by text NOT NULL,
+    expires_at   timestamptz NOT NULL
+);
+CREATE INDEX publication_by_name ON tenant.publication (name, key, id);
+CREATE INDEX publication_expiry ON tenant.publication (expires_at);
+
 CREATE TABLE tenant.log (
-    id     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id     bigint PRIMARY KEY DEFAULT nextval('tenant.output'),
     job_id bigint NOT NULL,
     at     timestamptz NOT NULL,
     level  text NOT NULL,
     line   text NOT NULL
 );
 CREATE INDEX log_of_job ON tenant.log (job_id, id);
+
+-- The jobs whose output somebody follows now; reports of other jobs notify nobody.
+CREATE TABLE tenant.reader (
+    job_id bigint PRIMARY KEY,
+    until  timestamptz NOT NULL        -- unless it is extended by then, nobody follows any more
+);
 
 CREATE TABLE tenant.artifact (
     job_id     bigint NOT NULL,
@@ -217,7 +287,7 @@ CREATE TABLE tenant.reported (
 
 -- Capacity
 
--- A row while a queue, a target, a pool or the tenant is paused.
+-- A row while a queue, a target, a pool, a schedule or the tenant is paused.
 CREATE TABLE tenant.pause (
     subject   text NOT NULL,
     name      text NOT NULL,           -- '' for the tenant itself
@@ -225,8 +295,9 @@ CREATE TABLE tenant.pause (
     paused_by text NOT NULL,
     reason    text,
     PRIMARY KEY (subject, name),
-    CONSTRAINT "queues, targets, pools and the tenant are paused"
-        CHECK (subject IN ('queue', 'target', 'pool', 'tenant') AND (subject = 'tenant') = (name = ''))
+    CONSTRAINT "queues, targets, pools, schedules and the tenant are paused"
+        CHECK (subject IN ('queue', 'target', 'pool', 'schedule', 'tenant')
+               AND (subject = 'tenant') = (name = ''))
 );
 
 CREATE TABLE tenant.pool (
@@ -242,6 +313,60 @@ CREATE TABLE tenant.slot (
     CONSTRAINT "held since a time" CHECK ((job_id IS NULL) = (held_at IS NULL))
 );
 CREATE INDEX slot_held ON tenant.slot (job_id) WHERE job_id IS NOT NULL;
+
+-- How much of something may be done in an interval, and how many at once.
+CREATE TABLE tenant.limit_rule (
+    name       text PRIMARY KEY,       -- "openai", or a template with a key: "openai:{model}"
+    pattern    text NOT NULL,          -- for LIKE: the names that it limits, each by itself
+    rates      jsonb NOT NULL,         -- by unit: {"calls": {"amount": 60, "per": 60, "burst": 60}}
+    at_once    integer,                -- grants in use; null: any number
+    created_at timestamptz NOT NULL,
+    created_by text NOT NULL
+);
+
+-- The state of each name that a rule limits; an advisory lock on the name protects it.
+CREATE TABLE tenant.limit_state (
+    name        text PRIMARY KEY,
+    levels      jsonb NOT NULL DEFAULT '{}',  -- what was left of each unit; none: its burst
+    refilled_at timestamptz NOT NULL,  -- when that was
+    lined       boolean NOT NULL DEFAULT false,  -- jobs wait in its line
+    due_at      timestamptz,           -- when the next of them may go; infinity: when a grant is returned
+    called      bigint[] NOT NULL DEFAULT '{}'   -- jobs from the line that are ready: their place is kept
+) WITH (fillfactor = 50);
+CREATE INDEX limit_due ON tenant.limit_state (due_at) WHERE lined;
+
+-- A limit, or one name of a template, that grants nothing until a time.
+CREATE TABLE tenant.limit_closure (
+    name      text PRIMARY KEY,
+    until     timestamptz NOT NULL,
+    closed_at timestamptz NOT NULL,
+    closed_by text NOT NULL,
+    reason    text
+);
+
+-- Grants in use. Each ends with its attempt at the latest.
+CREATE TABLE tenant.limit_grant (
+    job_id  bigint NOT NULL,
+    number  bigint NOT NULL,           -- of the request in its attempt; 0: by the claim
+    name    text NOT NULL,
+    amounts jsonb NOT NULL,
+    at      timestamptz NOT NULL,
+    PRIMARY KEY (job_id, number, name)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX limit_grant_of_name ON tenant.limit_grant (name);
+
+-- Budget reserved by running jobs: a row for the job and for each ancestor that has a budget of the unit.
+CREATE TABLE tenant.reservation (
+    job_id    bigint NOT NULL,         -- the job whose budget it is
+    unit      text NOT NULL,
+    holder_id bigint NOT NULL,         -- the job that reserved it
+    number    bigint NOT NULL,         -- of the request in its attempt
+    worker_id uuid NOT NULL,
+    amount    numeric NOT NULL,
+    PRIMARY KEY (job_id, unit, holder_id, number)
+);
+CREATE INDEX reservation_held ON tenant.reservation (holder_id);
 
 -- Budget spent, one row per worker so that workers do not wait for one another.
 CREATE TABLE tenant.spent (
@@ -321,8 +446,12 @@ CREATE TABLE tenant.member (
     PRIMARY KEY (stop_id, job_id),
     CONSTRAINT "a member that ended became something" CHECK ((ended_at IS NULL) = (became IS NULL))
 );
-CREATE INDEX member_open ON tenant.member (job_id) WHERE ended_at IS NULL;
-CREATE INDEX member_of_open ON tenant.member (stop_id) WHERE ended_at IS NULL;
+-- Look members up by their job with "became IS NULL": "ended_at IS NULL" lets the planner read the index of
+-- open members as a whole, which it believes to be empty.
+CREATE INDEX member_of_job ON tenant.member (job_id);
+-- Without deduplication, because an entry that stands for many rows is dead only when all of them are.
+CREATE INDEX member_of_open ON tenant.member (stop_id) WITH (deduplicate_items = off)
+    WHERE ended_at IS NULL;
 
 CREATE TABLE tenant.step (
     stop_id      bigint NOT NULL,
@@ -422,6 +551,47 @@ CREATE TABLE tenant.event (
 );
 CREATE INDEX event_by_kind ON tenant.event (kind, id);
 CREATE INDEX event_of_job ON tenant.event (job_id, id) WHERE job_id IS NOT NULL;
+
+-- Webhooks
+
+-- Endpoints outside that are told what happens to jobs. Their secrets are returned when they are made, and
+-- to workers, which sign with them.
+CREATE TABLE tenant.webhook (
+    name           text PRIMARY KEY,
+    url            text NOT NULL,
+    events         text[],             -- null: all
+    tasks          text[],             -- only what happens to jobs of these tasks; null: of all
+    secret         text NOT NULL,
+    former_secret  text,               -- signs as well, until then
+    former_until   timestamptz,
+    created_at     timestamptz NOT NULL,
+    created_by     text NOT NULL,
+    disabled       text,               -- why nothing is sent to it; null: it is enabled
+    failures       integer NOT NULL DEFAULT 0,  -- in a row
+    failing_since  timestamptz,
+    resumes_at     timestamptz         -- nothing is sent before; null: nothing holds it up
+);
+
+-- What a webhook is told: written in the transaction in which it happened, and kept until it is pruned.
+CREATE TABLE tenant.delivery (
+    id           bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    webhook      text NOT NULL,        -- no foreign key: the end of a job never waits for it, or fails by it
+    message      text NOT NULL,        -- the header webhook-id: the same at every attempt
+    event        text NOT NULL,
+    job_id       bigint,
+    body         text NOT NULL,
+    created_at   timestamptz NOT NULL,
+    attempts     integer NOT NULL DEFAULT 0,
+    due_at       timestamptz,          -- the next attempt; null: none
+    until        timestamptz NOT NULL, -- no attempt begins later
+    tried_at     timestamptz,
+    delivered_at timestamptz,
+    status       integer,              -- of the last response
+    error        text                  -- of the last attempt
+);
+CREATE INDEX delivery_due ON tenant.delivery (webhook, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_of_webhook ON tenant.delivery (webhook, id);
+CREATE INDEX delivery_over ON tenant.delivery (created_at) WHERE due_at IS NULL;
 
 -- Metrics
 

@@ -2,7 +2,7 @@
 //
 // <main data-live="stream" data-every="seconds"> is fetched and merged into the page, so that focus,
 // scrolling, open details and half-filled forms are kept. A part with a mark is not sent again while
-// it is unchanged.
+// it is unchanged. A page's own script may change what arrives, the detail of the event "tenure:fresh".
 
 const PAUSE = 250; // ms between two refreshes, at least; up to data-pause with many viewers
 const RETRY = 2000; // ms before a refused stream is opened again
@@ -48,7 +48,15 @@ async function refresh() {
     }
     if (answer.status < 500) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      if (fresh.querySelector("main")) merge(page(), fresh.querySelector("main"));
+      const main = fresh.querySelector("main");
+      if (main && main.dataset.tenant !== page().dataset.tenant) {
+        location.reload(); // another tenant was opened beside this page
+        return;
+      }
+      if (main) {
+        document.dispatchEvent(new CustomEvent("tenure:fresh", { detail: main }));
+        merge(page(), main);
+      }
       showCut(false);
     } else {
       showCut(true);
@@ -107,8 +115,9 @@ function open(live) {
   for (const kind of ["job", "cancellation", "totals"]) opened.addEventListener(kind, soon);
 }
 
+// Not node.id: in a form that is its field with the name "id".
 function key(node) {
-  return node.nodeType === Node.ELEMENT_NODE ? node.id || node.dataset.key || "" : "";
+  return node.nodeType === Node.ELEMENT_NODE ? node.getAttribute("id") || node.dataset.key || "" : "";
 }
 
 function alike(a, b) {
@@ -164,15 +173,14 @@ function tick() {
   const now = Date.now() + ahead;
   for (const time of document.querySelectorAll("time[data-until]")) {
     const seconds = Math.ceil((Date.parse(time.dataset.until) - now) / 1000);
-    time.textContent = seconds > 0 ? `in ${seconds} s` : "now";
+    const minutes = Math.round(seconds / 60);
+    time.textContent = seconds > 300 ? `in ${minutes} m` : seconds > 0 ? `in ${seconds} s` : "now";
   }
 }
 
 if (page()?.dataset.now) ahead = Date.parse(page().dataset.now) - Date.now();
 for (const tail of document.querySelectorAll("[data-tail]")) tail.scrollTop = tail.scrollHeight;
 setInterval(tick, 500);
-// On a narrow screen the links to the pages are in a row that scrolls.
-document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     open(null);
@@ -181,5 +189,6 @@ document.addEventListener("visibilitychange", () => {
     refresh();
   }
 });
+document.addEventListener("tenure:refresh", refresh); // the address has changed
 addEventListener("pageshow", (event) => event.persisted && mayChange() && refresh());
 begin();

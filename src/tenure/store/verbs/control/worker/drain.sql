@@ -14,7 +14,7 @@ BEGIN
     UPDATE tenure.worker AS w SET draining_at = coalesce(w.draining_at, now_ts), idle = false
     WHERE w.id = worker AND w.dead_at IS NULL AND w.left_at IS NULL;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no living worker %s', worker);
+        RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no live worker %s', worker);
     END IF;
     PERFORM pg_notify('tenure_' || worker, 'orders');
     PERFORM tenure.write_audit(tenure.actor(by), via, 'drain', 'worker', worker::text, reason,

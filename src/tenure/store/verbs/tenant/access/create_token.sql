@@ -3,7 +3,7 @@
 --
 -- In the default tenant tokens are created for any tenant ("of_tenant"), elsewhere for that tenant alone.
 -- Names of database users, jobs, policies and schedules (db:, job:, policy:, schedule:) are reserved. A
--- lifetime of null means for ever. All interfaces have the same defaults: a viewer, for 90 days.
+-- lifetime of null means forever. All interfaces have the same defaults: a viewer, for 90 days.
 CREATE OR REPLACE FUNCTION tenant.create_token(
     name text, token_role text DEFAULT 'viewer', digest bytea DEFAULT NULL,
     lifetime interval DEFAULT '90 days', of_tenant text DEFAULT NULL,

@@ -1,4 +1,5 @@
 -- Pause a queue, a target, a pool or the whole tenant: none of its jobs is started until it is resumed.
+-- Pause a schedule: it enqueues no jobs until it is resumed.
 CREATE OR REPLACE FUNCTION tenant.pause_dispatch(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL
@@ -10,11 +11,11 @@ DECLARE
 BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
-    ELSIF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'tenant')
+    ELSIF coalesce(subject, '') NOT IN ('queue', 'target', 'pool', 'schedule', 'tenant')
         OR (subject = 'tenant') <> (coalesce(name, '') = '') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = 'what is paused is a queue, a target or a pool with its name, '
-                'or the tenant without one';
+            MESSAGE = 'what is paused is a queue, a target, a pool or a schedule with its '
+                'name, or the tenant without one';
     ELSIF length(name) > {queue.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             format('the name of a %s has at most {queue.max} characters', subject);

@@ -1,4 +1,4 @@
--- Resume a paused queue, target, pool or tenant.
+-- Resume a paused queue, target, pool, schedule or tenant.
 CREATE OR REPLACE FUNCTION tenant.resume_dispatch(
     subject text, name text DEFAULT '', reason text DEFAULT NULL, by text DEFAULT NULL,
     via text DEFAULT 'sql', role text DEFAULT NULL

@@ -1,6 +1,6 @@
 -- List the known tasks by name, as the newest announcement of each declares; with a name, only that one.
 --
--- "serving" holds the digests that living workers have of the task, and how many workers have each: two
+-- "serving" holds the digests that live workers have of the task, and how many workers have each: two
 -- digests during a deployment.
 CREATE OR REPLACE FUNCTION tenant.tasks(name text DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -24,6 +24,8 @@ BEGIN
         SELECT coalesce(json_agg(json_build_object(
             'name', k.name, 'digest', k.digest, 'executor', k.executor, 'doc', k.doc, 'schema', k.schema,
             'options', k.defaults, 'target', k.target ->> 'text', 'unique', k."unique" ->> 'text',
+            'limits', (SELECT coalesce(json_agg(l ->> 'text'), '[]')
+                FROM jsonb_array_elements(k.limits) AS l),
             'compensate', k.compensate, 'everywhere', k.tenant = '',
             'first_announced_at', k.first_announced_at, 'announced_at', k.announced_at,
             'serving', (SELECT coalesce(json_agg(json_build_object('digest', s.digest, 'workers', s.workers)

@@ -1,7 +1,8 @@
 -- Finish, promote and claim in one call.
 --
 -- "outcomes" is what finish takes; "wants" is a list of {"n", "queues", "tasks", "floors"}, each what claim
--- takes; "claims" answers each want in its place. If asked to, or if what ended may have made other jobs
+-- takes; "claims" answers each want in its place. A want "in_turn" is a large one where there are many jobs:
+-- it waits a moment for other claims of this kind. If asked to, or if what ended may have made other jobs
 -- ready, it promotes in between, so that those are claimed in the same call. A promotion that fails costs
 -- nothing else: it is recorded as an event, and "promote_error" tells why.
 --
@@ -43,7 +44,10 @@ BEGIN
         END;
     END IF;
     FOR want IN SELECT * FROM jsonb_to_recordset(wants) AS w(n integer, queues text[], tasks text[],
-        floors jsonb) LOOP
+        floors jsonb, in_turn boolean) LOOP
+        IF want.in_turn THEN
+            PERFORM tenant.await_turn();
+        END IF;
         taken := tenant.claim_batch(worker, coalesce(want.n, 0), want.queues, want.tasks, want.floors);
         claims := claims || taken.answer;
         open := open OR taken.got < want.n;
@@ -52,7 +56,7 @@ BEGIN
     RETURN json_build_object(
         'alive', EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL),
         'finished', finished, 'claims', array_to_json(claims), 'promoted', promoted, 'promote_error', problem,
-        'next_due', CASE WHEN promoted IS NOT NULL THEN (promoted ->> 'next_due')::double precision
-                         WHEN open THEN tenant.next_due() END,
+        -- After the claims: what they leave to a limit becomes due too.
+        'next_due', CASE WHEN promoted IS NOT NULL OR open THEN tenant.next_due() END,
         'idled', idled AND (open OR wants_jobs));
 END $$;

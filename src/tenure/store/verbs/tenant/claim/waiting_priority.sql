@@ -11,7 +11,7 @@ BEGIN
     WHERE w.id = worker AND w.dead_at IS NULL AND w.draining_at IS NULL;
     RETURN json_build_object('priority', (
         SELECT max(o.priority) FROM tenant.ready_lanes(coalesce(queues, caller.queues), tasks, '{}',
-            '{}') AS o
+            '{}', 1) AS o
         WHERE caller.id IS NOT NULL
           AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'tenant')));
 END $$;

@@ -36,7 +36,6 @@ DECLARE
     linked  integer[] := '{}';
     queues  text[] := '{}';
     refusal json;
-    problem text;
     born    record;
 BEGIN
     IF jsonb_typeof(jobs) = 'object' THEN
@@ -57,7 +56,17 @@ BEGIN
             RETURN refusal;
         END IF;
     END IF;
-    IF cardinality(drafts) <> 1 OR (drafts[1]).key IS NOT NULL THEN
+    d := drafts[1];
+    IF cardinality(drafts) = 1 AND d.key IS NULL AND d.after IS NULL THEN
+        -- Most calls: a job that nothing in the call can name.
+        born := tenant.insert_job(d, 1, places, ids, now_ts, actor, via, whose);
+        IF born.created AND d.task IS NOT NULL THEN
+            PERFORM tenant.notify_idle(ARRAY[d.queue]);
+        END IF;
+        RETURN json_build_array(json_build_object('id', born.id, 'created', born.created, 'taken', born.taken,
+            'key', NULL));
+    END IF;
+    IF cardinality(drafts) <> 1 OR d.key IS NOT NULL THEN
         SELECT coalesce(jsonb_object_agg(k.key, k.place), '{}') INTO places FROM (
             SELECT j.value ->> 'key' AS key, min(j.place) AS place
             FROM jsonb_array_elements(jobs) WITH ORDINALITY AS j(value, place)
@@ -80,14 +89,10 @@ BEGIN
 
     FOREACH place IN ARRAY ordered LOOP
         d := drafts[place];
-        problem := tenure.validation_error(d);
-        IF problem IS NOT NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s %s',
-                coalesce('job ' || quote_literal(left(d.key, 100)), 'job number ' || place || ' of the call'),
-                problem);
+        above := NULL;
+        IF jsonb_typeof(d.parent) = 'string' THEN
+            above := (places ->> (d.parent #>> '{}'))::integer;
         END IF;
-        above := CASE WHEN jsonb_typeof(d.parent) = 'string'
-            THEN (places ->> (d.parent #>> '{}'))::integer END;
         IF above < place AND NOT (answers[above] ->> 'created')::boolean THEN
             -- Its parent existed before this call, with all its descendants. If it has no such child, use
             -- the parent itself.
@@ -95,13 +100,15 @@ BEGIN
                 WHERE j.parent_id = ids[above] AND p.key IS NOT DISTINCT FROM d.key AND j.id <> ALL (ids)
                 ORDER BY j.id LIMIT 1), ids[above]) AS id, false AS created, 'parent' AS taken INTO born;
         ELSE
-            SELECT b.* INTO born FROM tenant.insert_job(d, place, places, ids, now_ts, actor, via,
-                whose) AS b;
+            born := tenant.insert_job(d, place, places, ids, now_ts, actor, via, whose);
         END IF;
         IF born.created THEN
-            linked := CASE WHEN jsonb_array_length(d.after) > 0 THEN linked || place ELSE linked END;
-            queues := CASE WHEN d.task IS NOT NULL
-                AND NOT d.queue = ANY (queues) THEN queues || d.queue ELSE queues END;
+            IF jsonb_array_length(d.after) > 0 THEN
+                linked := linked || place;
+            END IF;
+            IF d.task IS NOT NULL AND NOT d.queue = ANY (queues) THEN
+                queues := queues || d.queue;
+            END IF;
         END IF;
         ids[place] := born.id;
         answers[place] := json_build_object('id', born.id, 'created', born.created, 'taken', born.taken,

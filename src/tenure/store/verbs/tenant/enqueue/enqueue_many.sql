@@ -27,7 +27,7 @@ BEGIN
     IF shared ?| ARRAY['parent', 'after', 'unique', 'idempotency', 'target', 'key']
         OR shared -> 'task' IS NULL
             OR NOT declared AND (known.name IS NULL OR known.target IS NOT NULL
-                OR known."unique" IS NOT NULL) THEN
+                OR known."unique" IS NOT NULL OR known.limits @? '$[*].parts[*].field') THEN
         answer := tenant.enqueue((SELECT coalesce(jsonb_agg(jsonb_build_object('args', a)), '[]')
             FROM jsonb_array_elements(arguments) AS a), shared, by, via, role, declared);
         IF json_typeof(answer) = 'object' THEN
@@ -41,18 +41,22 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    problem := coalesce(tenure.validation_error(d), (
+    problem := (
         SELECT tenure.validation_error(jsonb_populate_record(d, jsonb_build_object('args', a)))
         FROM jsonb_array_elements(arguments) AS a
         WHERE jsonb_typeof(a) <> 'object' OR pg_column_size(a) > {args.max}
-            OR tenure.json_error(a) IS NOT NULL LIMIT 1));
+            OR tenure.json_error(a) IS NOT NULL LIMIT 1);
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
     END IF;
     due := CASE WHEN d.run_at >= '9999-12-31 00:00+00' THEN NULL
         WHEN d.delay IS NOT NULL THEN now_ts + d.delay ELSE coalesce(d.run_at, now_ts) END;
     waits := CASE WHEN due IS NULL THEN 'unqueued' ELSE tenure.waiting_for(due, now_ts, NULL) END;
-    lane_id := tenant.lane_of(d.queue, d.task, d.pools,
+    IF waits IS NULL AND tenant.has_line(d.limits) THEN
+        waits := 'limit';
+        INSERT INTO tenant.wake (limit_name) VALUES (d.limits[1]);
+    END IF;
+    lane_id := tenant.lane_of(d.queue, d.task, d.pools, d.limits,
         CASE WHEN tenant.role_of(role) <> 'admin' THEN tenure.actor(by) END);
     names := CASE WHEN d.owner IS NULL THEN tenure.actor(by) ELSE tenure.actor(d.owner) END;
 
@@ -65,10 +69,12 @@ BEGIN
         FROM draft
     ), born AS (
         INSERT INTO tenant.job (id, root_id, position, run_at, created_at, lane, waiting, priority,
-            max_attempts, ready, orphan_fails)
+            max_attempts, ready, orphan_fails, limits)
         OVERRIDING SYSTEM VALUE
-        SELECT draft.id, draft.id, CASE WHEN waits IS NULL THEN nextval('tenant.activity') ELSE 0 END, due,
-            now_ts, lane_id, waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail'
+        SELECT draft.id, draft.id,
+            CASE WHEN coalesce(waits, 'limit') = 'limit' THEN nextval('tenant.activity') ELSE 0 END, due,
+            now_ts, lane_id, waits, d.priority, d.max_attempts, waits IS NULL, d.orphan = 'fail',
+            nullif(d.limits, '{}')
         FROM draft
         RETURNING id
     )

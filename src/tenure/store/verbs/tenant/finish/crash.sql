@@ -1,5 +1,5 @@
 -- Report that a runner died while it ran these jobs: each spends an attempt and counts a crash, and no
--- lease has to expire. For a living worker.
+-- lease has to expire. For a live worker.
 CREATE OR REPLACE FUNCTION tenant.crash(worker uuid, jobs jsonb) RETURNS json
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT tenant.conclude((

@@ -1,7 +1,8 @@
 -- Report how attempts ended. Each outcome is accepted, refused or busy.
 --
--- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value), failed (error),
--- retry (error, run_at), stopped (intent, rung) or released (until, suspect, unstarted, displaced).
+-- "outcomes" is a list of {"job", "token", "outcome", ...} with outcome completed (value, or the
+-- artifact in which it is "stored"), failed (error), retry (error, run_at), stopped (intent, rung) or
+-- released (until, suspect, unstarted, displaced).
 -- "waited" is the number of seconds by which the code began later than the claim; "started_at" is corrected.
 -- Refused: the worker no longer holds the job. Busy: the row is locked by another transaction; report it
 -- again. "repeated" are the refused outcomes that this worker has reported before: only the answer was
@@ -30,7 +31,9 @@ BEGIN
     plain := tenant.complete_plainly(outcomes, worker);
     IF plain.done = '{}' THEN
         RETURN tenant.conclude(outcomes, worker);
-    ELSIF cardinality(plain.done) < jsonb_array_length(outcomes) THEN
+    END IF;
+    PERFORM tenant.notify_readers(plain.done);
+    IF cardinality(plain.done) < jsonb_array_length(outcomes) THEN
         rest := (SELECT jsonb_agg(o) FROM jsonb_array_elements(outcomes) AS o WHERE NOT EXISTS (
             SELECT FROM unnest(plain.done, plain.tokens) AS d(job, token)
             WHERE d.job = (o -> 'job')::bigint AND d.token = (o -> 'token')::bigint));

@@ -1,5 +1,5 @@
--- Store reports of running jobs: progress, checkpoint, partial results, spending, log lines, artifacts and
--- slots; many at once, fenced.
+-- Store reports of running jobs: progress, checkpoint, steps, partial results, spending, log lines,
+-- artifacts, slots, grants and reservations; many at once, fenced.
 --
 -- Spending is recorded even when the rest is refused, or crash loops would escape their budget; it counts
 -- for the job and all its ancestors. A budget is exhausted when more than its limit is spent.
@@ -17,6 +17,8 @@ DECLARE
     tokens    bigint[];
     exhausted json;
     granted   json;
+    answered  json;
+    held      jsonb;  -- the reports of jobs that it still holds
     missing   json;
     reply     json;
 BEGIN
@@ -45,11 +47,14 @@ BEGIN
         WHERE h.id = r.job AND h.state::text = 'running' AND h.worker_id = report.worker AND h.token = r.token
         LIMIT 1 FOR SHARE SKIP LOCKED) AS j;
 
+    IF reports @? '$[*] ? (exists(@.steps) || exists(@.forget_partials))' THEN
+        PERFORM tenant.keep_steps(reports, accepted, tokens, now_ts);
+    END IF;
     WITH parsed AS MATERIALIZED (
         SELECT r.* FROM ROWS FROM (
             jsonb_to_recordset(reports) AS (job bigint, token bigint, progress jsonb, checkpoint jsonb,
-            partials jsonb, logs jsonb, artifacts jsonb)) WITH ORDINALITY
-            AS r(job, token, progress, checkpoint, partials, logs, artifacts, place)
+            partials jsonb, partial_steps jsonb, logs jsonb, artifacts jsonb)) WITH ORDINALITY
+            AS r(job, token, progress, checkpoint, partials, partial_steps, logs, artifacts, place)
         WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
             WHERE a.job = r.job AND a.token = r.token)
     ), noted AS (
@@ -59,10 +64,12 @@ BEGIN
         FROM parsed AS t WHERE t.progress IS NOT NULL OR t.checkpoint IS NOT NULL GROUP BY t.job
         ON CONFLICT (job_id) DO UPDATE SET noted_at = excluded.noted_at,
             progress = coalesce(excluded.progress, o.progress),
-            checkpoint = coalesce(excluded.checkpoint, o.checkpoint)
+            checkpoint = coalesce(excluded.checkpoint, o.checkpoint),
+            -- The attempt has had the value; what it needs of it is in its checkpoint.
+            resume_value = CASE WHEN excluded.checkpoint IS NULL THEN o.resume_value END
     ), emitted AS (
-        INSERT INTO tenant.partial (job_id, token, at, value)
-        SELECT t.job, t.token, now_ts, p.value FROM parsed AS t
+        INSERT INTO tenant.partial (job_id, token, at, value, step)
+        SELECT t.job, t.token, now_ts, p.value, t.partial_steps ->> (p.place - 1)::integer FROM parsed AS t
         CROSS JOIN LATERAL jsonb_array_elements(t.partials) WITH ORDINALITY AS p(value, place)
         ORDER BY t.job, t.place, p.place
     ), logged AS (
@@ -103,17 +110,22 @@ BEGIN
             (SELECT coalesce(jsonb_agg(r), '[]') FROM jsonb_array_elements(reports) AS r
             WHERE NOT coalesce((missing -> 'busy')::jsonb, '[]') @> (r -> 'job')));
     END IF;
-    IF reports @? '$[*].take' OR reports @? '$[*].give' THEN
+    IF reports @? '$[*].take' OR reports @? '$[*].give' OR reports @? '$[*].settled'
+            OR reports @? '$[*].asks' THEN
         -- In the order of the requests.
-        granted := tenant.exchange_slots((SELECT coalesce(jsonb_agg(r.value ORDER BY r.place), '[]')
+        held := (SELECT coalesce(jsonb_agg(r.value ORDER BY r.place), '[]')
             FROM jsonb_array_elements(reports) WITH ORDINALITY AS r(value, place)
             WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
                           WHERE a.job = (r.value ->> 'job')::bigint
-                            AND a.token = (r.value ->> 'token')::bigint)), now_ts);
+                            AND a.token = (r.value ->> 'token')::bigint));
+        granted := tenant.exchange_slots(held, now_ts);
+        answered := tenant.exchange_grants(worker, held, now_ts);
     END IF;
+    PERFORM tenant.notify_readers(accepted);
     reply := json_build_object('accepted', to_json(accepted), 'refused', coalesce(missing -> 'refused', '[]'),
         'repeated', coalesce(missing -> 'repeated', '[]'), 'busy', coalesce(missing -> 'busy', '[]'),
-        'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'));
+        'exhausted', coalesce(exhausted, '[]'), 'granted', coalesce(granted, '{}'),
+        'answered', coalesce(answered, '{}'));
     IF number IS NOT NULL THEN
         UPDATE tenant.reported AS r SET answer = reply WHERE r.worker_id = worker;
     END IF;

@@ -29,8 +29,9 @@ BEGIN
         FROM (SELECT j.lane, count(*) AS n FROM tenant.job AS j WHERE j.ready GROUP BY j.lane) AS r
     ), other AS (
         SELECT j.* FROM tenant.job AS j WHERE j.state = 'running'
-        UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting = 'time'
+        UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting IN ('time', 'event', 'answer')
         UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting = 'target'
+        UNION ALL SELECT j.* FROM tenant.job AS j WHERE j.waiting = 'limit'
         UNION ALL SELECT j.* FROM tenant.job AS j
             WHERE j.state = 'paused'
               OR j.waiting IN ('unqueued', 'promotion', 'dependencies', 'tasks', 'children')
@@ -61,7 +62,7 @@ BEGIN
               AND w.expires_at > now_ts AND (w.queues IS NULL OR l.queue = ANY (w.queues))) AS served
         FROM counted AS c JOIN tenant.lane AS l ON l.id = c.lane GROUP BY l.queue, c.status) AS q;
 
-    -- Workers that hold jobs, one probe each: the jobs of living workers are not read.
+    -- Workers that hold jobs, one probe each: the jobs of live workers are not read.
     WITH RECURSIVE holder AS (
         (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' ORDER BY j.worker_id LIMIT 1)
         UNION ALL
@@ -98,5 +99,8 @@ BEGIN
                 UNION ALL SELECT 'event', ARRAY[e.kind], 0, count(*), 0 FROM tenant.event AS e
                     WHERE e.kind IN ('refused', 'recovered') GROUP BY e.kind) AS t
             GROUP BY t.kind, t.labels, t.bucket) AS t),
-        'bounds', tenant.tally_bounds());
+        'bounds', tenant.tally_bounds(),
+        'deliveries_pending', (SELECT count(*) FROM tenant.delivery AS d WHERE d.due_at IS NOT NULL),
+        'webhooks_failing', (SELECT count(*) FROM tenant.webhook AS w
+            WHERE w.disabled IS NOT NULL OR w.failing_since IS NOT NULL));
 END $$;

@@ -1,7 +1,7 @@
 -- Return what is wrong with a tenant's jobs, and the sizes of its tables: for operators.
 --
 -- "lost" are running jobs whose worker is silent or unknown, "unserved" queues with ready jobs and no
--- worker, "unrunnable" tasks with waiting jobs that no living worker has, "unclean" jobs that ended within
+-- worker, "unrunnable" tasks with waiting jobs that no live worker has, "unclean" jobs that ended within
 -- a day and left a resource open. It reads the table of jobs.
 CREATE OR REPLACE FUNCTION tenant.diagnose() RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -14,17 +14,22 @@ SELECT
     CASE WHEN j.state = 'cancelled' THEN j.ended_at END AS cancelled_at,
     s.initiated_by AS cancelled_by, s.reason AS cancellation_reason,
     tenant.cancellation_name(s.id, s.intent) AS cancellation_id,
-    o.error ->> 'message' AS error_message,
+    CASE WHEN j.state = 'paused' THEN coalesce(s.reason, o.error ->> 'message') END AS pause_reason,
+    CASE WHEN NOT x.is_pause THEN o.error ->> 'message' END AS error_message,
     -- Secret arguments are neither shown nor searched.
     CASE WHEN NOT p.options ? 'secret' OR p.options IS NULL THEN p.args
          WHEN jsonb_typeof(p.args) <> 'object' THEN '"***"' ELSE (
         SELECT coalesce(jsonb_object_agg(a.key,
             CASE WHEN p.options -> 'secret' ? a.key THEN '"***"' ELSE a.value END), '{}')
         FROM jsonb_each(p.args) AS a) END AS args,
-    p.options, p.budget, o.result, o.error, o.checkpoint, o.progress, o.cleanup
+    p.options, p.budget, o.result, o.result_artifact,
+    CASE WHEN NOT x.is_pause THEN o.error END AS error,
+    o.checkpoint, o.progress, o.cleanup
 FROM tenant.job AS j
 JOIN tenant.lane AS l ON l.id = j.lane
 JOIN tenant.payload AS p ON p.job_id = j.id
 LEFT JOIN tenant.outcome AS o ON o.job_id = j.id
+-- What a job raises to pause itself is kept where errors are, and is a reason.
+CROSS JOIN LATERAL (SELECT coalesce(o.error ->> 'type' = 'tenure.Pause', false) AS is_pause) AS x
 LEFT JOIN tenant.cancellation AS s ON s.id = j.stop_id
 LEFT JOIN tenure.worker AS w ON w.id = j.worker_id;

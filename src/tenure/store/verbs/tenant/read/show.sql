@@ -19,6 +19,7 @@ BEGIN
                   FROM tenant.edge AS e WHERE e.job_id = show.job),
         'artifacts', (SELECT coalesce(jsonb_agg(to_jsonb(a) - 'job_id' ORDER BY a.name), '[]')
             FROM tenant.artifact AS a WHERE a.job_id = show.job),
+        'steps', (SELECT count(*) FROM tenant.job_step AS s WHERE s.job_id = show.job),
         'partials', (SELECT count(*) FROM tenant.partial AS p WHERE p.job_id = show.job),
         'attempts', (SELECT coalesce(jsonb_agg(to_jsonb(a) - 'job_id' - 'token' ORDER BY a.started_at), '[]')
                      FROM tenant.attempt AS a WHERE a.job_id = show.job));

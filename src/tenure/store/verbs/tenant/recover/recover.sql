@@ -46,19 +46,7 @@ BEGIN
             END;
             busy := busy || (answer -> 'busy')::jsonb;
             failed := failed || coalesce((answer -> 'failed')::jsonb, '[]');
-            WITH noted AS (
-                INSERT INTO tenant.event (at, kind, job_id, worker_id, detail)
-                SELECT tenure.now(), 'recovered', (o ->> 'job')::bigint, w.id,
-                    jsonb_build_object('state', a.key, 'worker', (o -> 'worker'),
-                    'host', w.host, 'pid', w.pid, 'beat_at', w.beat_at, 'expires_at', w.expires_at)
-                FROM json_each(answer -> 'accepted') AS a CROSS JOIN json_array_elements(a.value) AS i
-                JOIN jsonb_array_elements(orphans) AS o ON o -> 'job' = i::jsonb
-                LEFT JOIN tenure.worker AS w ON w.id = (o ->> 'worker')::uuid
-                RETURNING event.job_id, event.detail
-            )
-            SELECT accepted || coalesce(
-                jsonb_agg(noted.detail - 'expires_at' || jsonb_build_object('job', noted.job_id)), '[]')
-            INTO accepted FROM noted;
+            accepted := accepted || tenant.note_recovered(orphans, answer -> 'accepted');
         END IF;
         EXIT WHEN seen < n;
     END LOOP;

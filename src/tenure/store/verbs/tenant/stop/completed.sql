@@ -15,13 +15,13 @@ BEGIN
         WHERE c.id = tenant.cancellation_id(request ->> 'cancellation')
           AND completed.job = ANY (c.rollback_jobs)) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN003',
-            MESSAGE = format('job %s is no rollback that this worker runs', completed.job);
+            MESSAGE = format('job %s is not a rollback that this worker runs', completed.job);
     END IF;
     RETURN (
         SELECT coalesce(json_agg(
             json_build_object('id', j.id, 'task', l.task, 'args', p.args, 'result', o.result,
-            'secret', p.options -> 'secret', 'completed_at', j.ended_at) ORDER BY j.ended_at DESC, j.id DESC),
-            '[]')
+            'result_artifact', o.result_artifact, 'secret', p.options -> 'secret',
+            'completed_at', j.ended_at) ORDER BY j.ended_at DESC, j.id DESC), '[]')
         FROM tenant.member AS m JOIN tenant.job AS j ON j.id = m.job_id JOIN tenant.lane AS l ON l.id = j.lane
         JOIN tenant.payload AS p ON p.job_id = j.id LEFT JOIN tenant.outcome AS o ON o.job_id = j.id
         WHERE m.stop_id = tenant.cancellation_id(request ->> 'cancellation') AND m.became = 'completed'

@@ -1,5 +1,5 @@
--- Return cancelled jobs whose artifacts a worker should delete, with what is known of them. A job is
--- offered to another worker if "discarded" is not called in time: later every time, up to an hour.
+-- Return cancelled and pruned jobs whose artifacts a worker should delete, with what is known of them. A
+-- job is offered to another worker if "discarded" is not called in time: later every time, up to an hour.
 CREATE OR REPLACE FUNCTION tenant.discards(n integer DEFAULT 50) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 DECLARE

@@ -1,8 +1,9 @@
 -- Delete what ended long enough ago: whole ended trees only, and nothing that others still need or that
 -- blocks a target.
 --
--- "keep" states for how long, by state; a state that is not named is kept for ever. Events and dead workers
--- are deleted after "keep_events", inspections after an hour. Metrics are added up first.
+-- "keep" states for how long, by state; a state that is not named is kept forever. Events and dead workers
+-- are deleted after "keep_events", inspections after an hour. Metrics are added up first. Workers are told to
+-- delete the artifacts (discards).
 CREATE OR REPLACE FUNCTION tenant.prune(
     keep jsonb DEFAULT '{"completed": "7 days", "cancelled": "30 days"}',
     keep_events interval DEFAULT '30 days', n integer DEFAULT 1000
@@ -41,7 +42,7 @@ BEGIN
                 OR EXISTS (SELECT FROM tenant.edge AS e JOIN tenant.job AS d ON d.id = e.job_id
                            WHERE e.needs_id = tree.id AND d.root_id <> j.id
                              AND d.state NOT IN ('completed', 'cancelled'))
-                OR EXISTS (SELECT FROM tenant.member AS m WHERE m.job_id = tree.id AND m.ended_at IS NULL))
+                OR EXISTS (SELECT FROM tenant.member AS m WHERE m.job_id = tree.id AND m.became IS NULL))
         LIMIT tenure.batch_size(n) FOR UPDATE SKIP LOCKED);
     WITH RECURSIVE tree AS (
         SELECT unnest(roots) AS id
@@ -54,10 +55,14 @@ BEGIN
     DELETE FROM tenant.unannounced WHERE job_id = ANY (gone);
     DELETE FROM tenant.outcome WHERE job_id = ANY (gone);
     DELETE FROM tenant.attempt WHERE job_id = ANY (gone);
+    DELETE FROM tenant.job_step WHERE job_id = ANY (gone);
     DELETE FROM tenant.partial WHERE job_id = ANY (gone);
     DELETE FROM tenant.log WHERE job_id = ANY (gone);
-    DELETE FROM tenant.artifact WHERE job_id = ANY (gone);
+    -- Workers delete the files, and then the rows.
+    INSERT INTO tenant.discard (job_id)
+    SELECT DISTINCT a.job_id FROM tenant.artifact AS a WHERE a.job_id = ANY (gone) ON CONFLICT DO NOTHING;
     DELETE FROM tenant.spent WHERE job_id = ANY (gone);
+    PERFORM tenant.prune_limits(n);
     DELETE FROM tenant.job WHERE id = ANY (gone);
     PERFORM tenant.add_to_tally(5000);
     -- Dependents without a wake: an end at REPEATABLE READ does not see an edge that was added after it
@@ -67,6 +72,7 @@ BEGIN
     WHERE cardinality(roots) < n AND coalesce((
         SELECT o.state = 'completed' OR (o.ended_at IS NOT NULL AND e.policy <> 'wait')
         FROM tenant.job AS o WHERE o.id = e.needs_id), true);
+    DELETE FROM tenant.publication AS p WHERE p.expires_at < now_ts;
     -- Inspections are short-lived.
     WITH old AS (DELETE FROM tenant.inspection AS l WHERE l.asked_at < now_ts - interval '1 hour'
         RETURNING l.job_id)
@@ -79,6 +85,9 @@ BEGIN
             WHERE o.kind IN ('refused', 'recovered') GROUP BY o.kind ORDER BY o.kind
             ON CONFLICT (kind, labels, bucket) DO UPDATE SET n = t.n + excluded.n)
         SELECT count(*) INTO events FROM old;
+        DELETE FROM tenant.delivery AS d WHERE d.due_at IS NULL AND d.created_at < now_ts - keep_events;
+        DELETE FROM tenant.delivery AS d WHERE d.due_at IS NOT NULL  -- written while it was dropped
+            AND d.webhook NOT IN (SELECT w.name FROM tenant.webhook AS w);
         -- A job that still names such a worker is an orphan of an unknown worker.
         DELETE FROM tenant.reported AS r WHERE NOT EXISTS (
             SELECT FROM tenure.worker AS w WHERE w.id = r.worker_id AND w.dead_at IS NULL);

@@ -33,5 +33,10 @@ BEGIN
         whole := whole || jsonb_build_object(
             'unique', tenure.fill_template(task."unique", args, task.schema));
     END IF;
+    IF NOT job ? 'limits' AND task.limits IS NOT NULL THEN
+        whole := whole || jsonb_build_object('limits', (
+            SELECT jsonb_agg(tenure.fill_template(l.value, args, task.schema) ORDER BY l.place)
+            FROM jsonb_array_elements(task.limits) WITH ORDINALITY AS l(value, place)));
+    END IF;
     RETURN whole;
 END $$;

@@ -23,6 +23,7 @@ BEGIN
     END IF;
     problem := coalesce(problem,
         tenure.validation_error(tenure.with_defaults(defaults || jsonb_build_object('task', 'x'))),
-        tenure.template_error(task -> 'target'), tenure.template_error(task -> 'unique'));
+        tenure.template_error(task -> 'target'), tenure.template_error(task -> 'unique'),
+        tenure.limits_error(task -> 'limits'));
     RETURN CASE WHEN problem IS NOT NULL THEN format('task %L %s', left(task ->> 'name', 100), problem) END;
 END $$;

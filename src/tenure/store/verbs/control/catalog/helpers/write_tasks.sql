@@ -18,17 +18,18 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = problem;
     END IF;
     INSERT INTO tenure.task AS k (name, tenant, digest, executor, doc, schema, defaults, target, "unique",
-        compensate, first_announced_at, announced_at)
+        limits, compensate, first_announced_at, announced_at)
     SELECT DISTINCT ON (t.value ->> 'name', s.tenant) t.value ->> 'name', s.tenant, t.value ->> 'digest',
         t.value ->> 'executor', t.value ->> 'doc', nullif(t.value -> 'schema', 'null'),
         jsonb_strip_nulls(t.value -> 'defaults'),
-        nullif(t.value -> 'target', 'null'), nullif(t.value -> 'unique', 'null'), t.value ->> 'compensate',
+        nullif(t.value -> 'target', 'null'), nullif(t.value -> 'unique', 'null'),
+        nullif(nullif(t.value -> 'limits', 'null'), '[]'), t.value ->> 'compensate',
         now_ts, now_ts
     FROM jsonb_array_elements(tasks) AS t CROSS JOIN unnest(tenants) AS s(tenant)
     WHERE NOT starts_with(t.value ->> 'name', 'tenure.')  -- Tenure's own tasks are not announced
     ORDER BY 1, 2
     ON CONFLICT (name, tenant) DO UPDATE SET digest = excluded.digest, executor = excluded.executor,
         doc = excluded.doc, schema = excluded.schema, defaults = excluded.defaults, target = excluded.target,
-        "unique" = excluded."unique", compensate = excluded.compensate,
+        "unique" = excluded."unique", limits = excluded.limits, compensate = excluded.compensate,
         announced_at = greatest(k.announced_at, excluded.announced_at);
 END $$;

@@ -19,11 +19,11 @@ BEGIN
         AND coalesce(jsonb_typeof(options -> 'cancel_pauses') = 'boolean', true)
         AND coalesce(jsonb_typeof(options -> 'trace') = 'string', true) AND pg_column_size(options) < 1000
         AND (retry IS NULL OR jsonb_typeof(retry) = 'object'
-            AND retry - ARRAY['max', 'base', 'factor', 'cap', 'jitter', 'gives_up_on'] = '{}'
+            AND retry - ARRAY['max', 'base', 'factor', 'cap', 'jitter', 'never'] = '{}'
             AND coalesce((retry -> 'max')::text ~ '^[0-9]{1,4}$', false)
             AND CASE WHEN retry ->> 'base' ~ span AND retry ->> 'cap' ~ span
                 THEN (retry ->> 'base')::interval <= (retry ->> 'cap')::interval ELSE false END
             AND coalesce((retry -> 'factor')::text ~ '^[1-9][0-9]{0,1}(\.[0-9]{1,9})?$', true)
             AND coalesce((retry -> 'jitter')::text ~ '^(0(\.[0-9]{1,9})?|1)$', true)
-            AND coalesce(retry -> 'gives_up_on' = '[]', true));
+            AND coalesce(retry -> 'never' = '[]', true));
 END $$;

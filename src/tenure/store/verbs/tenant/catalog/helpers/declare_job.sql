@@ -46,8 +46,8 @@ BEGIN
                     'job %s has the unique key %L and is %s', holder.id, d."unique", holder.state);
             END IF;
         END IF;
-        UPDATE tenant.job AS j SET lane = tenant.lane_of(d.queue, d.task, d.pools, payload.owner),
-            priority = d.priority,
+        UPDATE tenant.job AS j SET lane = tenant.lane_of(d.queue, d.task, d.pools, d.limits, payload.owner),
+            limits = nullif(d.limits, '{}'), priority = d.priority,
             max_attempts = d.max_attempts, blocks_paused = 'paused' = ANY (d.block_on),
             blocks_failed = 'failed' = ANY (d.block_on), orphan_fails = d.orphan = 'fail', target = d.target,
             unique_key = stored,

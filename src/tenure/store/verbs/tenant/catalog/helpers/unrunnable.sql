@@ -1,4 +1,4 @@
--- Return tasks with jobs that cannot run: not announced, or in no living worker. A queue without any worker
+-- Return tasks with jobs that cannot run: not announced, or in no live worker. A queue without any worker
 -- is not counted here, because a worker may be about to start.
 --
 -- Ended jobs are not read, and of ready jobs that can run only the first of each lane: written as joins,

@@ -1,4 +1,4 @@
--- Return whether living workers serve this queue and all of them are known not to have this task.
+-- Return whether live workers serve this queue and all of them are known not to have this task.
 CREATE OR REPLACE FUNCTION tenant.unserved(queue text, task text) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

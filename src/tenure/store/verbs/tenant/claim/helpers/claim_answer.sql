@@ -25,6 +25,7 @@ BEGIN
         'options', CASE WHEN count(c.options) > 0 THEN json_agg(c.options) END,
         'budget', CASE WHEN count(c.budget) > 0 THEN json_agg(c.budget) END,
         'checkpoint', CASE WHEN count(c.checkpoint) > 0 THEN json_agg(c.checkpoint) END,
+        'resume_value', CASE WHEN count(c.resume_value) > 0 THEN json_agg(c.resume_value) END,
         'slots', CASE WHEN count(c.slots) > 0 THEN json_agg(c.slots) END,
         'waited_ms', json_agg(CASE
             WHEN isfinite(c.run_at) THEN (extract(epoch FROM c.started_at - c.run_at) * 1000)::bigint END)
@@ -32,7 +33,7 @@ BEGIN
         min(c.lane) AS first_lane, max(c.lane) AS last_lane,
         min(c.priority) AS lowest, max(c.priority) AS highest, max(c.position) AS last_turn
     INTO columns FROM (
-        SELECT j.*, p.args, p.owner, p.key, p.options, p.budget, o.checkpoint,
+        SELECT j.*, p.args, p.owner, p.key, p.options, p.budget, o.checkpoint, o.resume_value,
             CASE WHEN l.pools <> '{}' THEN (
                 SELECT json_object_agg(s.pool, s.name) FROM tenant.slot AS s WHERE s.job_id = j.id
             ) END AS slots

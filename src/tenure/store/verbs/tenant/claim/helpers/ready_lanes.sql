@@ -1,10 +1,12 @@
--- Return where there are jobs to claim: a row per priority with all its lanes, and a row per lane that
--- draws from pools and has a slot left. Highest priority first, then longest waiting; "until" is the
--- position at which the next row of the same priority comes first.
+-- Return where there are jobs to claim: a row per priority with all its lanes, and a row per lane that has
+-- limits, or draws from pools and has a slot left. Highest priority first, then longest waiting.
+--
+-- Where a priority has several rows, "until" is the position behind its first "reach" jobs: as far as a claim
+-- of so many may read any of them. Rows that begin behind it are left out. Null: there are no more jobs.
 --
 -- Where a floor is known the search starts there; between known priorities it searches for new ones.
 CREATE OR REPLACE FUNCTION tenant.ready_lanes(
-    queues text[], tasks text[], floors jsonb, spent integer[]
+    queues text[], tasks text[], floors jsonb, spent integer[], reach integer
 ) RETURNS SETOF tenure.lane_group
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -49,21 +51,36 @@ BEGIN
                 WHERE j.ready AND j.lane = open.id AND j.priority = upper AND j.position >= since
                 ORDER BY j.position LIMIT 1);
             IF first_turn IS NOT NULL THEN
-                places := places || (upper, open.id, open.pools, since, first_turn)::tenure.ready_lane;
+                places := places || (upper, open.id, open.pools, open.limited, since,
+                    first_turn)::tenure.ready_lane;
             END IF;
         END LOOP;
     END LOOP;
     IF cardinality(places) < 2 THEN
         FOREACH sole IN ARRAY places LOOP
-            RETURN NEXT (sole.priority, sole.pools, ARRAY[sole.lane], ARRAY[sole.since], sole.head,
-                NULL::bigint)::tenure.lane_group;
+            RETURN NEXT (sole.priority, sole.pools, sole.limited, ARRAY[sole.lane], ARRAY[sole.since],
+                sole.head, NULL::bigint)::tenure.lane_group;
         END LOOP;
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT p.priority, p.pools, array_agg(p.lane), array_agg(p.since), min(p.head),
-        lead(min(p.head)) OVER (PARTITION BY p.priority ORDER BY min(p.head))
-    FROM unnest(places) AS p
-    GROUP BY p.priority, p.pools, CASE WHEN p.pools <> '{}' THEN p.lane END
-    ORDER BY p.priority DESC, min(p.head);
+    WITH line AS (
+        SELECT p.priority, p.pools, p.limited, array_agg(p.lane) AS lanes, array_agg(p.since) AS since,
+            min(p.head) AS head, count(*) OVER (PARTITION BY p.priority) AS lines
+        FROM unnest(places) AS p
+        GROUP BY p.priority, p.pools, p.limited, CASE WHEN p.limited OR p.pools <> '{}' THEN p.lane END
+    ), bound AS (
+        SELECT level.priority, (
+            SELECT f.position FROM unnest(places) AS p CROSS JOIN LATERAL (
+                SELECT j.position FROM tenant.job AS j
+                WHERE j.ready AND j.lane = p.lane AND j.priority = p.priority AND j.position >= p.since
+                ORDER BY j.position LIMIT reach + 1) AS f
+            WHERE p.priority = level.priority
+            ORDER BY f.position OFFSET reach LIMIT 1) AS until
+        FROM (SELECT DISTINCT l.priority FROM line AS l WHERE l.lines > 1) AS level
+    )
+    SELECT l.priority, l.pools, l.limited, l.lanes, l.since, l.head, b.until
+    FROM line AS l LEFT JOIN bound AS b ON b.priority = l.priority
+    WHERE (l.head < b.until) IS NOT FALSE
+    ORDER BY l.priority DESC, l.head;
 END $$;

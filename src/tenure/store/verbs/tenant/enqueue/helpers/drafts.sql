@@ -1,9 +1,10 @@
 -- Return the jobs of a call as drafts, with shared fields and defaults filled in; refuse one that cannot be
--- read.
+-- read, or is not valid.
 CREATE OR REPLACE FUNCTION tenant.drafts(jobs jsonb, shared jsonb) RETURNS tenure.draft[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    job     jsonb;
+    n       CONSTANT integer := jsonb_array_length(jobs);
+    drafts  tenure.draft[];
     problem text;
 BEGIN
     IF shared <> '{}' THEN
@@ -12,19 +13,25 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a job of the call ' || problem;
         END IF;
     END IF;
-    FOR place IN 0 .. jsonb_array_length(jobs) - 1 LOOP
-        job := jobs -> place;
-        problem := tenure.draft_type_error(job);
+    FOR place IN 1 .. n LOOP
+        problem := tenure.draft_type_error(jobs -> (place - 1));
         IF problem IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
-                format('job number %s of the call %s', place + 1, problem);
+                format('job number %s of the call %s', place, problem);
         END IF;
     END LOOP;
-    RETURN ARRAY(
-        SELECT j FROM jsonb_populate_recordset(
-            tenure.with_defaults(shared), jobs) AS j);
-EXCEPTION WHEN data_exception THEN
-    RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format(
-        'a job of the call has a run_at or a delay that cannot be read (%s); give a time such as '
-        '"2030-01-31T12:00:00Z", or a length of time such as "20s"', left(SQLERRM, 200));
+    IF n = 1 THEN
+        drafts := ARRAY[tenure.with_defaults(shared || (jobs -> 0))];  -- needs no query
+    ELSE
+        drafts := ARRAY(SELECT j FROM jsonb_populate_recordset(tenure.with_defaults(shared), jobs) AS j);
+    END IF;
+    FOR place IN 1 .. n LOOP
+        problem := tenure.validation_error(drafts[place]);
+        IF problem IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('%s %s',
+                coalesce('job ' || quote_literal(left(drafts[place].key, 100)),
+                    'job number ' || place || ' of the call'), problem);
+        END IF;
+    END LOOP;
+    RETURN drafts;
 END $$;

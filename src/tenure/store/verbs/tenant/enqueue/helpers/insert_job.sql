@@ -42,24 +42,30 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    parent_job := tenant.parent_of(d.parent, place, places, ids);
+    IF d.parent IS NOT NULL THEN
+        parent_job := tenant.parent_of(d.parent, place, places, ids);
+    END IF;
     waits := CASE
         WHEN d.task IS NULL THEN 'tasks'::tenure.reason
         WHEN due IS NULL THEN 'unqueued'
         WHEN d.given IS NOT NULL THEN 'task'
         WHEN parent_job.id IS NOT NULL OR jsonb_array_length(d.after) > 0 THEN 'promotion'
         ELSE tenure.waiting_for(due, now_ts, d.target) END;
+    IF waits IS NULL AND d.limits IS NOT NULL AND tenant.has_line(d.limits) THEN
+        waits := 'limit';
+    END IF;
     new_id := nextval('tenant.job_id_seq');
     LOOP
         INSERT INTO tenant.job (id, root_id, parent_id, position, run_at, created_at, lane, waiting, priority,
             max_attempts, ready, blocks_paused, blocks_failed, orphan_fails, target, unique_key,
-            idempotency_key)
+            idempotency_key, limits)
         OVERRIDING SYSTEM VALUE
         VALUES (new_id, coalesce(parent_job.root_id, new_id), parent_job.id,
-            CASE WHEN waits IS NULL THEN nextval('tenant.activity') ELSE 0 END, due, now_ts,
-            tenant.lane_of(d.queue, d.task, d.pools, whose), waits, d.priority, d.max_attempts, waits IS NULL,
+            CASE WHEN coalesce(waits, 'limit') = 'limit' THEN nextval('tenant.activity') ELSE 0 END, due,
+            now_ts, tenant.lane_of(d.queue, d.task, d.pools, d.limits, whose), waits, d.priority,
+            d.max_attempts, waits IS NULL,
             'paused' = ANY (d.block_on), 'failed' = ANY (d.block_on), d.orphan = 'fail',
-            d.target, stored_unique, stored_idempotency)
+            d.target, stored_unique, stored_idempotency, nullif(d.limits, '{}'))
         ON CONFLICT DO NOTHING;
         EXIT WHEN FOUND OR NOT keyed;
 
@@ -102,6 +108,8 @@ BEGIN
         INSERT INTO tenant.wake (job_id) VALUES (new_id);
     ELSIF waits = 'target' THEN
         INSERT INTO tenant.wake (target) VALUES (d.target);
+    ELSIF waits = 'limit' THEN
+        INSERT INTO tenant.wake (limit_name) VALUES (d.limits[1]);
     END IF;
     id := new_id; created := true;
 END $$;

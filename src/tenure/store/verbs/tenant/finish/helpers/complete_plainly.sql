@@ -26,9 +26,9 @@ BEGIN
                 THEN least(j.started_at + make_interval(secs => d.waited), now_ts) ELSE j.started_at END,
             holds = false, blocks = false  -- as in keeps_target
         FROM (
-            SELECT h.ctid AS place, t.value, t.waited
+            SELECT h.ctid AS place, t.value, t.stored, t.waited
             FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, outcome text, value jsonb,
-                cleanup jsonb, waited double precision)
+                stored text, cleanup jsonb, waited double precision)
             CROSS JOIN LATERAL (
                 -- By primary key only; see conclude.
                 SELECT h.ctid FROM tenant.job AS h
@@ -39,12 +39,13 @@ BEGIN
             WHERE t.outcome = 'completed' AND t.cleanup IS NULL
             OFFSET 0) AS d
         WHERE j.ctid = d.place
-        RETURNING j.id, j.token, j.parent_id, j.target, d.value
+        RETURNING j.id, j.token, j.parent_id, j.target, d.value, d.stored
     ), kept AS (
-        INSERT INTO tenant.outcome AS o (job_id, result, noted_at)
-        SELECT m.id, m.value, now_ts FROM moved AS m WHERE m.value IS NOT NULL
+        INSERT INTO tenant.outcome AS o (job_id, result, result_artifact, noted_at)
+        SELECT m.id, m.value, m.stored, now_ts FROM moved AS m
+        WHERE m.value IS NOT NULL OR m.stored IS NOT NULL
         ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = NULL,
-            noted_at = excluded.noted_at
+            result_artifact = excluded.result_artifact, noted_at = excluded.noted_at
     )
     SELECT coalesce(array_agg(m.id), '{}'), array_agg(m.token),
         array_agg(DISTINCT m.parent_id) FILTER (WHERE m.parent_id IS NOT NULL),

@@ -18,7 +18,7 @@
 CREATE OR REPLACE FUNCTION tenant.conclude(outcomes jsonb, worker uuid, recovering boolean DEFAULT false)
 RETURNS json
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-{index_scans} SET jit = off AS $$
+{plain_index_scans} SET jit = off AS $$
 DECLARE
     now_ts  timestamptz;
     batch   record;    -- the jobs whose attempts ended, and what follows from that
@@ -39,10 +39,10 @@ BEGIN
     WITH reports AS MATERIALIZED (
         SELECT t.*, coalesce(conclude.worker, t.worker) AS held_by
         FROM jsonb_to_recordset(outcomes) AS t(job bigint, token bigint, worker uuid, outcome text,
-            value jsonb,
+            value jsonb, stored text,
             error jsonb, run_at timestamptz, intent text, rung tenure.rung, heard boolean, runner text,
-            cleanup jsonb, until text, suspect boolean, displaced boolean, unstarted boolean, pids integer[],
-            processes integer, reached jsonb, waited double precision)
+            cleanup jsonb, until tenure.reason, suspect boolean, displaced boolean, unstarted boolean,
+            pids integer[], processes integer, reached jsonb, waited double precision)
     ), held AS MATERIALIZED (
         SELECT t.*, j.ctid AS place, j.stop_id, j.attempt, j.max_attempts, j.orphan_fails, j.crashes,
                j.target AS job_target, t.outcome = 'released'
@@ -72,8 +72,11 @@ BEGIN
                 OR (h.outcome = 'expired' AND h.orphan_fails) THEN 'failed'
             ELSE 'pending' END::tenure.state AS becomes
         FROM (SELECT h.*, (h.stop_id IS NOT NULL OR h.outcome = 'stopped') AND NOT h.paused_by_budget
-            AND tenant.overrun(h.job) IS NOT NULL AS overrun, h.yields AND tenant.runs_below(h.job) AS shared
-              FROM held AS h) AS h
+            AND EXISTS (SELECT FROM tenant.spent)  -- else there is no need to ask for each job
+            AND tenant.overrun(h.job) IS NOT NULL AS overrun, h.yields
+            AND (SELECT true FROM tenant.job AS c WHERE c.parent_id = h.job LIMIT 1) IS TRUE
+            AND tenant.runs_below(h.job) AS shared
+              FROM held AS h OFFSET 0) AS h  -- "OFFSET 0": else both functions are called at each use
     ), moved AS (
         UPDATE tenant.job AS j SET
             state = d.becomes,
@@ -87,7 +90,10 @@ BEGIN
                 OR (d.outcome = 'released' AND d.suspect IS TRUE))::integer,
             run_at = CASE WHEN d.becomes <> 'pending' THEN j.run_at
                 WHEN d.outcome = 'retry' THEN coalesce(d.run_at, now_ts)
-                          WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,
+                -- The deadline of the wait; without one it is never due.
+                WHEN d.outcome = 'released' AND d.until IN ('event', 'answer')
+                    THEN coalesce(d.run_at, {run_at.latest})
+                WHEN d.outcome = 'released' THEN coalesce(d.run_at, j.run_at) ELSE j.run_at END,
             ended_at = CASE WHEN d.becomes IN ('completed', 'failed', 'cancelled') THEN now_ts END,
             stop_id = CASE WHEN d.becomes IN ('cancelled', 'paused') OR d.yields
                 AND d.becomes = 'pending' THEN j.stop_id END,
@@ -98,24 +104,30 @@ BEGIN
         FROM decided AS d
         CROSS JOIN LATERAL (SELECT CASE
             WHEN d.becomes <> 'pending' THEN NULL
-            WHEN d.yields OR (d.outcome = 'released' AND d.until = 'children') THEN 'children'::tenure.reason
+            WHEN d.yields THEN 'children'
+            WHEN d.outcome = 'released' AND d.until IS NOT NULL THEN d.until
             WHEN d.outcome IN ('retry', 'released')
                 THEN tenure.waiting_for(coalesce(d.run_at, now_ts), now_ts, d.job_target)
             ELSE tenure.waiting_for(now_ts, now_ts, d.job_target) END AS reason) AS w
         WHERE j.ctid = d.place
         RETURNING j.id, j.state, j.parent_id, j.target, j.holds, j.waiting, j.ready, j.lane, d.*
     ), kept AS (
-        INSERT INTO tenant.outcome AS o (job_id, result, error, cleanup, noted_at)
+        INSERT INTO tenant.outcome AS o (job_id, result, result_artifact, error, cleanup, noted_at)
         SELECT m.id, CASE WHEN m.state = 'completed' THEN m.value END,
+            CASE WHEN m.state = 'completed' THEN m.stored END,
             CASE WHEN m.state <> 'completed'
                 THEN tenant.error_of(m.outcome, m.error, m.state, m.yields, m.id) END, m.cleanup, now_ts
         FROM moved AS m
-        WHERE (m.value IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL OR m.attempt > 1
-           OR m.crashes > 0 OR m.outcome IN ('crashed', 'expired') OR m.state = 'failed')
+        WHERE (m.value IS NOT NULL OR m.stored IS NOT NULL OR m.error IS NOT NULL OR m.cleanup IS NOT NULL
+           OR m.attempt > 1 OR m.crashes > 0 OR m.outcome IN ('crashed', 'expired') OR m.state = 'failed')
           AND NOT (m.unstarted IS TRUE AND m.state = 'pending')
         ON CONFLICT (job_id) DO UPDATE SET
-            result = excluded.result, error = excluded.error, noted_at = excluded.noted_at,
-            cleanup = coalesce(excluded.cleanup, o.cleanup)
+            result = excluded.result, result_artifact = excluded.result_artifact,
+            error = excluded.error, noted_at = excluded.noted_at,
+            cleanup = coalesce(excluded.cleanup, o.cleanup),
+            -- A job that pauses itself again asks for another value.
+            resume_value = CASE WHEN excluded.error ->> 'type' IS DISTINCT FROM 'tenure.Pause'
+                THEN o.resume_value END
     ), partials AS (
         INSERT INTO tenant.partial (job_id, token, at, value)
         SELECT m.id, m.token, now_ts, m.value FROM moved AS m
@@ -128,22 +140,6 @@ BEGIN
             m.rung, m.error
         FROM moved AS m WHERE (m.state <> 'completed' OR m.attempt > 1)
           AND NOT (m.unstarted IS TRUE AND m.state = 'pending')
-    ), members AS (
-        UPDATE tenant.member AS b SET
-            became = CASE WHEN m.state <> 'pending' THEN m.state END,
-            ended_at = CASE WHEN m.state <> 'pending' THEN now_ts END, rung = m.rung,
-            runner = coalesce(m.runner, b.runner), reached = b.reached || coalesce(m.reached, '{}'),
-            pids = coalesce(m.pids, b.pids), processes = coalesce(m.processes, b.processes),
-            error = CASE WHEN m.cleanup @? '$.failed[*]'
-                THEN 'could not clean up: ' || (m.cleanup -> 'failed')::text END,
-            slots = ARRAY(SELECT s.pool || '/' || s.name FROM tenant.slot AS s WHERE s.job_id = m.id
-                ORDER BY 1)
-        FROM moved AS m
-        WHERE m.stop_id IS NOT NULL AND b.job_id = m.id AND b.ended_at IS NULL
-        RETURNING b.stop_id
-    ), records AS (
-        INSERT INTO tenant.wake (stop_id) SELECT DISTINCT members.stop_id FROM members
-        RETURNING wake.stop_id
     )
     SELECT
         (SELECT json_object_agg(s.state, s.ids) FROM (
@@ -156,41 +152,52 @@ BEGIN
         array_agg(DISTINCT m.target) FILTER (WHERE m.target IS NOT NULL
             AND (m.waiting = 'target' OR NOT m.holds)) AS targets,
         array_agg(m.id) FILTER (WHERE m.stop_id IS NOT NULL) AS stopped,
-        array_agg(m.id) FILTER (WHERE m.waiting = 'children') AS waiting,
+        array_agg(m.id) FILTER (WHERE m.waiting IN ('children', 'event', 'answer')) AS waiting,
         array_agg(DISTINCT m.lane) FILTER (WHERE m.ready) AS lanes,
-        (SELECT array_agg(r.stop_id) FROM records AS r) AS stops,
-        coalesce(bool_or(m.waiting = 'time'), false) AS later
+        jsonb_object_agg(m.id, jsonb_build_object('became', CASE WHEN m.state <> 'pending' THEN m.state END,
+            'rung', m.rung, 'runner', m.runner, 'reached', m.reached, 'pids', m.pids,
+            'processes', m.processes, 'error', CASE WHEN m.cleanup @? '$.failed[*]'
+                THEN 'could not clean up: ' || (m.cleanup -> 'failed')::text END))
+            FILTER (WHERE m.stop_id IS NOT NULL) AS ends,
+        coalesce(bool_or(m.waiting IN ('time', 'event', 'answer')), false) AS later
     INTO batch FROM moved AS m;
 
     IF jsonb_array_length(outcomes) > coalesce(cardinality(batch.done), 0) THEN
         missing := tenant.refused_outcomes(outcomes, worker, batch.done, batch.tokens, true);
     END IF;
     IF batch.stopped IS NOT NULL THEN
-        -- A stop that includes a job without changing its row, because another stop holds it already, may
-        -- have been committed after the statement above began. Its members are visible only now.
-        WITH late AS (
-            UPDATE tenant.member AS b SET became = j.state, ended_at = now_ts,
-                rung = (SELECT max(o.rung) FROM tenant.member AS o
-                    WHERE o.job_id = j.id AND o.ended_at = now_ts)
-            FROM tenant.job AS j
-            WHERE j.id = ANY (batch.stopped) AND j.state <> 'pending' AND b.job_id = j.id
-              AND b.ended_at IS NULL
+        -- In a statement of its own, which sees the members of a stop that was committed after the one above
+        -- began, and left the row of a job as it was because another stop holds it already. It has no join:
+        -- the planner had each job of the batch compared with all open members.
+        WITH ended AS (
+            UPDATE tenant.member AS b SET
+                (became, ended_at, rung, runner, reached, pids, processes, error) = (
+                    SELECT e.became, CASE WHEN e.became IS NOT NULL THEN now_ts END, e.rung,
+                        coalesce(e.runner, b.runner), b.reached || coalesce(e.reached, '{}'),
+                        coalesce(e.pids, b.pids), coalesce(e.processes, b.processes), e.error
+                    FROM jsonb_to_record(batch.ends -> b.job_id::text) AS e(became tenure.state,
+                        rung tenure.rung, runner text, reached jsonb, pids integer[], processes integer,
+                        error text)),
+                slots = ARRAY(SELECT s.pool || '/' || s.name FROM tenant.slot AS s WHERE s.job_id = b.job_id
+                    ORDER BY 1)
+            WHERE b.job_id = ANY (batch.stopped) AND b.became IS NULL
             RETURNING b.stop_id
         ), records AS (
-            INSERT INTO tenant.wake (stop_id) SELECT DISTINCT l.stop_id FROM late AS l RETURNING wake.stop_id
+            INSERT INTO tenant.wake (stop_id) SELECT DISTINCT e.stop_id FROM ended AS e RETURNING wake.stop_id
         )
-        SELECT batch.stops || array_agg(r.stop_id) INTO stops FROM records AS r;
+        SELECT array_agg(r.stop_id) INTO stops FROM records AS r;
         -- The last of its attempts has ended; parents and dependents may still be open.
         UPDATE tenant.cancellation AS c SET status = 'updating_tasks'
         WHERE c.id = ANY (ARRAY(SELECT o.id FROM tenant.cancellation AS o WHERE o.id = ANY (stops)
                 AND o.completed_at IS NULL FOR NO KEY UPDATE SKIP LOCKED))
-          AND NOT EXISTS (SELECT FROM tenant.member AS m
-              WHERE m.stop_id = c.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL);
+          AND (SELECT true FROM tenant.member AS m
+              WHERE m.stop_id = c.id AND m.ended_at IS NULL AND m.worker_id IS NOT NULL LIMIT 1) IS NULL;
         DELETE FROM tenure.signal AS s WHERE s.tenant = '{tenant}' AND s.job_id = ANY (batch.stopped);
         PERFORM tenant.notify_watchers(stops);
     END IF;
     PERFORM tenant.close_inspections(batch.done);
     PERFORM tenant.notify_lanes(batch.lanes);
+    PERFORM tenant.notify_readers(batch.done);
     IF batch.later THEN
         PERFORM nextval('tenant.activity');  -- workers learn when its time comes
     END IF;

@@ -18,12 +18,21 @@ BEGIN
     IF parents IS NOT NULL THEN
         -- Also all ancestors: they wait for all their descendants.
         INSERT INTO tenant.wake (job_id)
-        SELECT DISTINCT a FROM unnest(parents) AS p CROSS JOIN LATERAL unnest(p || tenant.ancestors(p)) AS a;
+        SELECT DISTINCT a FROM unnest(parents || tenant.ancestors_of(parents)) AS a;
         woken := true;
     END IF;
     IF targets IS NOT NULL THEN
         INSERT INTO tenant.wake (target) SELECT DISTINCT t FROM unnest(targets) AS t;
         woken := true;
+    END IF;
+    IF (SELECT true FROM tenant.limit_grant LIMIT 1) THEN
+        woken := tenant.return_grants(done) OR woken;
+    END IF;
+    IF (SELECT true FROM tenant.reservation LIMIT 1) THEN
+        PERFORM tenant.charge_reservations(done);
+    END IF;
+    IF (SELECT true FROM tenant.webhook LIMIT 1) THEN
+        woken := tenant.announce_jobs(done) OR woken;
     END IF;
     PERFORM FROM tenant.slot AS s WHERE s.job_id = ANY (done) ORDER BY s.pool, s.name FOR UPDATE;
     UPDATE tenant.slot AS s SET job_id = NULL, held_at = NULL WHERE s.job_id = ANY (done);

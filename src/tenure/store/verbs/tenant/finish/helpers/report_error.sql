@@ -20,6 +20,12 @@ BEGIN
         WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'partials') AS p
             WHERE pg_column_size(p) > {value.max})
             THEN 'a partial result takes at most {value.max} bytes'
+        WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'steps') AS s
+                WHERE coalesce(length(s ->> 'name') NOT BETWEEN 1 AND {step.max}, true)
+                   OR pg_column_size(s -> 'value') > {value.max}
+                   OR tenure.json_error(s -> 'value') IS NOT NULL)
+            THEN 'a step has a name of 1 to {step.max} characters, and a value of at most {value.max} bytes '
+                'that every reader of JSON can take'
         WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'logs') AS l
                 WHERE jsonb_typeof(l -> 'line') IS DISTINCT FROM 'string'
                    OR length(l ->> 'line') > {log_line.max} OR length(l ->> 'level') > {log_level.max}

@@ -14,7 +14,9 @@ RETURN CASE status
     WHEN 'scheduled' THEN 'j.waiting = ''time'' AND j.attempt <= 0 AND s.intent IS NULL'
     WHEN 'blocked' THEN 'j.waiting = ''target'' AND s.intent IS NULL'
     WHEN 'waiting' THEN format(
-        '(j.waiting IN (''promotion'', ''dependencies'', ''tasks'', ''children'') OR %s) '
+        '(j.waiting = ''limit'' OR '
+        'j.waiting IN (''promotion'', ''dependencies'', ''tasks'', ''children'') '
+        'OR j.waiting IN (''event'', ''answer'') OR %s) '
         'AND s.intent IS NULL', tenant.filter_by_task())
     WHEN 'paused' THEN 'j.state = ''paused'' AND s.intent IS DISTINCT FROM ''cancel'''
     WHEN 'completed' THEN 'j.state = ''completed'''

@@ -1,6 +1,6 @@
 -- Return the jobs of a filter as the rest of a statement: FROM and WHERE, over job j, its payload p, its
--- cancellation s and its worker w. $1 is the filter. A job has one of several statuses, and all of several
--- tags and texts.
+-- cancellation s and its worker w. $1 is the filter. A job has one of several ids and statuses, and all of
+-- several tags and texts.
 --
 -- Every list, count and bulk operation comes through here. No value of the caller's becomes part of the
 -- statement. Values that an index needs are constants chosen here: a state, the lanes of a queue.
@@ -21,7 +21,8 @@ BEGIN
         wanted := wanted || format('j.lane = ANY (%L::integer[])', lanes);
     END IF;
     wanted := wanted || ARRAY(SELECT CASE f.key
-        WHEN 'id' THEN 'j.id = ($1 ->> ''id'')::bigint'
+        WHEN 'id' THEN 'j.id = ANY (ARRAY(
+            SELECT (i.value #>> ''{}'')::bigint FROM jsonb_path_query($1, ''$.id[*]'') AS i (value)))'
         WHEN 'status' THEN (SELECT format('(%s)', string_agg(tenant.filter_status(s.value #>> '{}'), ' OR '))
             FROM jsonb_path_query(filter, '$.status[*]') AS s (value))
         WHEN 'state' THEN CASE f.value
@@ -36,7 +37,8 @@ BEGIN
         WHEN 'tag' THEN format('p.tags @> ARRAY[%s]',
             array_to_string(tenant.filter_terms(filter, 'tag'), ', '))
         WHEN 'key' THEN 'p.key = $1 ->> ''key'''
-        WHEN 'parent' THEN 'j.parent_id = ($1 ->> ''parent'')::bigint'
+        WHEN 'parent' THEN CASE f.value WHEN 'none' THEN 'j.parent_id IS NULL'
+            ELSE 'j.parent_id = ($1 ->> ''parent'')::bigint' END
         WHEN 'root' THEN 'j.root_id = ($1 ->> ''root'')::bigint AND j.id = ANY (ARRAY(
             WITH RECURSIVE tree AS (
                 SELECT ($1 ->> ''root'')::bigint AS id

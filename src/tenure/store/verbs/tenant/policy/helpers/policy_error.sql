@@ -24,6 +24,8 @@ BEGIN
         WHEN jsonb_typeof(spec -> 'reason') NOT IN ('string', 'null') OR spec -> 'reason' = '""'
             THEN format('the reason of a policy is a text that is not empty, and %s is none',
                 spec -> 'reason')
+        WHEN jsonb_typeof(spec #> '{filter,id}') = 'array'
+            THEN 'a policy names one job by its id; use another filter for several jobs'
         ELSE coalesce(tenant.filter_error(coalesce(spec -> 'filter', '{}')),
             tenant.policy_when_error(coalesce(spec -> 'when', '{}'), coalesce(spec -> 'filter', '{}')))
                 END;

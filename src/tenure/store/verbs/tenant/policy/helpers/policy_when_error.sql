@@ -51,9 +51,9 @@ BEGIN
                 THEN format('an error rate is counted by queue, task or tag; %s is none of these',
                     rate -> 'by')
             WHEN rate ->> 'by' = 'tag' AND NOT filter ? 'tag'
-                THEN 'an error rate by tag is that of the tag in the filter, and there is none in it'
+                THEN 'an error rate by tag needs a tag in the filter'
             WHEN rate ->> 'by' = 'tag' AND jsonb_typeof(filter -> 'tag') = 'array'
-                THEN 'an error rate by tag is that of one tag in the filter, and there are several in it'
+                THEN 'an error rate by tag needs a filter with a single tag'
             WHEN rate ? 'within' THEN tenant.policy_duration_error('within', rate -> 'within') END
         END AS wrong
     FROM jsonb_each("when") AS c ORDER BY wrong LIMIT 1);

@@ -1,4 +1,5 @@
--- Make jobs ready whose time has come, or move them into their target's line.
+-- Make jobs ready whose time has come, or the deadline of their wait, or move them into their target's
+-- line.
 CREATE OR REPLACE FUNCTION tenant.promote_due(n integer) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -12,8 +13,9 @@ BEGIN
             waiting = tenure.waiting_for(now_ts, now_ts, j.target),
             ready = j.target IS NULL,
             position = CASE WHEN j.target IS NULL THEN nextval('tenant.activity') ELSE j.position END
-        WHERE coalesce(j.waiting = 'time', false) AND j.ctid = ANY (ARRAY(
-            SELECT d.ctid FROM tenant.job AS d WHERE d.waiting = 'time' AND d.run_at <= now_ts
+        WHERE coalesce(j.waiting IN ('time', 'event', 'answer'), false) AND j.ctid = ANY (ARRAY(
+            SELECT d.ctid FROM tenant.job AS d
+            WHERE d.waiting IN ('time', 'event', 'answer') AND d.run_at <= now_ts
             ORDER BY d.run_at LIMIT n FOR UPDATE SKIP LOCKED))
         RETURNING j.target, j.lane, j.ready
     ), woken AS (

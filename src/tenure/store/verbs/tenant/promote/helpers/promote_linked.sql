@@ -1,4 +1,4 @@
--- Promote jobs that wait for others: for dependencies, or for their children.
+-- Promote jobs that wait for others: for dependencies, for their children, for an event or an answer.
 --
 -- The rows that a decision depends on are locked (shared, never waiting) before they are read in a new
 -- statement. Otherwise a dependency could end between the read and the commit of the edge. That can only
@@ -14,6 +14,7 @@ DECLARE
     woken     bigint[];   -- the jobs that they name
     locked    bigint[];   -- those of them that this transaction locked
     unchecked bigint[];   -- those that were never checked before
+    above     bigint[];   -- their ancestors
     needed    bigint[];   -- the jobs that decide about them, also locked
 BEGIN
     WITH taken AS (
@@ -30,16 +31,16 @@ BEGIN
     locked := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (woken) FOR NO KEY UPDATE SKIP LOCKED);
     unchecked := ARRAY(SELECT j.id FROM tenant.job AS j
         WHERE j.id = ANY (locked) AND j.waiting IS DISTINCT FROM 'dependencies');
+    above := tenant.ancestors_of(locked);
     needed := ARRAY(SELECT j.id FROM tenant.job AS j WHERE j.id = ANY (ARRAY(
             -- As UNION this read all edges, in order.
             SELECT e.needs_id FROM tenant.edge AS e WHERE e.job_id = ANY (unchecked)
-            UNION ALL SELECT a.id FROM unnest(locked) AS o(id)
-            CROSS JOIN LATERAL unnest(tenant.ancestors(o.id)) AS a(id)))
+            UNION ALL SELECT unnest(above)))
         FOR SHARE SKIP LOCKED);
     -- A pruned job had ended long ago: no job has to wait for it.
-    needed := needed || tenant.pruned_jobs(locked, unchecked);
+    needed := needed || tenant.pruned_jobs(above, unchecked);
     locked := ARRAY(SELECT o.id FROM unnest(locked) AS o(id)
-        WHERE tenant.ancestors(o.id) <@ needed
+        WHERE (above <@ needed OR tenant.ancestors(o.id) <@ needed)
           AND NOT (o.id = ANY (unchecked)
                    AND EXISTS (SELECT FROM tenant.edge AS e
                        WHERE e.job_id = o.id AND e.needs_id <> ALL (needed))));
@@ -53,5 +54,6 @@ BEGIN
     PERFORM tenant.join_stopped_parents(locked);
     PERFORM tenant.settle_dependencies(locked, wakes, now_ts);
     PERFORM tenant.settle_parents(locked, now_ts);
+    PERFORM tenant.settle_waits(locked, now_ts);
     RETURN cardinality(locked);
 END $$;

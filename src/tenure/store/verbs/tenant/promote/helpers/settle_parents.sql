@@ -47,7 +47,7 @@ BEGIN
     INTO done, parents, failed, lanes;
     PERFORM tenant.fail_pending(failed, now_ts, 'TaskFailed', (
         SELECT jsonb_object_agg(f.parent_id, f.message) FROM (
-            SELECT c.parent_id, format('%s of its tasks failed, the first of them job %s', count(*),
+            SELECT c.parent_id, format('%s of its children failed, the first of them job %s', count(*),
                 min(c.id)) AS message
             FROM tenant.job AS c WHERE c.parent_id = ANY (failed) AND c.state = 'failed'
             GROUP BY c.parent_id) AS f));

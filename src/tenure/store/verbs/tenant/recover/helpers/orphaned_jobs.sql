@@ -15,7 +15,7 @@ DECLARE
     now_ts CONSTANT timestamptz := tenure.now();
 BEGIN
     RETURN QUERY
-    -- Workers that hold jobs, one probe each, and those of them that are dead: the jobs of living workers
+    -- Workers that hold jobs, one probe each, and those of them that are dead: the jobs of live workers
     -- are not read.
     WITH RECURSIVE holder AS (
         (SELECT j.worker_id FROM tenant.job AS j WHERE j.state = 'running' ORDER BY j.worker_id LIMIT 1)

@@ -8,7 +8,8 @@ DECLARE
 BEGIN
     SELECT jsonb_strip_nulls(
         jsonb_build_object('task', l.task, 'queue', l.queue, 'pools', l.pools, 'priority', j.priority,
-        'target', j.target, 'block_on', array_remove(ARRAY[CASE WHEN j.blocks_paused THEN 'paused' END,
+        'limits', j.limits, 'target', j.target,
+        'block_on', array_remove(ARRAY[CASE WHEN j.blocks_paused THEN 'paused' END,
             CASE WHEN j.blocks_failed THEN 'failed' END], NULL),
         'max_attempts', j.max_attempts, 'orphan', CASE WHEN j.orphan_fails THEN 'fail' ELSE 'retry' END,
         'options', tenant.fresh_options(p.options, j.created_at), 'budget', p.budget, 'key', p.key,

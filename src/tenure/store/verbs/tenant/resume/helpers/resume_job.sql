@@ -1,6 +1,7 @@
 -- Resume a job for a caller that may; see resume.
 CREATE OR REPLACE FUNCTION tenant.resume_job(
-    job bigint, fresh boolean, reason text, actor text, via text, budget jsonb DEFAULT NULL
+    job bigint, fresh boolean, reason text, actor text, via text, budget jsonb DEFAULT NULL,
+    value jsonb DEFAULT NULL
 ) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -62,7 +63,8 @@ BEGIN
     WITH resumed AS (
         UPDATE tenant.job AS j SET
             state = 'pending', attempt = 0, crashes = 0, alone = false, stop_id = NULL, ended_at = NULL,
-            run_at = CASE WHEN j.run_at IS NULL OR j.run_at > now_ts THEN j.run_at ELSE now_ts END,
+            run_at = CASE WHEN j.run_at IS NULL OR (j.run_at > now_ts AND NOT r.asks) THEN j.run_at
+                ELSE now_ts END,
             blocks = j.holds, waiting = r.reason, ready = r.reason IS NULL,
             position = CASE WHEN r.reason IS NULL THEN nextval('tenant.activity') ELSE j.position END
         FROM (SELECT o.id, CASE
@@ -70,10 +72,17 @@ BEGIN
                 WHEN o.run_at IS NULL THEN 'unqueued'
                 WHEN EXISTS (SELECT FROM tenant.unannounced AS u WHERE u.job_id = o.id) THEN 'task'
                 WHEN EXISTS (SELECT FROM tenant.edge AS e WHERE e.job_id = o.id) THEN 'promotion'
-                ELSE tenure.waiting_for(greatest(o.run_at, now_ts), now_ts, CASE WHEN NOT o.holds OR EXISTS (
+                ELSE tenure.waiting_for(
+                    CASE WHEN a.asks THEN now_ts ELSE greatest(o.run_at, now_ts) END, now_ts,
+                    CASE WHEN NOT o.holds OR EXISTS (
                     SELECT FROM tenant.pause AS p WHERE p.subject = 'target' AND p.name = o.target)
-                    THEN o.target END) END::tenure.reason AS reason
-              FROM tenant.job AS o JOIN tenant.lane AS l ON l.id = o.lane WHERE o.id = ANY (below)) AS r
+                    THEN o.target END) END::tenure.reason AS reason, a.asks
+              FROM tenant.job AS o JOIN tenant.lane AS l ON l.id = o.lane
+              -- Paused at a wait: its code looks again whether that is over.
+              CROSS JOIN LATERAL (SELECT NOT fresh AND EXISTS (SELECT FROM tenant.job_step AS s
+                  WHERE s.job_id = o.id AND s.kind IN ('event', 'question')
+                    AND coalesce(s.due_at, {run_at.latest}) = o.run_at) AS asks) AS a
+              WHERE o.id = ANY (below)) AS r
         WHERE j.id = r.id
         RETURNING j.id, j.lane, j.target, j.waiting, j.ready
     ), woken AS (
@@ -84,7 +93,8 @@ BEGIN
         UNION SELECT NULL, r.target FROM resumed AS r WHERE r.target IS NOT NULL
     ), cleared AS (
         UPDATE tenant.outcome AS o SET error = NULL, checkpoint = CASE WHEN NOT fresh THEN o.checkpoint END,
-            progress = CASE WHEN NOT fresh THEN o.progress END, noted_at = now_ts
+            progress = CASE WHEN NOT fresh THEN o.progress END, noted_at = now_ts,
+            resume_value = CASE WHEN NOT fresh THEN o.resume_value END
         WHERE o.job_id = ANY (below || above)
     ), reopened AS (
         UPDATE tenant.job AS j SET state = 'pending', waiting = 'tasks', ended_at = NULL
@@ -92,11 +102,20 @@ BEGIN
             AND l.task IS NULL
     )
     SELECT array_agg(DISTINCT r.lane) INTO lanes FROM resumed AS r;
+    IF fresh THEN
+        DELETE FROM tenant.job_step AS s WHERE s.job_id = ANY (below);
+    END IF;
+    IF value IS NOT NULL THEN
+        INSERT INTO tenant.outcome AS o (job_id, resume_value, noted_at)
+        VALUES (resume_job.job, value, now_ts)
+        ON CONFLICT (job_id) DO UPDATE SET resume_value = excluded.resume_value;
+    END IF;
     UPDATE tenant.unannounced AS u SET task = u.given ->> 'task' WHERE u.job_id = ANY (below);
     PERFORM tenant.write_audit(actor, via, 'resume', 'job', resume_job.job::text, reason,
         jsonb_build_object('state', chosen.state), jsonb_build_object('fresh', fresh, 'jobs', to_jsonb(below))
             || CASE WHEN resume_job.budget IS NULL THEN '{}'
-                ELSE jsonb_build_object('budget', resume_job.budget) END);
+                ELSE jsonb_build_object('budget', resume_job.budget) END
+            || CASE WHEN value IS NULL THEN '{}' ELSE jsonb_build_object('value', value) END);
     PERFORM tenant.notify_lanes(lanes);
     PERFORM nextval('tenant.activity');  -- workers learn when its time comes
 EXCEPTION WHEN unique_violation THEN

@@ -1,5 +1,8 @@
--- Return a record as users read it: what was asked, its steps, its members and their ends.
-CREATE OR REPLACE FUNCTION tenant.cancellation_report(stop bigint, again boolean DEFAULT false) RETURNS json
+-- Return a record as users read it: what was asked, its steps, its members and their ends. A brief one names
+-- no other job than the one that was stopped, and only the first of everything else.
+CREATE OR REPLACE FUNCTION tenant.cancellation_report(
+    stop bigint, again boolean DEFAULT false, brief boolean DEFAULT false
+) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN (
@@ -22,16 +25,20 @@ BEGIN
             'tasks_cancelled', m.cancelled, 'tasks_completed', m.completed, 'tasks_open', m.open,
             'attempts_ended', m.attempts, 'runners_terminated', m.runners, 'slots_released', (
                 SELECT coalesce(json_agg(x.slot ORDER BY x.slot), '[]') FROM (
-                    SELECT unnest(b.slots) AS slot FROM tenant.member AS b WHERE b.stop_id = c.id) AS x),
+                    SELECT unnest(b.slots) AS slot FROM tenant.member AS b WHERE b.stop_id = c.id
+                    ORDER BY slot LIMIT CASE WHEN brief THEN 10 END) AS x),
             'partials_preserved', coalesce((SELECT (s.details ->> 'partials')::bigint FROM tenant.step AS s
                 WHERE s.stop_id = c.id AND s.name = 'preserve_artifacts'), 0),
             'artifacts_preserved', (
-                SELECT coalesce(json_agg(a.job_id || '/' || a.name ORDER BY a.job_id, a.name), '[]')
-                FROM tenant.member AS b JOIN tenant.artifact AS a ON a.job_id = b.job_id
-                WHERE b.stop_id = c.id), 'errors', (SELECT coalesce(json_agg(x.error), '[]') FROM (
+                SELECT coalesce(json_agg(x.name ORDER BY x.job_id, x.name), '[]') FROM (
+                    SELECT a.job_id, a.job_id || '/' || a.name AS name
+                    FROM tenant.member AS b JOIN tenant.artifact AS a ON a.job_id = b.job_id
+                    WHERE b.stop_id = c.id ORDER BY a.job_id, a.name
+                    LIMIT CASE WHEN brief THEN 10 END) AS x),
+            'errors', (SELECT coalesce(json_agg(x.error), '[]') FROM (
                 SELECT b.error FROM tenant.member AS b WHERE b.stop_id = c.id AND b.error IS NOT NULL
                 UNION ALL SELECT s.error FROM tenant.step AS s WHERE s.stop_id = c.id AND s.error IS NOT NULL
-                UNION ALL SELECT c.error WHERE c.error IS NOT NULL) AS x),
+                UNION ALL SELECT c.error WHERE c.error IS NOT NULL LIMIT CASE WHEN brief THEN 10 END) AS x),
             'duration_seconds',
                 tenure.seconds_between(c.initiated_at, coalesce(c.completed_at, tenure.now())),
             'success', c.status = 'completed')
@@ -55,6 +62,7 @@ BEGIN
                     '[]') AS runners
             FROM (SELECT o.*, o.was = 'running' AND o.became IS NOT NULL
                 AND o.became <> 'completed' AS was_ended
-                  FROM tenant.member AS o WHERE o.stop_id = c.id) AS b) AS m
+                  FROM tenant.member AS o
+                  WHERE o.stop_id = c.id AND (NOT brief OR o.job_id = c.job_id)) AS b) AS m
         WHERE c.id = stop);
 END $$;

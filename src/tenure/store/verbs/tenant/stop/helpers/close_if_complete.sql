@@ -1,6 +1,7 @@
 -- Close a record that has no open member: partial if something could not be confirmed.
 CREATE OR REPLACE FUNCTION tenant.close_if_complete(stop bigint) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+{plain_index_scans} AS $$
 BEGIN
     IF EXISTS (SELECT FROM tenant.member AS m WHERE m.stop_id = stop AND m.ended_at IS NULL)
             OR NOT EXISTS (SELECT FROM tenant.cancellation AS c

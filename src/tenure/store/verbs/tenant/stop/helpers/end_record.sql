@@ -37,6 +37,9 @@ BEGIN
         jsonb_build_object('cancellation_id', tenant.cancellation_name(c.id, c.intent),
         'intent', c.intent, 'status', final, 'error', why)
     FROM tenant.cancellation AS c WHERE c.id = stop;
+    IF EXISTS (SELECT FROM tenant.webhook) THEN
+        PERFORM tenant.announce_record(stop);
+    END IF;
     PERFORM tenant.discard_artifacts(stop);
     PERFORM tenant.notify_watchers(ARRAY[stop]);
 END $$;

@@ -23,8 +23,9 @@ BEGIN
               AND j.state IN ('pending', 'paused') THEN NOT tenant.runs_below(j.id) END
         RETURNING j.id, j.parent_id, j.state, j.target, j.holds
     ), members AS (
-        UPDATE tenant.member AS m SET became = o.state, ended_at = now_ts
-        FROM over AS o WHERE m.job_id = o.id AND m.ended_at IS NULL
+        UPDATE tenant.member AS m SET became = (SELECT o.state FROM over AS o WHERE o.id = m.job_id),
+            ended_at = now_ts
+        WHERE m.job_id = ANY (ARRAY(SELECT o.id FROM over AS o)) AND m.became IS NULL
         RETURNING m.stop_id
     ), records AS (
         INSERT INTO tenant.wake (stop_id) SELECT DISTINCT m.stop_id FROM members AS m

@@ -17,7 +17,7 @@ BEGIN
     SELECT c.rollback_jobs INTO others FROM tenant.cancellation AS c WHERE c.id = record.id FOR NO KEY UPDATE;
     IF alien IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
-            MESSAGE = format('job %s is no part of %s, so it cannot be rolled back with it', alien, name);
+            MESSAGE = format('job %s is not part of %s, so it cannot be rolled back with it', alien, name);
     END IF;
     SELECT p.job_id INTO undoer FROM tenant.payload AS p WHERE p.job_id = ANY (others) AND p.args = wanted
     LIMIT 1;

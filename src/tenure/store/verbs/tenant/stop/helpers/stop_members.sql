@@ -14,14 +14,15 @@ DECLARE
     parents bigint[];
     targets text[];
     above   bigint[];  -- these have running descendants
+    orders  jsonb;     -- for the workers
 BEGIN
     SELECT c.* INTO record FROM tenant.cancellation AS c WHERE c.id = stop;
+    orders := tenant.stop_orders(record);
     ends := CASE WHEN record.intent = 'pause' THEN 'paused' ELSE 'cancelled' END;
 
     -- By primary key only, here and below; see conclude.
-    above := ARRAY(SELECT DISTINCT a FROM tenant.job AS r
-        CROSS JOIN LATERAL unnest(tenant.ancestors(r.id)) AS a
-        WHERE r.id = ANY (ids) AND r.state::text = 'running');
+    above := tenant.ancestors_of(ARRAY(
+        SELECT r.id FROM tenant.job AS r WHERE r.id = ANY (ids) AND r.state::text = 'running'));
 
     -- The rows are locked, so what is read here still holds below.
     IF stop IS NOT NULL THEN
@@ -59,7 +60,7 @@ BEGIN
         RETURNING j.id, j.worker_id, j.token
     ), signalled AS (
         INSERT INTO tenure.signal (worker_id, tenant, job_id, token, orders, created_at)
-        SELECT m.worker_id, '{tenant}', m.id, m.token, tenant.stop_orders(record), now_ts
+        SELECT m.worker_id, '{tenant}', m.id, m.token, orders, now_ts
         FROM marked AS m WHERE m.worker_id IS NOT NULL
         RETURNING signal.worker_id
     ), noticed AS (
@@ -76,7 +77,7 @@ BEGIN
     -- Another stop may have waited for them, and may be complete now.
     WITH others AS (
         UPDATE tenant.member AS m SET became = ends, ended_at = now_ts
-        WHERE m.job_id = ANY (done) AND m.ended_at IS NULL
+        WHERE m.job_id = ANY (done) AND m.became IS NULL
         RETURNING m.stop_id
     )
     INSERT INTO tenant.wake (stop_id) SELECT DISTINCT o.stop_id FROM others AS o;

@@ -1,0 +1,1 @@
+"""An agent that plans, reads, writes, asks a person, and publishes."""

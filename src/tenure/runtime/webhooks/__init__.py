@@ -1,0 +1,1 @@
+"""Requests to webhooks: signed, and never into the own network."""

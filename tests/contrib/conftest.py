@@ -1,0 +1,3 @@
+from tests.testing.conftest import databases, sandbox
+
+__all__ = ["databases", "sandbox"]
