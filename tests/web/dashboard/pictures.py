@@ -34,7 +34,10 @@ _STILL = r"""(hidden) => {
     .replace(/\b\d[\d.,]* ?(ms|s|m|h|d)\b( \d+ ?(s|m|h)\b)?/g, "1 s")
     .replace(/\d\d:\d\d(:\d\d)?/g, "00:00:00")
     .replace(/\b\d{4}-\d\d-\d\d\b/g, "0000-00-00");
-  for (const time of document.querySelectorAll("time")) time.textContent = "1 s ago";
+  for (const time of document.querySelectorAll("time")) {
+    time.textContent = "1 s ago";
+    delete time.dataset.until; // else it counts down
+  }
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) walker.currentNode.nodeValue = still(walker.currentNode.nodeValue);
   for (const drawn of document.querySelectorAll(hidden)) drawn.style.visibility = "hidden";
