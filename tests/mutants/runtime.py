@@ -4,6 +4,14 @@ from tests.mutants.mutant import Mutant, python_mutant
 
 RUNTIME: tuple[Mutant, ...] = (
     python_mutant(
+        "the watcher creates files in a folder that is being removed",
+        "store/embedded/watcher.py",
+        "Lock.flags = os.O_RDWR",
+        "Lock.flags = os.O_RDWR | os.O_CREAT",
+        "tests/system/embedded/test_crashes.py"
+        "::test_a_watcher_puts_nothing_back_into_a_folder_that_is_being_removed",
+    ),
+    python_mutant(
         "an interrupt has no time to be read before a signal follows",
         "runtime/keeper/stops/interrupts.py",
         "if number in waiting and loop.time() >= waiting[number] + patience:",

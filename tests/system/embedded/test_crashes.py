@@ -49,6 +49,17 @@ def test_a_watcher_that_outlives_its_server_watches_the_next_one(folder: Path) -
     watcher.wait(timeout=20)
 
 
+def test_a_watcher_puts_nothing_back_into_a_folder_that_is_being_removed(folder: Path) -> None:
+    with Embedded.open(folder):
+        (watcher,) = watchers_of(folder)
+        watcher.suspend()
+    (folder / "locks" / "turn").unlink()
+    left = sorted((folder / "locks").iterdir())
+    watcher.resume()
+    watcher.wait(timeout=20)
+    assert sorted((folder / "locks").iterdir()) == left
+
+
 @needs_proc
 def test_the_watcher_keeps_nothing_of_its_starter(folder: Path, crowd: Crowd) -> None:
     crowd.user(folder).url()

@@ -32,8 +32,10 @@ os.register_at_fork(after_in_child=_close_in_child)
 class Lock:
     """An flock on a file in `locks/`; each instance locks independently."""
 
+    flags = os.O_RDWR | os.O_CREAT
+
     def __init__(self, folder: Path, name: str) -> None:
-        self.fd = os.open(folder / "locks" / name, os.O_RDWR | os.O_CREAT, 0o600)
+        self.fd = os.open(folder / "locks" / name, self.flags, 0o600)
         _open_here.add(self.fd)
 
     def acquire(self, how: int) -> None:
@@ -153,4 +155,8 @@ def watch(folder: Path, existence: int) -> None:
 
 
 if __name__ == "__main__":
-    watch(Path(sys.argv[1]), int(sys.argv[2]))
+    # The last user may remove the folder when it has left: create nothing in it. Without its locks
+    # there is nothing left to stop.
+    Lock.flags = os.O_RDWR
+    with suppress(FileNotFoundError):
+        watch(Path(sys.argv[1]), int(sys.argv[2]))
