@@ -23,7 +23,7 @@ DJANGO: tuple[Mutant, ...] = (
     python_mutant(
         "a wait inside a transaction of Django never ends",
         "contrib/django/application.py",
-        "operation = _refusing_to_wait(operation)",
+        "sleep = time.sleep if waits else _refuse_to_sleep",
         "pass",
         _PROJECT,
     ),
