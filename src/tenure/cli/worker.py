@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from tenure.cli.connection import Connection, connected
+from tenure.cli.connection import Connection, action
 from tenure.cli.help import CommandGroup
 from tenure.cli.options import Force, Grace, LogFormat, Reason, Url, argument, flag, option
 from tenure.cli.output import ago
@@ -112,8 +112,7 @@ def _become_keeper(app: str, options: Mapping[str, Any]) -> NoReturn:
     os.execv(sys.executable, words)  # noqa: S606
 
 
-@command(commands, "list", "tenure worker list", "tenure worker list --all --json")
-@connected
+@action(commands, "list", "tenure worker list", "tenure worker list --all --json")
 def list_workers(
     to: Connection,
     everybody: bool = flag("--all", "Include workers that are dead or have exited."),
@@ -136,8 +135,7 @@ def list_workers(
     )
 
 
-@command(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')
-@connected
+@action(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')
 def drain(
     to: Connection,
     worker: str = argument("WORKER", "Id of a worker, or its beginning."),
@@ -150,13 +148,12 @@ def drain(
     to.out.answer(answer, f"Worker {chosen.id} is draining; it {held}.")
 
 
-@command(
+@action(
     commands,
     "end-runner",
     "tenure worker end-runner runner-0a1b2c3d-4",
     "tenure worker end-runner runner-0a1b2c3d-4 --force",
 )
-@connected
 def end_runner(
     to: Connection,
     runner: str = argument("RUNNER", "Id of a runner, from tenure job runners."),
