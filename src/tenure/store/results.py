@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -11,6 +11,8 @@ from tenure.domain.job import JSON
 from tenure.domain.lifecycle import State, Status
 from tenure.domain.principal import Role
 from tenure.store.limit_results import GrantAnswer
+
+C = TypeVar("C")
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -165,17 +167,27 @@ class StreamPage(msgspec.Struct, frozen=True):
     question: JSON = None  # that it waits for an answer to
 
 
-class Finished(msgspec.Struct, frozen=True):
-    accepted: Mapping[int, State]  # the new state of each job
+class WriteAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The jobs of which a worker could not write what it sent."""
+
     refused: tuple[int, ...]  # no longer held by this worker
     busy: tuple[int, ...]  # locked at the moment; try again
-    wakes: bool  # there is something to promote
     repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
 
     @property
     def late(self) -> list[int]:
         """Return the jobs that this worker no longer held."""
         return [job for job in self.refused if job not in self.repeated]
+
+
+class Finished(WriteAnswer, frozen=True, kw_only=True):
+    by_state: Mapping[State, tuple[int, ...]] = msgspec.field(name="accepted")  # their new states
+    wakes: bool  # there is something to promote
+
+    @property
+    def accepted(self) -> dict[int, State]:
+        """Return the new state of each job."""
+        return {job: state for state, jobs in self.by_state.items() for job in jobs}
 
 
 class Exhausted(msgspec.Struct, frozen=True):
@@ -183,19 +195,11 @@ class Exhausted(msgspec.Struct, frozen=True):
     message: str
 
 
-class Reported(msgspec.Struct, frozen=True):
+class Reported(WriteAnswer, frozen=True, kw_only=True):
     accepted: tuple[int, ...]
-    refused: tuple[int, ...]
-    busy: tuple[int, ...]
     exhausted: tuple[Exhausted, ...]
     granted: Mapping[str, Mapping[str, str]]  # job -> pool -> slot
     answered: Mapping[str, Mapping[str, GrantAnswer]] = {}  # job -> number of the request
-    repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
-
-    @property
-    def late(self) -> list[int]:
-        """Return the jobs that this worker no longer held."""
-        return [job for job in self.refused if job not in self.repeated]
 
 
 class Promoted(msgspec.Struct, frozen=True):
@@ -210,10 +214,10 @@ class Promoted(msgspec.Struct, frozen=True):
     published: int = 0  # events that were passed on
 
 
-class Exchanged(msgspec.Struct, frozen=True):
+class Exchanged(msgspec.Struct, Generic[C], frozen=True):
     alive: bool
     finished: Finished
-    claims: tuple[Claim, ...]  # one for each want
+    claims: tuple[C, ...]  # one for each want
     promoted: Promoted | None  # None: nothing was promoted, or promoting failed
     promote_error: str | None
     next_due: float | None  # seconds; None also if jobs were claimed, so it was not looked up
