@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
-from tenure.observe.families import BoundedLabel, Labels, counter, cumulative, gauge, histogram
+from tenure.observe.families import BoundedLabel, Labels, cumulative, family, histogram
 from tenure.store.call import Call
 from tenure.store.calls import queries
 from tenure.store.totals import Tally, Totals
@@ -139,11 +139,11 @@ class _Tenant(Collector):
         return (tally for tally in self.totals.tally if tally.kind == kind)
 
     def _gauge(self, name: str, values: Values) -> Metric:
-        return gauge(self._prefix, name, {self._with_tenant(key): n for key, n in values.items()})
+        return family(self._prefix, name, {self._with_tenant(key): n for key, n in values.items()})
 
     def _counter(self, name: str, values: Values) -> Metric:
         risen = {self._with_tenant(key): self._rising(n, name, *key) for key, n in values.items()}
-        return counter(self._prefix, name, risen)
+        return family(self._prefix, name, risen)
 
     def _histogram(self, name: str, tallies: list[tuple[Labels, Tally]]) -> Metric:
         bounds = self.totals.bounds

@@ -1,7 +1,6 @@
 """Grants of limits and reservations of budgets, held by a block of a job's code."""
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from tenure.domain.budget import checked_amounts
@@ -9,19 +8,18 @@ from tenure.domain.job import JSON
 from tenure.domain.values import finite_number
 from tenure.errors import InputRefused
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.blocks import Block
+from tenure.runtime.steps.effects import Request, Work
 from tenure.runtime.steps.scope import count_spending
 
 _MAX_RETRY_AFTER = 86_400.0  # seconds
 
 
-class _Held:
-    """Something that is requested when a block begins and settled when it ends."""
-
+class _Held(Block[Any]):
     _name: str  # of the request
-    _ended = "the job ended before it was granted"
 
     def __init__(self, attempt: Attempt, asked: Mapping[str, JSON]) -> None:
-        self._attempt = attempt
+        super().__init__(attempt)
         self._asked = asked
         self._used: dict[str, float] | None = None
         self._number = 0
@@ -30,36 +28,14 @@ class _Held:
         """Correct what was asked for by what was used; the last correction counts."""
         self._used = {**(self._used or {}), **checked_amounts(amounts, "used")}
 
-    def __enter__(self) -> Self:
-        return self._entered(self._attempt.request(self._name, self._request()))
-
-    async def __aenter__(self) -> Self:
-        return self._entered(await self._attempt.arequest(self._name, self._request()))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        self._settle(error)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        self._settle(error)
-
-    def _request(self) -> Mapping[str, JSON]:
+    def _enter(self) -> Work[Self]:
         if self._number:
             raise InputRefused("this block was entered before; call ctx.limit or ctx.reserve again")
         self._attempt.grants += 1
         self._number = self._attempt.grants
-        return {"number": self._number, **self._asked}
-
-    def _entered(self, granted: bool) -> Self:
-        if not granted:
-            raise InputRefused(self._ended)
+        if not (yield Request(self._name, {"number": self._number, **self._asked})):
+            raise InputRefused("the job ended before it was granted")
         return self
-
-    def _settle(self, error: BaseException | None, /) -> None:
-        raise NotImplementedError
 
 
 class LimitGrant(_Held):
@@ -78,7 +54,7 @@ class LimitGrant(_Held):
         closing = {"number": self._number, "retry_after": min(seconds, _MAX_RETRY_AFTER)}
         self._attempt.report(settled=(closing,))
 
-    def _settle(self, _: BaseException | None, /) -> None:
+    def _leave(self, _: BaseException | None) -> None:
         self._attempt.report(settled=({"number": self._number, "used": self._used or {}},))
 
 
@@ -95,7 +71,7 @@ class Reservation(_Held):
         super().__init__(attempt, {"reserve": amounts})
         self._amounts = amounts
 
-    def _settle(self, error: BaseException | None, /) -> None:
+    def _leave(self, error: BaseException | None) -> None:
         spent: Mapping[str, Any] = self._used or {}
         if self._used is None and not isinstance(error, Exception):
             spent = self._amounts
