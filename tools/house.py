@@ -118,7 +118,7 @@ FIGURES: dict[str, tuple[Callable[[], list[str]], int | None]] = {
     "sql-lines": (sql_lines, None),
     "wide-sql-lines": (wide_sql_lines, 0),
     "repeated-classes": (repeated_classes, 0),
-    "retired-words": (retired_words, 1),
+    "retired-words": (retired_words, 0),
     "retired-idioms": (retired_idioms, 0),
     "noun-clauses": (noun_clauses, 0),
     "private-imports": (private_imports, 0),

@@ -149,7 +149,7 @@ CREATE TABLE tenure.last_sweep (
     swept_at    timestamptz NOT NULL,
     returned_at timestamptz NOT NULL DEFAULT '-infinity',  -- the last sweep that came late
     away        interval NOT NULL DEFAULT '0',             -- how long no sweep ran before it
-    CONSTRAINT "one row" CHECK (only_row)
+    CONSTRAINT "a single row" CHECK (only_row)
 );
 
 -- The catalogue of tasks
