@@ -19,7 +19,6 @@ ANNOUNCE = "announce"  # argument of a runner that is to list everything its app
 
 FORKS = "forks"  # argument of a runner that may become a fork server
 
-Executor = Literal["async", "process", "thread", "command"]
 Kind = Literal["async", "process", "thread"]  # of a runner; commands run in processes
 
 

@@ -62,10 +62,7 @@ class Claimed(msgspec.Struct, frozen=True):
     @property
     def checkpoint(self) -> JSON:
         """Return the checkpoint of the job; None if it saved none."""
-        if self.raw_checkpoint is None:
-            return None
-        checkpoint: JSON = msgspec.json.decode(self.raw_checkpoint)
-        return checkpoint
+        return msgspec.json.decode(self.raw_checkpoint or b"null")
 
 
 class Unreadable(msgspec.Struct, frozen=True):
