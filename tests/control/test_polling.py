@@ -1,4 +1,4 @@
-"""What a new subscriber receives while the first answers of its polls are still to come."""
+"""What a new subscriber receives before its polls have had their first answers."""
 
 import asyncio
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ def test_nothing_is_received_before_each_poll_has_answered() -> None:
     asyncio.run(story())
 
 
-def test_what_ends_after_a_subscriber_has_joined_is_received() -> None:
+def test_a_subscriber_receives_an_end_that_comes_after_it_joined() -> None:
     async def story() -> None:
         answers = Answers([], [event(1, is_last=True)], [event(2, is_last=True)])
         poll = Poll(answers, 600, ends=False)

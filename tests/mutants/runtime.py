@@ -245,7 +245,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "runtime/keeper/database/lease_renewal.py",
         "if not answer.alive:",
         "if False:",
-        "tests/runtime/test_lease.py::test_who_was_declared_dead_hears_so_between_two_beats",
+        "tests/runtime/test_lease.py::test_a_worker_learns_between_two_beats_that_it_was_declared_dead",
     ),
     python_mutant(
         "signals keep a worker from renewing its lease",
@@ -253,7 +253,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "while loop.time() < until:",
         "while True:",
         "tests/runtime/test_lease.py"
-        "::test_who_is_told_something_all_the_time_renews_its_lease_nevertheless",
+        "::test_a_constant_stream_of_signals_does_not_delay_the_renewal_of_the_lease",
     ),
     python_mutant(
         "a job sees the environment of the job before it",
@@ -269,7 +269,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "in self._processes.items() if at >= began",
         "in ()",
         "tests/hostile/test_processes_in_loops.py"
-        "::test_nothing_of_it_is_left_when_it_is_cancelled[ctypes_fork-async-graceful]",
+        "::test_a_cancelled_job_leaves_nothing_behind[ctypes_fork-async-graceful]",
     ),
     python_mutant(
         "a stop overlooks threads of unknown origin",
@@ -277,7 +277,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "in self._threads.items() if at >= began",
         "in ()",
         "tests/hostile/test_threads.py"
-        "::test_nothing_of_it_is_left_when_it_is_cancelled[c_thread_with_python-async-graceful]",
+        "::test_a_cancelled_job_leaves_nothing_behind[c_thread_with_python-async-graceful]",
     ),
     python_mutant(
         "a stop leaves callbacks in the event loop",
@@ -285,6 +285,6 @@ RUNTIME: tuple[Mutant, ...] = (
         'yield Callback(owner_in(handle._context), f"the callback {name}", handle.cancel)',
         "continue",
         "tests/hostile/test_loop.py"
-        "::test_nothing_of_it_is_left_when_it_is_cancelled[call_later_chain-async-graceful]",
+        "::test_a_cancelled_job_leaves_nothing_behind[call_later_chain-async-graceful]",
     ),
 )

@@ -104,14 +104,14 @@ STREAMS: tuple[Mutant, ...] = (
         "resume",
         "pg_column_size(value) > {resume_value.max} OR",
         "",
-        "tests/store/test_resume_values.py::test_a_value_that_cannot_be_kept_is_refused",
+        "tests/store/test_resume_values.py::test_a_value_that_cannot_be_stored_is_refused",
     ),
     mutant(
         "a pause is shown as an error",
         "jobs",
         "SELECT coalesce(o.error ->> 'type' = 'tenure.Pause', false) AS is_pause",
         "SELECT false AS is_pause",
-        "tests/store/test_resume_values.py::test_a_pause_is_a_reason_and_no_error",
+        "tests/store/test_resume_values.py::test_a_job_that_pauses_itself_has_a_reason_and_no_error",
     ),
     python_mutant(
         "a model reads and cancels the jobs of others",

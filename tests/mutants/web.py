@@ -143,21 +143,21 @@ WEB: tuple[Mutant, ...] = (
         "web/request_guard.py",
         "working.cancel()",
         "pass",
-        f"{_TIMEOUTS}test_searches_that_were_given_up_hold_no_connection",
+        f"{_TIMEOUTS}test_abandoned_searches_hold_no_connection",
     ),
     python_mutant(
         "a change is cancelled when its client is gone",
         "web/request_guard.py",
         'elif scope["method"] in ("GET", "HEAD"):',
         "elif True:",
-        f"{_TIMEOUTS}test_a_change_is_carried_out_though_its_client_is_gone",
+        f"{_TIMEOUTS}test_a_change_is_carried_out_even_if_its_client_disconnects",
     ),
     python_mutant(
         "a read may take any time",
         "control/authorized_client.py",
         "settings.read_timeout if is_read else settings.write_timeout",
         "None if is_read else settings.write_timeout",
-        f"{_TIMEOUTS}test_a_read_that_takes_too_long_is_given_up",
+        f"{_TIMEOUTS}test_a_read_that_takes_too_long_is_cancelled",
     ),
     python_mutant(
         "a change may take any time",
@@ -178,7 +178,7 @@ WEB: tuple[Mutant, ...] = (
         "store/transport.py",
         "AS int4) AS text), true)",
         "AS int4) AS text), false)",
-        f"{_TIMEOUTS}test_a_limit_is_gone_with_its_statement",
+        f"{_TIMEOUTS}test_a_limit_ends_with_its_statement",
     ),
     mutant(
         "text is searched in all jobs",

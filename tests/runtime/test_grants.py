@@ -132,7 +132,9 @@ def test_without_a_decision_the_backoff_applies(
     handle.cancel()
 
 
-def test_an_error_can_ask_for_time(worker: RunningWorker, app: Tenure, store: Store) -> None:
+def test_an_error_can_delay_the_next_attempt(
+    worker: RunningWorker, app: Tenure, store: Store
+) -> None:
     handle = granted.asks_for_time.enqueue("after")
     eventually(lambda: store.show(handle.id).waiting == "time")
     run_at = store.show(handle.id).run_at

@@ -1,4 +1,4 @@
-"""The backend keeps the contract of the task framework."""
+"""The backend fulfils the contract of Django's task framework."""
 
 import datetime
 from typing import Any
@@ -41,16 +41,16 @@ class Backend(TestCase):
         self.assertIsNone(result.enqueued_at.tzinfo)
         self.assertIsNotNone(app.handle(int(result.id)).job().run_at.tzinfo)
 
-    async def test_coroutines_do_the_same(self) -> None:
+    async def test_async_calls_work_like_sync_calls(self) -> None:
         made = await ship.aenqueue(5)
         self.assertEqual((await ship.aget_result(made.id)).args, [5])
 
-    def test_what_is_no_result_does_not_exist(self) -> None:
+    def test_an_unknown_result_id_raises_does_not_exist(self) -> None:
         for name in ("", "x", "-1", "9" * 30, "\0", str(note.enqueue("a").id)):
             with self.subTest(name), self.assertRaises(Missing):
                 ship.get_result(name)
 
-    def test_arguments_are_json(self) -> None:
+    def test_arguments_that_are_not_json_are_refused(self) -> None:
         self.assertEqual(ship.enqueue((1, 2)).args, [[1, 2]])
         with self.assertRaises(TypeError):
             ship.enqueue(object())
@@ -71,11 +71,11 @@ class Backend(TestCase):
         with self.assertRaisesMessage(InvalidTask, "priority"):
             ship.using(priority=101)
 
-    def test_it_supports_all_that_the_framework_knows(self) -> None:
+    def test_the_backend_supports_every_feature_of_the_framework(self) -> None:
         flags = ("defer", "async_task", "get_result", "priority")
         self.assertTrue(all(getattr(TenureBackend, f"supports_{flag}") for flag in flags))
 
-    def test_the_signal_comes_with_the_id(self) -> None:
+    def test_the_enqueued_signal_carries_the_id(self) -> None:
         told: list[Any] = []
 
         def tell(task_result: Any, **_: Any) -> None:
