@@ -20,11 +20,10 @@ from tenure.cli.output import (
     duration_text,
     exact_time,
     shown_result,
-    size_text,
 )
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
-from tenure.domain.values import amount, nearest_float, nearest_time
+from tenure.domain.values import amount, nearest_float, nearest_time, size_text
 from tenure.store.calls import queries, step_calls
 from tenure.store.results import Explanation
 

@@ -142,14 +142,6 @@ def took(begin: datetime | str, end: datetime | str | None) -> str:
     return "" if first is None or last is None else elapsed((last - first).total_seconds())
 
 
-def size(value: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"
-
-
 def number(value: float) -> str:
     return f"{value:,}"
 

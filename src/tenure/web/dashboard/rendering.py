@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.domain.principal import Role
 from tenure.domain.tenant import DEFAULT
-from tenure.domain.values import amount
+from tenure.domain.values import amount, size_text
 from tenure.web.authentication import CALLER, path_of
 from tenure.web.context import state_of
 from tenure.web.dashboard import formatting
@@ -37,9 +37,10 @@ _environment.filters |= {
     name: getattr(formatting, name)
     for name in (
         *("plain", "exact", "clock", "machine", "age", "ago", "elapsed", "since", "took"),
-        *("size", "number", "pretty", "compact", "status_mark", "when"),
+        *("number", "pretty", "compact", "status_mark", "when"),
     )
 }
+_environment.filters["size"] = size_text
 _environment.globals |= {"amount": amount, "mark": mark, "infinity": float("inf")}
 
 
