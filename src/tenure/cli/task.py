@@ -11,7 +11,7 @@ from tenure.cli.parsing import not_found
 from tenure.cli.program import group
 from tenure.domain.values import amount
 from tenure.store.calls import task_calls
-from tenure.store.results import KnownTask
+from tenure.store.calls.task_calls import KnownTask
 from tenure.store.rollups import TaskRuns
 
 commands = group("task")

@@ -1,7 +1,7 @@
 """Grants of limits and reservations of budgets, held by a block of a job's code."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, TypeVar, cast
 
 from tenure.domain.budget import checked_amounts
 from tenure.domain.job import JSON
@@ -12,10 +12,12 @@ from tenure.runtime.runner.blocks import Block
 from tenure.runtime.steps.effects import Request, Work
 from tenure.runtime.steps.scope import count_spending
 
+H = TypeVar("H")
+
 _MAX_RETRY_AFTER = 86_400.0  # seconds
 
 
-class _Held(Block[Any]):
+class _Held(Block[H]):
     _name: str  # of the request
 
     def __init__(self, attempt: Attempt, asked: Mapping[str, JSON]) -> None:
@@ -28,17 +30,17 @@ class _Held(Block[Any]):
         """Correct what was asked for by what was used; the last correction counts."""
         self._used = {**(self._used or {}), **checked_amounts(amounts, "used")}
 
-    def _enter(self) -> Work[Self]:
+    def _enter(self) -> Work[H]:
         if self._number:
             raise InputRefused("this block was entered before; call ctx.limit or ctx.reserve again")
         self._attempt.grants += 1
         self._number = self._attempt.grants
         if not (yield Request(self._name, {"number": self._number, **self._asked})):
             raise InputRefused("the job ended before it was granted")
-        return self
+        return cast("H", self)
 
 
-class LimitGrant(_Held):
+class LimitGrant(_Held["LimitGrant"]):
     """``async with ctx.limit("openai", tokens=1200) as grant:`` or ``with``."""
 
     _name = "grant"
@@ -58,7 +60,7 @@ class LimitGrant(_Held):
         self._attempt.report(settled=({"number": self._number, "used": self._used or {}},))
 
 
-class Reservation(_Held):
+class Reservation(_Held["Reservation"]):
     """``async with ctx.reserve(tokens=4000) as reserved:`` or ``with``.
 
     A block that ends without ``used`` spends all of it, unless it raises an Exception: then nothing
