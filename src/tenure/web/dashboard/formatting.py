@@ -79,8 +79,12 @@ def when(value: datetime | str | None) -> Markup:
     at = timestamp(value)
     if at is None:
         return Markup()
-    attributes = f'datetime="{machine(at)}" title="{exact(at)}"'
-    return Markup(f"<time {attributes}>{ago(at)}</time>")  # noqa: S704  made of digits
+    return Markup(f"<time {_dated(at)}>{ago(at)}</time>")  # noqa: S704  made of digits
+
+
+@lru_cache(maxsize=5000)
+def _dated(at: datetime) -> str:
+    return f'datetime="{machine(at)}" title="{exact(at)}"'
 
 
 def timestamp(value: datetime | str | None) -> datetime | None:
@@ -152,6 +156,11 @@ def size(value: float) -> str:
 
 def number(value: float) -> str:
     return f"{value:,}"
+
+
+def quantity(value: float) -> str:
+    """Return a number that may have decimals: 14,500 or 0.25."""
+    return f"{value:,.12g}"
 
 
 def pretty(value: Any) -> str:
