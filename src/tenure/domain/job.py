@@ -112,8 +112,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     result: JSON = None
     result_artifact: str | None = None  # has the result, if that is large
     checkpoint: JSON = None
+    checkpoints: int = 0
+    checkpoint_times: tuple[datetime, ...] = ()  # of at most 51, evenly, the newest among them
     cleanup: JSON = None
     spent: Mapping[str, float] = {}
+    spending: Mapping[str, tuple[tuple[datetime, float], ...]] = {}  # over time, in each unit
     slots: tuple[str, ...] = ()
     needs: tuple[Mapping[str, JSON], ...] = ()
     artifacts: tuple[Mapping[str, JSON], ...] = ()

@@ -112,6 +112,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "stopped by", f"{job.cancelled_by}: {job.cancellation_reason} ({job.cancellation_id})"
     elif job.pause_reason:
         yield "paused", job.pause_reason
+    if job.checkpoints:
+        yield "checkpoints", f"{job.checkpoints:,}, the last {ago(job.checkpoint_times[-1])}"
     yield "spent", _spent(job)
     yield "partials", f"{job.partials} (tenure job partials {job.id})" if job.partials else ""
 

@@ -116,7 +116,10 @@ CREATE TABLE tenant.outcome (
     resume_value jsonb,                -- what the last resume carries, until the job has kept it
     progress   jsonb,
     cleanup    jsonb,
-    noted_at   timestamptz NOT NULL
+    noted_at   timestamptz NOT NULL,
+    checkpoints bigint,                -- their number; null: none
+    checkpoint_at timestamptz,         -- the newest
+    checkpoint_times timestamptz[]     -- some of them, evenly
 ) WITH (fillfactor = 80);
 -- Jobs that left a resource open.
 CREATE INDEX outcome_leak ON tenant.outcome (job_id)
@@ -374,6 +377,10 @@ CREATE TABLE tenant.spent (
     unit      text NOT NULL,
     worker_id uuid NOT NULL,
     amount    numeric NOT NULL,
+    spent_at  timestamptz NOT NULL,    -- the newest report
+    reports   bigint NOT NULL,         -- their number
+    times     timestamptz[] NOT NULL,  -- some of them, evenly, with what was spent until then
+    amounts   numeric[] NOT NULL,
     PRIMARY KEY (job_id, unit, worker_id)
 ) WITH (fillfactor = 70);
 
