@@ -49,6 +49,10 @@ def test_schedules_are_listed_paused_resumed_and_run(
         assert made.status_code == 201
         job = store.show(made.json()["id"])
         assert (job.owner, job.tags) == ("ada", ("schedule:nightly",))
+        refused = ada.post(f"{path}/run")
+        assert refused.status_code == 409
+        assert f"job {job.id} of schedule 'nightly' has not ended" in refused.text
+        assert ada.post(f"{path}/run", {"beside": True}).status_code == 201
         assert problem(ada.post("/api/schedules/x/run"))[0] == 404
         assert admin.post(f"{path}/resume").json() == {"resumed": True}
     [resumed, *_] = store.audit_log("schedule", "nightly")

@@ -23,6 +23,9 @@ commands = group(
 )
 
 Name = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Name of a schedule.")]
+Beside = Annotated[
+    bool, typer.Option("--beside", help="Also if a job of the schedule has not ended.")
+]
 
 
 @command(commands, "list", "tenure schedule list --app shop.jobs:app")
@@ -70,13 +73,16 @@ def resume(to: Connection, schedule: Name, reason: Reason = None) -> None:
 
 @command(commands, "run", "tenure schedule run nightly --app shop.jobs:app")
 @connected
-def run(to: Connection, schedule: Name, app: AppOption = None) -> None:
-    """Enqueue a job of a schedule at once, beside its usual times."""
+def run(to: Connection, schedule: Name, app: AppOption = None, beside: Beside = False) -> None:
+    """Enqueue a job of a schedule at once, beside its usual times.
+
+    If its jobs may not overlap and one has not ended, this is refused without --beside.
+    """
     from tenure.control.schedule_runs import run_at_once
 
     found = _find(to, app, schedule)
     to.caller.require("enqueue")
-    made = to.perform(run_at_once(found))
+    made = to.perform(run_at_once(found, beside=beside))
     to.out.answer(made, f"Enqueued job {made.id}.")
 
 

@@ -35,6 +35,10 @@ class ReasonBody(Body, frozen=True):
     reason: str | None = None
 
 
+class RunBody(Body, frozen=True):
+    beside: bool = False  # a run that has not ended, although they may not overlap
+
+
 def _json_type(kind: Any) -> Any:
     """Return the type in JSON for a type in Python; none if only Python has it."""
     origin = get_origin(kind)
