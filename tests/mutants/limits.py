@@ -138,8 +138,8 @@ LIMITS: tuple[Mutant, ...] = (
     mutant(
         "what nobody settled is returned",
         "charge_reservations",
-        "sum(e.amount) FROM ended AS e",
-        "sum(0 * e.amount) FROM ended AS e",
+        "e.worker_id, sum(e.amount), tenure.now()",
+        "e.worker_id, sum(0 * e.amount), tenure.now()",
         "grants::test_what_nobody_settled_is_charged_when_the_attempt_ends",
     ),
 )

@@ -47,7 +47,8 @@ def test_all_pages_share_one_reading_and_get_what_changed(
                 await page.aclose()
             await asyncio.sleep(0.2)
             after = reads
-            await asyncio.sleep(0.3)
+            await asyncio.to_thread(_stop_a_job, store)
+            await asyncio.sleep(1.5)
             assert reads == after, "nobody looks"
             async with aclosing(sidebars.changes(caller, subscription)) as again:
                 assert b'"/stops"' in await anext(again)
@@ -68,7 +69,7 @@ def _stop_a_job(store: Store) -> None:
 def test_a_number_appears_and_goes_on_a_page_that_is_open(stage: Stage, path: str) -> None:
     page = stage.opens("root", Role.ADMIN, path=path)
     expect(page.locator("h1")).to_be_visible()
-    link = page.locator(".side [data-page='/queues']")
+    link = page.locator(".side [data-counted='/queues']")
     count = link.locator(".count")
     expect(count).to_have_count(0)
     taken = looks(page)

@@ -125,8 +125,8 @@ function open(live) {
 }
 
 function showCounts(counts) {
-  for (const link of side?.querySelectorAll("[data-page]") ?? []) {
-    const count = counts[link.dataset.page];
+  for (const link of side?.querySelectorAll("[data-counted]") ?? []) {
+    const count = counts[link.dataset.counted];
     let shown = link.querySelector(".count");
     if (!count) {
       shown?.remove();
