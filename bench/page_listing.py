@@ -80,36 +80,29 @@ class _Page:
 
 
 def _overview(about: str, url: str, page: "_Page", rounds: int) -> Iterator[Figure]:
-    times: dict[str, list[float]] = {"queries": [], "page": []}
-    for _ in range(rounds):
-        times["queries"].append(asyncio.run(_attention(url)))
-        times["page"].append(_median(partial(page.get, {}, "/")))
-    bare = figure(f"{about}: what needs a person, read at once", times["queries"], "ms")
+    """The page and its queries take turns, as for one viewer: its reads follow with a pause."""
+    client = Client(url)
+    caller = AuthorizedClient(client, Principal("bench", Role.VIEWER))
+    with asyncio.Runner() as runner:
+        taken = [
+            _in_turns(lambda: runner.run(_attention(caller)), partial(page.get, {}, "/"))
+            for _ in range(rounds)
+        ]
+        runner.run(client.aclose())
+    queries, pages = zip(*taken, strict=True)
+    bare = figure(f"{about}: what needs a person, read at once", queries, "ms")
     yield bare
-    yield figure(f"{about}: the page", times["page"], "ms", against=bare, at_most=AT_MOST)
+    yield figure(f"{about}: the page", pages, "ms", against=bare, at_most=AT_MOST)
 
 
-async def _attention(url: str) -> float:
-    """Milliseconds that the queries for what needs a person take."""
-    async with Client(url) as client:
-        caller = AuthorizedClient(client, Principal("bench", Role.VIEWER))
-        taken = []
-        for _ in range(ASKED + 2):
-            began = perf_counter()
-            await read_attention(caller)
-            taken.append((perf_counter() - began) * 1000)
-    return median(taken[2:])
+async def _attention(caller: AuthorizedClient) -> None:
+    await read_attention(caller)
 
 
 def _query(connection: psycopg.Connection, asked: Mapping[str, str]) -> None:
     filters = {name: value for name, value in asked.items() if name != "below"}
     values = (json.dumps(filters), asked.get("below"), PAGE_SIZE + 1)
     connection.execute(_QUERY, values, prepare=True).fetchone()
-
-
-def _median(ask: Callable[[], None]) -> float:
-    """Milliseconds that one of them takes."""
-    return _in_turns(ask)[0]
 
 
 def _in_turns(*asks: Callable[[], None]) -> list[float]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import expect
@@ -31,6 +32,9 @@ def test_all_pages_share_one_reading_and_get_what_changed(
     monkeypatch.setattr(sidebar, "BREATH", 0.05)
     caller = AuthorizedClient(client, Principal("vic", Role.VIEWER))
     sidebars = sidebar.Sidebars(attention.Attentions())
+    jobs = [make_job(store) for _ in range(2)]
+    promote(store)
+    make_worker(store, timedelta(days=1)).claim(2)
 
     async def watch() -> None:
         async with Subscription(client) as subscription:
@@ -39,7 +43,7 @@ def test_all_pages_share_one_reading_and_get_what_changed(
             assert set(first) == {b"event: counts\ndata: {}\n\n"}
             before = reads
             later = [asyncio.ensure_future(anext(page)) for page in pages]
-            await asyncio.to_thread(_stop_a_job, store)
+            await asyncio.to_thread(store.stop, jobs[0], reason="now")
             for event in await asyncio.gather(*later):
                 assert b'"/stops":{"n":"1","tone":"busy","text":"1 stop in progress"}' in event
             assert reads - before < 10, "not one for each page"
@@ -47,21 +51,14 @@ def test_all_pages_share_one_reading_and_get_what_changed(
                 await page.aclose()
             await asyncio.sleep(0.2)
             after = reads
-            await asyncio.to_thread(_stop_a_job, store)
+            await asyncio.to_thread(store.stop, jobs[1], reason="now")
             await asyncio.sleep(1.5)
             assert reads == after, "nobody looks"
             async with aclosing(sidebars.changes(caller, subscription)) as again:
-                assert b'"/stops"' in await anext(again)
+                assert b"2 stops in progress" in await anext(again)
         await client.aclose()
 
     asyncio.run(watch())
-
-
-def _stop_a_job(store: Store) -> None:
-    job = make_job(store)
-    promote(store)
-    make_worker(store).claim(1)
-    store.stop(job, reason="now")
 
 
 @needs_chromium

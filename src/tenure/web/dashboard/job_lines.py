@@ -73,8 +73,8 @@ def _detail(row: TreeRow) -> str:
     """Return how far a job is, why it stands where it stands, and its arguments."""
     text = _progress(row) if row.job.progress else ""
     if note := row.note:
-        said = escape(note.text)
-        text += f'<span class="note {note.tone}" title="{said}">{said}</span> '
+        reason = escape(note.text)
+        text += f'<span class="note {note.tone}" title="{reason}">{reason}</span> '
     return f'{text}<span class="args">{escape(row.preview)}</span>'
 
 
@@ -85,8 +85,8 @@ def _progress(row: TreeRow) -> str:
         text = f'<progress max="1" value="{share:.4f}" aria-label="{label}"></progress> '
         text += f'<span class="number">{int(share * 100)} %</span> '
     if row.message:
-        said = escape(row.message)
-        text += f'<span class="note busy" title="{said}">{said}</span> '
+        message = escape(row.message)
+        text += f'<span class="note busy" title="{message}">{message}</span> '
     return text
 
 

@@ -79,7 +79,7 @@ class _Reading:
             self._woken.clear()
             with suppress(TenureError):  # an outage: the numbers stay as they are
                 found = await self._attentions.of(self._caller, fresh=True)
-                self._tell(encode_counts(found.counts))
+                self._publish(encode_counts(found.counts))
             await asyncio.sleep(BREATH)
             with suppress(TimeoutError):
                 async with asyncio.timeout(EVERY - BREATH):
@@ -91,11 +91,11 @@ class _Reading:
                 async for _ in pulse:
                     self._woken.set()
 
-    def _tell(self, event: bytes) -> None:
+    def _publish(self, event: bytes) -> None:
         if event != self.event:
             self.event = event
-            told, self.changed = self.changed, asyncio.Event()
-            told.set()
+            changed, self.changed = self.changed, asyncio.Event()
+            changed.set()
 
 
 def encode_counts(counts: Mapping[str, SidebarCount]) -> bytes:
