@@ -20,6 +20,14 @@ RUNTIME: tuple[Mutant, ...] = (
         "::test_attempts_that_end_one_after_the_other_share_surveys",
     ),
     python_mutant(
+        "statements are prepared behind a pooler",
+        "store/transport.py",
+        "if row[0] == connection.pgconn.backend_pid:",
+        "if row[0]:",
+        "tests/store/test_connection_pool.py"
+        "::test_a_connection_to_another_backend_prepares_nothing",
+    ),
+    python_mutant(
         "a cancel that the driver loses is lost",
         "store/dedicated_connection.py",
         "with raise_lost_cancel(): return await waiting",
