@@ -63,13 +63,12 @@ CREATE TYPE tenure.draft AS (
 
 -- A lane and priority that has ready jobs.
 CREATE TYPE tenure.ready_lane AS (
-    priority smallint, lane integer, pools text[], limited boolean, since bigint, head bigint
+    priority smallint, lane integer, pools text[], limited boolean, since bigint
 );
 
 -- Lanes of one priority that a claim reads together, up to a position.
 CREATE TYPE tenure.lane_group AS (
-    priority smallint, pools text[], limited boolean, lanes integer[], since bigint[], head bigint,
-    until bigint
+    priority smallint, pools text[], limited boolean, lanes integer[], since bigint[], until bigint
 );
 
 -- A limit that a transaction has locked, as it is now.
