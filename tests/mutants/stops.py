@@ -128,7 +128,7 @@ STOPS: tuple[Mutant, ...] = (
         "open_steps",
         "RETURN running > 0;",
         "RETURN true;",
-        "cancellation_record::test_a_record_moves_through_its_statuses",
+        "stop::test_what_has_not_started_stops_at_once",
     ),
     mutant(
         "a parent ends before its running descendants",
