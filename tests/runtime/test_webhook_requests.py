@@ -175,10 +175,11 @@ def drip(connection: socket.socket) -> None:
         (lambda c: c.recv(1), "did not answer within 0.3 s"),
         (drip, "did not answer within 0.3 s"),
         (lambda c: c.sendall(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 50_000), "larger than 65536"),
+        (lambda c: c.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000), "10 interim responses"),
         (lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n\r\n"), "the response is not HTTP/1.1"),
         (lambda c: c.getpeername(), "closed the connection without a response"),
     ],
-    ids=["hangs", "drips", "floods", "speaks SSH", "leaves"],
+    ids=["hangs", "drips", "floods", "never answers", "speaks SSH", "leaves"],
 )
 def test_no_receiver_holds_a_worker_up(
     serve: Callable[[socket.socket], object], why: str, monkeypatch: pytest.MonkeyPatch
