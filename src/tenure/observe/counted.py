@@ -3,6 +3,7 @@
 One thread counts and another reads without a lock: a scrape may miss the last microsecond.
 """
 
+import errno
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -144,6 +145,11 @@ class Counted(Counting, Collector):
         try:
             self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
         except (OSError, OverflowError) as problem:
+            if getattr(problem, "errno", None) == errno.EADDRINUSE:
+                raise SettingInvalid(
+                    f"metrics: port {port} of {host} is in use; stop the program that listens "
+                    "there, or choose another port"
+                ) from None
             raise SettingInvalid(f"metrics: they cannot be shown at {address}: {problem}") from None
         self._server.set_app(with_probes(make_wsgi_app(registry), lambda: self._probed))
         self.address = f"{host}:{self._server.server_port}"
