@@ -16,6 +16,7 @@ from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.database.clock import DatabaseClock
 from tenure.runtime.keeper.database.lease import Lease
 from tenure.runtime.keeper.database.lease_renewal import LeaseRenewal
+from tenure.runtime.keeper.runs.run_times import MeasuredTimes
 from tenure.store.results import Holding, SignalsRead
 from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import Store
@@ -28,6 +29,7 @@ class Keeper:
     def __init__(self, url: str, worker: UUID, **changes: Any) -> None:
         self.settings = Settings(**changes)
         self.trouble = None
+        self.measured = MeasuredTimes()
         self.signals: list[int] = []
         self.drained = asyncio.Event()
         self.line = SerialConnection(url, self.settings)

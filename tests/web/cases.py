@@ -337,6 +337,7 @@ CASES: Mapping[str, Case] = {
     "POST /api/tokens/{token_id}/revoke": _admins(
         lambda s: (f"/api/tokens/{_token(s)}/revoke", {})
     ),
+    "GET /api/scale": _reads("/api/scale"),
     "GET /api/statistics": _reads("/api/statistics"),
     "GET /api/history": _reads("/api/history"),
     "GET /api/task-runs": _reads("/api/task-runs"),

@@ -338,6 +338,28 @@ def test_history_is_told_of_all_and_of_one_queue(viewer: Http, store: Store) -> 
         assert problem(viewer.get(f"/api/history?{query}"))[0] == 422, query
 
 
+def test_the_scale_names_workers_wanted_and_the_first_to_drain(
+    viewer: Http, store: Store, http: Http, client: Client, bearer: Bearer
+) -> None:
+    worker = make_worker(store, capacity={"async": 1, "process": 1})
+    store.renew(worker.id, run_times={"work": 600.0})
+    for _ in range(3):
+        make_job(store)
+    promote(store)
+    seen = viewer.get("/api/scale?within=30s&max=2").json()
+    assert (seen["wanted"], seen["exact"], seen["alive"], seen["surplus"]) == (2, 3.0, 1, 0)
+    assert seen["sentence"].endswith("of which a worker has 1.0; 2 is the maximum")
+    [work] = seen["work"]
+    assert (work["queue"], work["task"], work["ready"]) == ("default", "work", 3)
+    assert [each["id"] for each in seen["drain_order"]] == [str(worker.id)]
+    assert viewer.get("/api/scale?queue=other").json()["work"] == []
+    for query in ("within=0s", "within=soon", "min=-1", "max=x", "min=3&max=2"):
+        assert problem(viewer.get(f"/api/scale?{query}"))[0] == 422, query
+    client.migrate(Tenant("acme"))
+    theirs = http.as_(bearer("boss", Role.ADMIN, "acme")).get("/api/scale").json()
+    assert (theirs["wanted"], theirs["work"], theirs["alive"]) == (0, [], 1)
+
+
 def test_metrics_are_those_of_the_tenant_that_asks(
     viewer: Http, http: Http, client: Client, store: Store, bearer: Bearer
 ) -> None:

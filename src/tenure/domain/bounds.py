@@ -119,7 +119,8 @@ class DurationRange:
 
     @property
     def words(self) -> str:
-        return f"{'more than' if self.min else 'from'} 0s up to {self.max.days:,} days"
+        start = "more than 0s" if self.min == _NO_TIME else f"from {in_words(self.min)}"
+        return f"{start} up to {self.max.days:,} days"
 
     def validation_error(self, value: timedelta) -> str | None:
         """Return why a value is refused, or None."""
@@ -255,6 +256,8 @@ CONTROL: Mapping[str, Bound] = {
     "webhook_tasks": Names(100, _NAME.max),
     "webhook_keep": DurationRange(timedelta(days=30)),
     "resume_value": Bytes(MAX_ARGS_BYTES),
+    "scale_within": DurationRange(timedelta(days=1), timedelta(seconds=1)),
+    "fleet": Whole(0, 100_000),
 }
 
 # Reports of workers and running jobs.

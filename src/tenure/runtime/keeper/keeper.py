@@ -30,7 +30,7 @@ from tenure.runtime.keeper.runs.conclusions import Conclusions
 from tenure.runtime.keeper.runs.grant_requests import GrantRequests
 from tenure.runtime.keeper.runs.inspections import Inspections
 from tenure.runtime.keeper.runs.run_table import RunTable
-from tenure.runtime.keeper.runs.run_times import RunTimes
+from tenure.runtime.keeper.runs.run_times import MeasuredTimes, RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.keeper.runs.runner_group import RunnerGroups
 from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
@@ -103,6 +103,7 @@ class Keeper:
             on_gone=self.remove_tenants,
         )
 
+        self.measured = MeasuredTimes()
         self.conclusions = Conclusions(
             worker=worker,
             settings=settings,
@@ -113,6 +114,7 @@ class Keeper:
             database=self.database,
             clock=self.clock,
             counts=counts,
+            measured=self.measured,
             tasks=self.tasks,
         )
         progress = StopProgress(worker, self.database, self.clock, counts, self.tasks)

@@ -135,7 +135,9 @@ def register(
     lease: timedelta,
     queues: Sequence[str] | None = None,
     tenants: Sequence[str] | None = None,
-) -> dict[str, Any]: ...
+    capacity: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Register a worker; ``capacity`` is how many jobs of each executor it runs at once."""
 
 
 @verb(safe=True, control=True)
@@ -149,11 +151,13 @@ def renew(
     *,
     trouble: str | None = None,
     runners: Mapping[str, Mapping[str, Any]] | None = None,
+    run_times: Mapping[str, float] | None = None,
 ) -> Renewal:
     """Renew the lease of a worker; ``trouble`` tells why it can start no runner.
 
     ``runners`` maps the id of each runner to its tenant, kind, pid and the tokens of its jobs; None
-    leaves those of the previous call.
+    leaves those of the previous call. ``run_times`` has the seconds that runs of a task take,
+    where they changed.
     """
 
 

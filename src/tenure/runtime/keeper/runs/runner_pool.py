@@ -58,12 +58,7 @@ class RunnerPool:
     def add_group(self, kind: Kind, tenant: str) -> RunnerGroup:
         """Make a group for the jobs of a tenant, within the capacity that all tenants share."""
         if kind not in self._capacities:
-            size = {
-                "async": self.settings.concurrency,
-                "thread": self.settings.threads,
-                "process": self.settings.processes,
-            }[kind]
-            self._capacities[kind] = Capacity(size, self.on_capacity)
+            self._capacities[kind] = Capacity(self.settings.capacity[kind], self.on_capacity)
         capacity = self._capacities[kind]
         group = (
             ProcessGroup(

@@ -113,6 +113,8 @@ CREATE TABLE tenure.worker (
     left_at       timestamptz,          -- unregistered, holding nothing
     idle          boolean NOT NULL DEFAULT false,  -- wanted more jobs than there were: notify it
     trouble       text,                 -- why it cannot start a runner; null: it can
+    capacity      jsonb NOT NULL DEFAULT '{}',  -- how many jobs it runs at once, by executor
+    run_times     jsonb NOT NULL DEFAULT '{}',  -- of its tasks, in seconds, as it measured them
     runners       jsonb NOT NULL DEFAULT '{}',  -- at its last beat, by id: tenant, kind, pid, job tokens
     ending        jsonb NOT NULL DEFAULT '{}',  -- runners that it was asked to end, by id, and how
     CONSTRAINT "a lease lasts" CHECK (lease > interval '0'),
