@@ -29,6 +29,7 @@ from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs.conclusions import Conclusions
 from tenure.runtime.keeper.runs.grant_requests import GrantRequests
 from tenure.runtime.keeper.runs.inspections import Inspections
+from tenure.runtime.keeper.runs.lost_attempts import LostAttempts
 from tenure.runtime.keeper.runs.run_table import RunTable
 from tenure.runtime.keeper.runs.run_times import MeasuredTimes, RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
@@ -104,6 +105,7 @@ class Keeper:
         )
 
         self.measured = MeasuredTimes()
+        lost = LostAttempts(self.groups)
         self.conclusions = Conclusions(
             worker=worker,
             settings=settings,
@@ -115,6 +117,7 @@ class Keeper:
             clock=self.clock,
             counts=counts,
             measured=self.measured,
+            lost=lost,
             tasks=self.tasks,
         )
         progress = StopProgress(worker, self.database, self.clock, counts, self.tasks)
@@ -167,6 +170,7 @@ class Keeper:
             exchanges=self.exchanges,
             supervisor=self.supervisor,
             times=times,
+            lost=lost,
             give_back=self.conclusions.give_back_waiting,
             may_claim=self.may_claim,
             on_capacity=self.exchange_dispatcher.capacity_freed,
