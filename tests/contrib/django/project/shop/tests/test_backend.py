@@ -7,9 +7,10 @@ from django.test import TestCase, override_settings
 from django.utils import timezone
 
 from shop.framework import InvalidTask, Mismatch, Missing, TaskResultStatus, signals, task
-from shop.tasks import aship, count_attempts, note, ship
-from tenure.contrib.django import TenureBackend, app
-from tenure.errors import InputRefused
+from shop.tasks import aship, count_attempts, count_once, note, reprice, ship
+from tenure.contrib.django import TenureBackend, app, task_options
+from tenure.contrib.django.options import options_of
+from tenure.errors import InputRefused, SettingInvalid
 
 
 class Backend(TestCase):
@@ -20,6 +21,45 @@ class Backend(TestCase):
         self.assertEqual((job.task, job.queue, job.priority), ("shop.tasks.ship", "default", -100))
         self.assertEqual((job.run_at, job.args), (later, {"args": [5], "kwargs": {}}))
         self.assertEqual(app.handle(int(ship.enqueue(5).id)).job().priority, 7)
+
+    def test_a_function_gives_its_task_options_of_tenure(self) -> None:
+        job = app.handle(int(reprice.enqueue(5).id)).job()
+        self.assertEqual((job.target, job.max_attempts), ("order:5", 3))
+        self.assertEqual((job.options["timeout"], job.options["grace"]), ("1m30s", "3s"))
+        self.assertEqual(options_of(reprice).filled(False, [5], {})["limits"], ["api:plain"])
+        job = app.handle(int(reprice.enqueue(order=6, kind="bulk").id)).job()
+        self.assertEqual(job.target, "order:6")
+        [declared] = [
+            it for it in app.announcement()["tasks"] if it["name"] == "shop.tasks.reprice"
+        ]
+        self.assertEqual(declared["defaults"]["max_attempts"], 3)
+
+    def test_a_template_does_not_count_the_context(self) -> None:
+        first, second, other = (count_once.enqueue(n) for n in (3, 3, 4))
+        self.assertEqual(first.id, second.id)
+        self.assertNotEqual(first.id, other.id)
+        self.assertEqual(app.tasks["shop.tasks.count_once"].executor, "thread")
+
+    def test_options_that_have_no_meaning_are_refused_with_what_would_be_right(self) -> None:
+        def pack(order: int) -> None: ...
+
+        for options, why in (
+            ({"queue": "mail"}, "write @task(queue_name=...) instead"),
+            ({"priority": 3}, "write @task(priority=...) instead"),
+            ({"name": "pack"}, "it is an option of @app.task alone"),
+            ({"retries": 3}, "retry"),
+            ({"timeout": "soon"}, "timeout"),
+            ({"target": "order:{id}"}, "takes order"),
+            ({"limits": "api"}, "it takes a list of texts"),
+            ({"executor": "async"}, "executor"),
+        ):
+            with (
+                self.subTest(why),
+                self.assertRaisesMessage((SettingInvalid, InputRefused, TypeError), why),
+            ):
+                task_options(**options)(pack)
+        with self.assertRaisesMessage(SettingInvalid, "below @task"):
+            task_options(retry=0)(ship)
 
     def test_a_result_can_be_read_again(self) -> None:
         made = aship.enqueue(5, "fragile", gift=1)
