@@ -212,6 +212,13 @@ def test_only_the_queues_and_tasks_that_were_asked_for_count(store: Store) -> No
     mail = scale(store, ["mail"])
     assert (mail.wanted, mail.alive, [work.queue for work in mail.work]) == (2, 3, ["mail"])
     assert scale(store, ["default"]).alive == 1
+    none = scale(store, ["mail"], tasks=["other"])
+    assert none.surplus == 0
+    store.pause_dispatch("queue", "mail")
+    idle = scale(store, ["mail"])
+    assert (idle.wanted, idle.surplus) == (0, 2), "the third serves other queues too"
+    assert [worker.shared for worker in idle.drain_order].count(True) == 1
+    store.resume_dispatch("queue", "mail")
     assert [work.task for work in scale(store, tasks=["work"]).work] == ["work"]
 
 
@@ -260,6 +267,7 @@ def test_jobs_of_other_tenants_protect_a_worker_and_are_not_shown(
     assert [worker.jobs for worker in seen.drain_order] == [0, 0]
     assert seen.drain_order[1].sentence == "it runs no job of this tenant"
     assert (seen.work, seen.wanted) == ((), 0)
+    assert seen.surplus == 0, "another tenant may want them"
     assert (scale(theirs).wanted, scale(theirs).work[0].running) == (1, 1)
 
 

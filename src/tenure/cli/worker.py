@@ -172,7 +172,8 @@ def _print_scale(to: Connection, seen: Scale) -> None:
     if seen.surplus:
         to.out.print()
         to.out.print("Drain first:")
-        for worker in seen.drain_order[: seen.surplus]:
+        own = [worker for worker in seen.drain_order if not worker.shared]
+        for worker in own[: seen.surplus]:
             to.out.print(f"  {str(worker.id)[:8]} on {worker.host}: {worker.sentence}")
 
 

@@ -29,13 +29,14 @@ class DrainCandidate(msgspec.Struct, frozen=True):
     id: UUID
     host: str
     jobs: int
+    shared: bool  # it serves other queues, tasks or tenants too
     sentence: str
 
 
 class Scale(msgspec.Struct, frozen=True):
     wanted: int
     alive: int  # workers that do not drain
-    surplus: int  # how many of them are not wanted: the first of the drain order
+    surplus: int  # of these, not wanted: the first of the drain order that are not shared
     exact: float  # the workers wanted, as a fraction, without minimum and maximum
     sentence: str
     work: tuple[QueuedWork, ...]

@@ -10,6 +10,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 DECLARE
     now_ts  CONSTANT timestamptz := tenure.now();
     ids     uuid[];
+    shared  uuid[];  -- those that serve other queues, tasks or tenants too: they are never too many
     needs   json;
     busiest record;
     exact   double precision;
@@ -35,6 +36,10 @@ BEGIN
           AND (scale.queues IS NULL OR w.queues IS NULL OR w.queues && scale.queues)
           AND (scale.tasks IS NULL OR s.worker_id IS NULL OR s.tasks ?| scale.tasks)
         ORDER BY w.started_at DESC LIMIT 1000);
+    shared := ARRAY(SELECT w.id FROM tenure.worker AS w WHERE w.id = ANY (ids)
+        AND (scale.tasks IS NOT NULL OR NOT coalesce(w.queues <@ scale.queues, scale.queues IS NULL)
+          OR CASE WHEN w.tenants IS NULL THEN (SELECT count(*) FROM tenure.tenant) > 1
+            ELSE cardinality(w.tenants) > 1 END));
     SELECT json_agg(to_json(b) ORDER BY b.workers DESC, b.queue, b.task) INTO needs
     FROM tenant.backlog(queues, tasks, "within") AS b;
     SELECT k.* INTO busiest FROM (
@@ -50,7 +55,7 @@ BEGIN
     RETURN json_build_object(
         'wanted', wanted,
         'alive', cardinality(ids),
-        'surplus', greatest(cardinality(ids) - wanted, 0),
+        'surplus', greatest(least(cardinality(ids) - wanted, cardinality(ids) - cardinality(shared)), 0),
         'exact', exact,
         'sentence', CASE WHEN exact = 0 THEN 'no job runs, and none could start'
             WHEN busiest.unknown THEN format('%s could start, and no worker has served their queue yet: the '
@@ -62,5 +67,5 @@ BEGIN
             || CASE WHEN wanted > ceil(exact - 0.000001) THEN format('; %s is the minimum', min)
                 WHEN wanted < ceil(exact - 0.000001) THEN format('; %s is the maximum', max) ELSE '' END,
         'work', coalesce(needs, '[]'),
-        'drain_order', tenant.drain_order(ids));
+        'drain_order', tenant.drain_order(ids, shared));
 END $$;

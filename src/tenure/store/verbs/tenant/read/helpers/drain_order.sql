@@ -1,7 +1,8 @@
 -- Return these workers in the order in which to drain them: first those that cannot run jobs, then by the
 -- time that their running jobs have taken so far, which is what a drain may interrupt; of equal ones the
--- youngest first. Jobs of all tenants decide, and only those of this tenant are counted in the answer.
-CREATE OR REPLACE FUNCTION tenant.drain_order(ids uuid[]) RETURNS json
+-- youngest first. Those that are "shared" serve more than what was asked about. Jobs of all tenants decide,
+-- and only those of this tenant are counted in the answer.
+CREATE OR REPLACE FUNCTION tenant.drain_order(ids uuid[], shared uuid[]) RETURNS json
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {plain_index_scans} AS $$
 DECLARE
@@ -30,6 +31,7 @@ BEGIN
     END LOOP;
     RETURN (
         SELECT coalesce(json_agg(json_build_object('id', w.id, 'host', w.host, 'jobs', w.jobs,
+                'shared', w.id = ANY (shared),
                 'sentence', concat_ws('; ', 'it cannot start a runner: ' || w.trouble,
                     CASE WHEN w.jobs = 0 AND w.taken > 0 THEN 'it runs no job of this tenant'
                         WHEN w.jobs = 0 THEN 'it runs no job'
