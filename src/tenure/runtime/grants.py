@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from tenure.domain.budget import checked_amounts
 from tenure.domain.job import JSON
+from tenure.domain.limits import CALLS
 from tenure.domain.values import finite_number
 from tenure.errors import InputRefused
 from tenure.runtime.runner.attempt import Attempt
@@ -25,9 +26,11 @@ class _Held:
         self._asked = asked
         self._used: dict[str, float] | None = None
         self._number = 0
+        self._is_open = False
 
     def used(self, **amounts: float) -> None:
         """Correct what was asked for by what was used; the last correction counts."""
+        self._require_open()
         self._used = {**(self._used or {}), **checked_amounts(amounts, "used")}
 
     def __enter__(self) -> Self:
@@ -39,12 +42,17 @@ class _Held:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        self._settle(error)
+        self._close(error)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        self._settle(error)
+        self._close(error)
+
+    def _close(self, error: BaseException | None) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._settle(error)
 
     def _request(self) -> Mapping[str, JSON]:
         if self._number:
@@ -56,7 +64,12 @@ class _Held:
     def _entered(self, granted: bool) -> Self:
         if not granted:
             raise InputRefused(self._ended)
+        self._is_open = True
         return self
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise InputRefused("this is for the inside of the block that holds it")
 
     def _settle(self, error: BaseException | None, /) -> None:
         raise NotImplementedError
@@ -68,6 +81,8 @@ class LimitGrant(_Held):
     _name = "grant"
 
     def __init__(self, attempt: Attempt, name: str, amounts: Mapping[str, float]) -> None:
+        if amounts.get(CALLS, 1) < 1:
+            raise InputRefused(f"a grant is for one call or more, not {amounts[CALLS]:g}")
         super().__init__(attempt, {"limit": name, "amounts": amounts})
 
     def throttled(self, retry_after: float) -> None:
@@ -75,6 +90,7 @@ class LimitGrant(_Held):
         seconds = finite_number(retry_after, "retry_after")
         if seconds < 0:
             raise InputRefused(f"retry_after is a number of seconds from 0 on, not {seconds:g}")
+        self._require_open()
         closing = {"number": self._number, "retry_after": min(seconds, _MAX_RETRY_AFTER)}
         self._attempt.report(settled=(closing,))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tenure.config import Settings
 from tenure.domain.lifecycle import Rung
 from tenure.domain.options import restored
+from tenure.errors import TenureError
 from tenure.observe.tracing import TRACE, Span
 from tenure.runtime.messages import Orders, Work
 from tenure.store.outcomes import Ending
@@ -36,6 +37,7 @@ class Run:
         "cause",
         "claimed_at",
         "climbing",
+        "dropped",
         "end_waits",
         "ending",
         "gone",
@@ -78,6 +80,7 @@ class Run:
         self.gone: asyncio.Event | None = None  # set when it has ended; made on demand
         self.ending: Ending | None = None  # waits for the reports to be recorded
         self.unrecorded = 0  # reports on their way into the database
+        self.dropped: TenureError | None = None  # why a report was; the next flush tells
         self.timers: list[asyncio.TimerHandle] | None = None
         self.reached: dict[str, str] = {}  # timestamps of its stop: delivered, a rung, cleaning
         self.killed = False  # by its own ladder
