@@ -24,6 +24,7 @@ LIMITS: tuple[Mutant, ...] = (
         " WHERE s.name = l.name));",
         "l.at;",
         "limit_clocks::test_a_clock_that_is_set_back_refills_nothing",
+        "tests/model/test_model.py::test_the_invariants_hold_after_every_step",
     ),
     mutant(
         "a clock that was a year ahead stops a line for a year",
