@@ -10,7 +10,7 @@ from tenure.domain.cancellation import CancellationRecord
 from tenure.web.authentication import caller_of
 from tenure.web.context import caller_and_job, state_of, stream
 from tenure.web.dashboard.sessions import sessions_of
-from tenure.web.streams import Events, Stream, events_of
+from tenure.web.streams import Events, encode_event, events_of
 
 LAST = "last-event-id"
 
@@ -39,8 +39,8 @@ async def cancellation(request: Request) -> Response:
     return _stream(request, events_of(records, record_event))
 
 
-def _stream(request: Request, events: Events, about: int | None = None) -> Stream:
-    return stream(request, _hints(events, about), sessions_of(request))
+def _stream(request: Request, events: Events, about: int | None = None) -> Response:
+    return stream(request, _hints(events, about), sessions_of(request), encode_event)
 
 
 async def _hints(events: Events, about: int | None) -> Events:
