@@ -1,20 +1,22 @@
-"""The servers that are measured: ours, one with a route of its own, and a bare endpoint with the
-same query behind it.
+"""The servers that are measured: ours, one with a route of its own, and bare ones beside them.
 
-Both have the same pool of connections, the same event loop and the same server around them.
+A bare endpoint has the same query behind it, and the same pool of connections. All have the same
+event loop and the same server around them.
 """
 
 import json
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from starlette.types import ASGIApp
 
+from bench.stream_floor import StreamFloor
 from bench.working import ROOT
 from tenure.control.client import Client
 from tenure.control.handle import Handle
@@ -74,7 +76,8 @@ def own(url: str) -> FastAPI:
 
 
 def main(which: str, url: str, number: int) -> None:
-    makers = {"bare": bare, "own": own, "ours": ours}
+    makers: dict[str, Callable[[str], ASGIApp]]
+    makers = {"bare": bare, "own": own, "ours": ours, "floor": StreamFloor}
     app = makers[which](url)
     config = uvicorn.Config(
         app,

@@ -55,17 +55,14 @@ def list_jobs(bench: Bench) -> Iterator[Figure]:
                     f"the overview of {jobs:,} jobs", url, _Page(place, secret), rounds
                 )
                 for name, asked in _wanted(jobs).items():
-                    times: dict[str, list[float]] = {"query": [], "page": []}
-                    for _ in range(rounds):
-                        times["query"].append(_median(partial(_query, connection, asked)))
-                        page = _Page(place, secret)
-                        times["page"].append(_median(partial(page.get, asked)))
+                    page = _Page(place, secret)
+                    query = partial(_query, connection, asked)
+                    taken = [_in_turns(query, partial(page.get, asked)) for _ in range(rounds)]
+                    queries, pages = zip(*taken, strict=True)
                     about = f"{PAGE_SIZE} of {jobs:,} jobs, {name}"
-                    bare = figure(f"{about}: the query", times["query"], "ms")
+                    bare = figure(f"{about}: the query", queries, "ms")
                     yield bare
-                    yield figure(
-                        f"{about}: the page", times["page"], "ms", against=bare, at_most=AT_MOST
-                    )
+                    yield figure(f"{about}: the page", pages, "ms", against=bare, at_most=AT_MOST)
 
 
 class _Page:
@@ -83,25 +80,23 @@ class _Page:
 
 
 def _overview(about: str, url: str, page: "_Page", rounds: int) -> Iterator[Figure]:
-    times: dict[str, list[float]] = {"queries": [], "page": []}
-    for _ in range(rounds):
-        times["queries"].append(asyncio.run(_attention(url)))
-        times["page"].append(_median(partial(page.get, {}, "/")))
-    bare = figure(f"{about}: what needs a person, read at once", times["queries"], "ms")
+    """The page and its queries take turns, as for one viewer: its reads follow with a pause."""
+    client = Client(url)
+    caller = AuthorizedClient(client, Principal("bench", Role.VIEWER))
+    with asyncio.Runner() as runner:
+        taken = [
+            _in_turns(lambda: runner.run(_attention(caller)), partial(page.get, {}, "/"))
+            for _ in range(rounds)
+        ]
+        runner.run(client.aclose())
+    queries, pages = zip(*taken, strict=True)
+    bare = figure(f"{about}: what needs a person, read at once", queries, "ms")
     yield bare
-    yield figure(f"{about}: the page", times["page"], "ms", against=bare, at_most=AT_MOST)
+    yield figure(f"{about}: the page", pages, "ms", against=bare, at_most=AT_MOST)
 
 
-async def _attention(url: str) -> float:
-    """Milliseconds that the queries for what needs a person take."""
-    async with Client(url) as client:
-        caller = AuthorizedClient(client, Principal("bench", Role.VIEWER))
-        taken = []
-        for _ in range(ASKED + 2):
-            began = perf_counter()
-            await read_attention(caller)
-            taken.append((perf_counter() - began) * 1000)
-    return median(taken[2:])
+async def _attention(caller: AuthorizedClient) -> None:
+    await read_attention(caller)
 
 
 def _query(connection: psycopg.Connection, asked: Mapping[str, str]) -> None:
@@ -110,11 +105,12 @@ def _query(connection: psycopg.Connection, asked: Mapping[str, str]) -> None:
     connection.execute(_QUERY, values, prepare=True).fetchone()
 
 
-def _median(ask: Callable[[], None]) -> float:
-    """Milliseconds that one of them takes; the first two are for warming up."""
-    taken = []
+def _in_turns(*asks: Callable[[], None]) -> list[float]:
+    """Milliseconds that each takes, so that all have the same neighbours; two are to warm up."""
+    taken: list[list[float]] = [[] for _ in asks]
     for _ in range(ASKED + 2):
-        began = perf_counter()
-        ask()
-        taken.append((perf_counter() - began) * 1000)
-    return median(taken[2:])
+        for ask, times in zip(asks, taken, strict=True):
+            began = perf_counter()
+            ask()
+            times.append((perf_counter() - began) * 1000)
+    return [median(times[2:]) for times in taken]

@@ -112,13 +112,13 @@ def noun_clauses() -> list[str]:
 
 # Each figure: what counts, and the limit. None: it is only printed.
 FIGURES: dict[str, tuple[Callable[[], list[str]], int | None]] = {
-    "python-lines": (python_lines, 43_000),
+    "python-lines": (python_lines, 42_950),
     "python-files": (python_files, None),
     "long-python-files": (long_python_files, 0),
     "sql-lines": (sql_lines, None),
     "wide-sql-lines": (wide_sql_lines, 0),
     "repeated-classes": (repeated_classes, 0),
-    "retired-words": (retired_words, 1),
+    "retired-words": (retired_words, 0),
     "retired-idioms": (retired_idioms, 0),
     "noun-clauses": (noun_clauses, 0),
     "private-imports": (private_imports, 0),

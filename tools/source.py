@@ -8,6 +8,8 @@ import tokenize
 from dataclasses import dataclass
 from typing import Any, get_overloads
 
+import msgspec
+
 MAX_COLUMNS = 96
 _INDENT = " " * 4
 _FENCE = "```\n\n"
@@ -25,7 +27,16 @@ class Field:
 
 
 def fields_of(cls: type) -> list[Field]:
-    """Return the fields of a class with the comments behind them, in the order of the source."""
+    """Return the fields of a class with the comments behind them, those of its bases first."""
+    bases = [base for base in reversed(cls.__mro__[1:]) if _is_struct(base)]
+    return [field for base in (*bases, cls) for field in own_fields_of(base)]
+
+
+def _is_struct(base: type) -> bool:
+    return issubclass(base, msgspec.Struct) and base.__module__.startswith("tenure.")
+
+
+def own_fields_of(cls: type) -> list[Field]:
     source = _source(cls)
     comments, headings = _comments(source)
     found, group = [], ""
@@ -55,7 +66,8 @@ def attributes_of(cls: type) -> list[Field]:
     source = _source(cls)
     comments, _ = _comments(source)
     found = []
-    for node in ast.walk(next(n for n in _body(source) if _named(n) == "__init__")):
+    written = [node for node in _body(source) if _named(node) == "__init__"]  # none: a dataclass
+    for node in (inner for method in written for inner in ast.walk(method)):
         match node:
             case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
                 if isinstance(target, ast.Attribute) and not target.attr.startswith("_"):

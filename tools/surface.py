@@ -26,7 +26,7 @@ from tenure.web import create_app
 from tools import public
 from tools.docs import public_verbs
 from tools.python_page import OPTIONS
-from tools.source import fields_of, signatures_of
+from tools.source import fields_of, own_fields_of, signatures_of
 
 FOLDER = Path(__file__).parent.parent / "tests" / "public" / "surface"
 
@@ -144,7 +144,7 @@ def _members(cls: type) -> Iterator[str]:
     for base in reversed(cls.__mro__):
         if base is not cls and (not base.__module__.startswith("tenure.") or _is_public(base)):
             continue
-        for field in fields_of(base):
+        for field in own_fields_of(base):
             if field.kind:
                 default = f" = {field.default}" if field.default else ""
                 yield f"{field.name}: {field.kind}{default}"

@@ -2,7 +2,6 @@
 
 from functools import partial
 from pathlib import Path
-from uuid import uuid4
 
 from pydantic import BaseModel
 
@@ -44,7 +43,7 @@ async def research(ctx: Context, topic: str, folder: str = "published") -> str:
     )
     if not verdict.ok:
         raise Discard(verdict.note or "not approved")
-    path: str = await ctx.step("publish", publish, folder, topic, draft)
+    path: str = await ctx.step("publish", publish, folder, topic, draft, ctx.job.id)
     return path
 
 
@@ -64,11 +63,11 @@ async def ask_model(ctx: Context, prompt: str) -> str:
     return reply.text
 
 
-def publish(folder: str, topic: str, draft: str) -> str:
+def publish(folder: str, topic: str, draft: str, job: int) -> str:
     """Write the report to its file, which is the same if this step is repeated, and never half."""
     path = Path(folder) / f"{topic.replace(' ', '-')}.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{uuid4().hex}")
+    unfinished = path.with_suffix(f".{job}")  # a repetition writes it again, and leaves none
     unfinished.write_text(draft)
     unfinished.replace(path)
     return str(path)

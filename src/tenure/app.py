@@ -339,9 +339,9 @@ class Tenure(Client):
             task: Task[..., Any] = Task(
                 self,
                 read_name(name),
-                function,
                 signature,
-                executor,
+                function=function,
+                executor=executor,
                 target=read_template("target", written.pop("target", None), signature),
                 unique=read_template("unique", written.pop("unique", None), signature),
                 limits=read_templates("limits", written.pop("limits", ()), signature),

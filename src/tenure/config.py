@@ -197,6 +197,11 @@ class Settings:
         )
 
     @property
+    def capacity(self) -> Mapping[str, int]:
+        """Return how many jobs of each executor a worker runs at once."""
+        return {"async": self.concurrency, "process": self.processes, "thread": self.threads}
+
+    @property
     def artifacts_url(self) -> str:
         """Return the store of artifacts, independent of the working directory."""
         return self.artifacts or str(self.folder.absolute() / "artifacts")

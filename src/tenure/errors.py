@@ -1,30 +1,4 @@
-"""Every exception of Tenure.
-
-TenureError
-├── SettingInvalid        a setting is wrong, or contradicts another
-├── InputRefused          an argument, option or request is wrong
-│   ├── NotFound          what was named does not exist
-│   │   └── JobNotFound   there is no such job
-│   ├── IllegalTransition the state of the job does not allow the verb
-│   └── KeyTaken          another job holds the unique key, and "refuse" was asked for
-├── NotAllowed            the caller may not do this
-├── NotRecognized         the caller has no token, or one that is not valid
-├── LeaseLost             the worker was declared dead; its reports are refused
-├── SchemaMismatch        the database is older or newer than this code
-├── StoreUnavailable      the database cannot be reached, or went away
-├── QueryTimeout          a query took longer than its limit and was cancelled
-├── GuardUnavailable      the guard of the runners is gone, or does not trust this process
-├── EmbeddedUnavailable   the embedded PostgreSQL cannot be started here
-├── BudgetExceeded        a budget does not suffice for what was to be reserved
-├── JobFailed             the job whose result was asked for failed
-├── JobCancelled          the job whose result was asked for was cancelled
-├── JobNotEnded           the job had not ended when the time to wait for it was over
-├── NotAnswered           a worker did not answer in time
-├── Timeout               what a job waited for did not come in time, or a step took too long
-├── ResourceClosed        the resource is closed, or is being closed, and takes nothing new
-├── CloseFailed           the resource could not be closed
-└── CommandFailed         the program of a command job did not end well
-"""
+"""Every exception of Tenure; docs/reference/errors.md shows them as a tree."""
 
 from typing import Any, ClassVar, Self
 

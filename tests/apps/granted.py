@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,16 @@ class Fatal(ValueError):
     pass
 
 
+ODD: dict[str, Any] = {
+    "no text": "soon",
+    "negative": -5,
+    "not a number": float("nan"),
+    "too long": timedelta.max,
+    "an object": object(),
+    "a class": ValueError,
+}
+
+
 def decide(error: BaseException, ctx: Context) -> Any:
     match str(error):
         case "soon":
@@ -34,6 +45,10 @@ def decide(error: BaseException, ctx: Context) -> Any:
             raise Discard("not worth it")
         case "broken":
             raise RuntimeError("the function is broken")
+        case "late":
+            time.sleep(60)
+        case odd if odd in ODD:
+            return ODD[odd]
     return None
 
 

@@ -1,4 +1,4 @@
-"""Jobs that strike at the worker that runs them, and innocent ones beside them.
+"""Jobs that attack the worker that runs them, and ordinary jobs next to them.
 
 Each writes a line into `ran-<id>` whenever it starts, as those of `dying` do.
 """

@@ -65,9 +65,10 @@ ODD: Mapping[str, str] = {
     "tags: with null": "UPDATE tenure.payload SET tags = '{a,NULL}' WHERE job_id = %(job)s",
     "tags: of two dimensions": "UPDATE tenure.payload SET tags = '{{a},{b}}' "
     "WHERE job_id = %(job)s",
-    "spent: NaN": "INSERT INTO tenure.spent VALUES (%(job)s, 'a', gen_random_uuid(), 'NaN')",
-    "spent: infinity": "INSERT INTO tenure.spent "
-    "VALUES (%(job)s, 'a', gen_random_uuid(), 'Infinity')",
+    "spent: NaN": """INSERT INTO tenure.spent
+        VALUES (%(job)s, 'a', gen_random_uuid(), 'NaN', now(), 1, ARRAY[now()], '{NaN}')""",
+    "spent: infinity": """INSERT INTO tenure.spent
+        VALUES (%(job)s, 'a', gen_random_uuid(), 'Infinity', now(), 1, '{infinity}', '{Infinity}')""",
     "error: too deep": f"""INSERT INTO tenure.outcome (job_id, error, noted_at)
         VALUES (%(job)s, '{{"message": {DEEP}}}', now())""",
     "progress: a huge number": """INSERT INTO tenure.outcome (job_id, progress, noted_at)

@@ -388,5 +388,6 @@ def test_every_bound_that_is_declared_is_tried() -> None:
     sizes |= {"filter_ids"}  # tests/store/test_listing.py
     sizes |= {"resume_value"}  # tests/store/test_resume_values.py
     sizes |= {"webhook", "webhook_url", "webhook_tasks", "webhook_keep"}  # .../test_webhooks.py
+    sizes |= {"scale_within", "fleet"}  # tests/store/test_scale.py
     sizes |= {"announced", "announcement"}  # tests/store/test_catalogue.py
     assert set(CONTROL) | set(WORKER) <= tried | lengths | cut | sizes

@@ -38,7 +38,7 @@ def test_a_job_is_enqueued_by_the_name_of_its_task(cli: Cli, store: Store) -> No
     assert job.owner.startswith("db:")
 
 
-def test_arguments_also_come_as_json(cli: Cli, store: Store) -> None:
+def test_arguments_can_be_given_as_json(cli: Cli, store: Store) -> None:
     cli("job", "enqueue", "work", "--args", '{"a": 1, "b": 2}', "b=3")
     assert store.show(1).args == {"a": 1, "b": 3}
 
@@ -78,7 +78,9 @@ def test_a_key_that_is_taken_names_the_job_that_has_it(cli: Cli) -> None:
     assert cli.json("job", "enqueue", "work", "--unique", "one")["created"] is False
 
 
-def test_an_app_checks_the_arguments_and_says_how_it_runs(cli: Cli, store: Store, app: str) -> None:
+def test_an_app_checks_the_arguments_and_supplies_the_options_of_its_task(
+    cli: Cli, store: Store, app: str
+) -> None:
     done = cli("job", "enqueue", "shop.crawl", "site=a", "--app", app)
     assert (done.code, done.err) == (0, "")
     job = store.show(1)
@@ -123,7 +125,7 @@ def test_what_an_app_prints_does_not_mix_with_json(cli: Cli, app: str) -> None:
         (["--priority", "99999"], "priority: it takes a whole number from"),
     ],
 )
-def test_what_cannot_be_taken_is_refused_with_a_sentence(
+def test_invalid_options_and_arguments_are_refused_with_a_sentence(
     cli: Cli, store: Store, words: list[str], said: str
 ) -> None:
     assert said in cli("job", "enqueue", "work", *words).sentence(2)
@@ -133,6 +135,6 @@ def test_what_cannot_be_taken_is_refused_with_a_sentence(
     assert store.statistics().total == 0
 
 
-def test_a_job_that_does_not_exist_cannot_come_before(cli: Cli) -> None:
+def test_a_predecessor_that_does_not_exist_is_refused(cli: Cli) -> None:
     assert "there is no job" in cli("job", "enqueue", "work", "--after", "77").sentence(10)
     assert "the key 'none'" in cli("job", "enqueue", "work", "--parent", "none").sentence(10)

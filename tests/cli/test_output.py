@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tenure.cli.job.list import progress_text
-from tenure.cli.output import Printer, ago, clean, compact, duration_text, exact_time, size_text
+from tenure.cli.output import Printer, ago, clean, compact, duration_text, exact_time
 from tenure.cli.parsing import named_values, value
 from tenure.domain.duration import age
 from tenure.domain.job import JSON
+from tenure.domain.values import size_text
 from tenure.errors import InputRefused
 
 Captured = pytest.CaptureFixture[str]

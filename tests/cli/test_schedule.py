@@ -62,3 +62,15 @@ def test_a_schedule_is_run_at_once(scheduled: Cli, store: Store) -> None:
     assert "nearest is 'nightly'" in scheduled("schedule", "run", "nightl", *NAMED).sentence(10)
     assert "name it with --app" in scheduled("schedule", "run", "nightly").sentence(2)
     assert len(store.list_jobs()) == 1
+
+
+def test_a_run_beside_one_that_has_not_ended_is_asked_for(scheduled: Cli, store: Store) -> None:
+    [first] = store.enqueue_reserved(NewJob(task="nightly"), by="schedule:nightly")
+    refused = scheduled("schedule", "run", "nightly", *NAMED).sentence(11)
+    assert f"job {first.id} of schedule 'nightly' has not ended" in refused
+    assert "overlap is 'skip'" in refused
+    made = scheduled.json("schedule", "run", "nightly", "--beside", *NAMED)
+    assert f"job {made['id']} of" in scheduled("schedule", "run", "nightly", *NAMED).sentence(11)
+    store.stop(first.id)
+    store.stop(made["id"])
+    assert scheduled.json("schedule", "run", "nightly", *NAMED)["id"] > made["id"]

@@ -1,4 +1,4 @@
-"""A command imports no more than it needs, as a user waits for every import."""
+"""Each command imports only what it needs: a user waits for every import."""
 
 import subprocess
 import sys
@@ -44,6 +44,6 @@ def test_a_list_of_jobs_imports_no_other_command(database: str) -> None:
 
 
 @pytest.mark.parametrize("name", SENTENCES)
-def test_the_program_says_of_a_command_what_the_command_says(name: str) -> None:
+def test_the_program_lists_each_command_with_its_own_sentence(name: str) -> None:
     program: Any = PROGRAM
     assert " ".join(program.commands[name].help.split("\n\n")[0].split()) == SENTENCES[name]

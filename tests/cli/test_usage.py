@@ -218,6 +218,15 @@ def test_an_app_that_is_not_there_is_told_without_a_traceback(
         assert said in done.last_sentence(3), words
 
 
+def test_another_name_of_a_module_with_an_app_is_told_its_name(
+    database: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "named_app.py"
+    file.write_text("from tenure import Tenure\njobs = Tenure()\n")
+    done = process(database, "worker", f"{file}:app")
+    assert done.last_sentence(3).endswith(f"name the one that is there: {file}:jobs")
+
+
 def test_code_that_fails_is_told_with_its_traceback(database: str, tmp_path: Path) -> None:
     (tmp_path / "failing_app.py").write_text("import no_such_thing\n")
     done = process(database, "worker", str(tmp_path / "failing_app.py"))

@@ -57,7 +57,7 @@ def test_options_of_a_job_do_not_leak_to_others(app: Tenure) -> None:
         ("crawl", {"colour": 1}, "there is no such option"),
     ],
 )
-def test_what_cannot_be_taken_is_refused_with_a_sentence(
+def test_invalid_options_and_arguments_are_refused_with_a_sentence(
     app: Tenure, task: str, said: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(InputRefused, match=why):

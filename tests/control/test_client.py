@@ -1,4 +1,4 @@
-"""The entry: Tenure on a given database, or on one of its own."""
+"""The client: on a given database, or on an embedded one that it starts."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the environment; and the PostgreSQL that this run is about."""
+    """Remove settings from the environment; use the PostgreSQL of this test run."""
     for name in list(os.environ):
         if name.startswith("TENURE_") and not name.startswith("TENURE_TEST_"):
             monkeypatch.delenv(name)
@@ -61,7 +61,7 @@ def is_stopped(folder: Path) -> bool:
     return not (folder / "data" / "postmaster.pid").exists()
 
 
-def test_a_job_lives_its_life_on_a_given_database(database: str) -> None:
+def test_a_job_runs_to_completion_on_a_given_database(database: str) -> None:
     with Tenure(database) as app:
         job = make_job(app.store, args={"site": "example.org"})
         worker = make_worker(app.store)
@@ -90,7 +90,7 @@ def test_the_url_is_read_from_the_environment(
         assert app.store.statistics().total == 0
 
 
-def test_the_url_in_the_settings_counts_and_a_given_one_counts_more(database: str) -> None:
+def test_a_given_url_takes_precedence_over_the_url_in_the_settings(database: str) -> None:
     elsewhere = Settings(database_url="postgresql:///elsewhere?host=/nowhere")
     with Tenure(settings=elsewhere) as app:
         assert app.url == elsewhere.database_url
@@ -116,7 +116,7 @@ def test_a_store_of_a_tenant_sees_that_tenant_alone(database: str) -> None:
             app.store_of("No Tenant")
 
 
-def test_a_client_knows_no_tasks_and_an_app_knows_its_own() -> None:
+def test_a_client_has_no_tasks_and_an_app_has_those_it_declares() -> None:
     assert Client().tasks == {}
     app = Tenure()
 
@@ -171,7 +171,7 @@ def test_without_a_url_a_database_of_its_own_is_started_migrated_and_stopped(
     assert is_stopped(folder)
 
 
-def test_making_one_costs_nothing_and_touches_nothing(folder: Path) -> None:
+def test_creating_a_client_opens_no_connection_and_starts_no_database(folder: Path) -> None:
     app = Tenure(settings=Settings(folder=folder))
     assert not folder.exists()
     app.close()
@@ -190,7 +190,7 @@ def test_what_was_closed_is_opened_again_by_the_next_use(
         assert is_stopped(folder)
 
 
-def test_threads_that_come_first_at_once_share_one_store(database: str) -> None:
+def test_threads_that_connect_at_the_same_time_share_one_store(database: str) -> None:
     with Tenure(database) as app, ThreadPoolExecutor(8) as threads:
         stores = set(threads.map(lambda _: app.store, range(32)))
         assert len(stores) == 1

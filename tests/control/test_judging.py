@@ -1,4 +1,4 @@
-"""What is made of what was found: each judgement at its bounds."""
+"""The checks of the doctor: which finding follows from which values, at their bounds."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -198,7 +198,7 @@ WRONG: list[tuple[Callable[[], Finding], str, str]] = [
 
 
 @pytest.mark.parametrize("judge", FINE)
-def test_what_is_fine_needs_no_remedy(judge: Callable[[], Finding]) -> None:
+def test_a_check_that_passes_has_no_remedy(judge: Callable[[], Finding]) -> None:
     found = judge()
     assert (found.level, found.remedy) == (Level.FINE, None)
 
@@ -207,7 +207,7 @@ def test_what_is_fine_needs_no_remedy(judge: Callable[[], Finding]) -> None:
     ("level", "judge", "sentence", "remedy"),
     [(Level.WARNING, *case) for case in WARNINGS] + [(Level.WRONG, *case) for case in WRONG],
 )
-def test_what_is_not_fine_says_what_and_what_to_do(
+def test_a_check_that_fails_names_the_problem_and_a_remedy(
     level: Level, judge: Callable[[], Finding], sentence: str, remedy: str
 ) -> None:
     found = judge()
@@ -229,7 +229,7 @@ def test_what_is_not_fine_says_what_and_what_to_do(
         ({"last_rungs": (Rung.INTERRUPTED,)}, None),
     ],
 )
-def test_a_kill_comes_when_the_most_patient_of_what_runs_has_had_its_grace(
+def test_the_kill_is_due_after_the_longest_grace_of_the_running_jobs(
     changes: dict[str, Any], seconds: int | None
 ) -> None:
     expected = None if seconds is None else timedelta(seconds=seconds)

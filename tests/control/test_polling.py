@@ -1,10 +1,14 @@
-"""What a new subscriber receives while the first answers of its polls are still to come."""
+"""What a new subscriber receives before its polls have had their first answers."""
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from tenure.control.polling import Event, Poll, Subscriber
+import pytest
+
+from tenure.control import polling
+from tenure.control.polling import Event, Poll, Reader, Subscriber
 from tests.waiting import soon
 
 
@@ -58,7 +62,7 @@ def test_nothing_is_received_before_each_poll_has_answered() -> None:
     asyncio.run(story())
 
 
-def test_what_ends_after_a_subscriber_has_joined_is_received() -> None:
+def test_a_subscriber_receives_an_end_that_comes_after_it_joined() -> None:
     async def story() -> None:
         answers = Answers([], [event(1, is_last=True)], [event(2, is_last=True)])
         poll = Poll(answers, 600, ends=False)
@@ -75,3 +79,66 @@ def test_what_ends_after_a_subscriber_has_joined_is_received() -> None:
             run.cancel()
 
     asyncio.run(story())
+
+
+def test_waking_many_readers_lets_other_work_of_the_loop_run_in_between(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(polling, "WOKEN_TOGETHER", 5)
+
+    async def story() -> list[int]:
+        answers = Answers([event(1)], [event(2)])
+        poll = Poll(answers, 600, ends=False)
+        readers = [Reader([poll]) for _ in range(52)]
+        for reader in readers:
+            poll.join(reader)
+        woken = [0] * len(readers)
+
+        async def read(number: int) -> None:
+            while await readers[number].is_ready():
+                woken[number] += 1
+                await readers[number].wait()
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(read(number)) for number in range(len(readers))]
+            tasks.append(group.create_task(poll.run()))
+            await answer(poll, answers, 1)
+            await soon(lambda: sum(woken) == len(readers), "all were woken")
+            answers.release()
+            poll.wake()
+            seen = [sum(woken)]
+            while seen[-1] < 2 * len(readers):
+                await asyncio.sleep(0)
+                seen.append(sum(woken))
+            for task in tasks:
+                task.cancel()
+        assert woken == [2] * len(readers)
+        return [after - before for before, after in itertools.pairwise(seen)]
+
+    assert max(asyncio.run(story())) <= 10
+
+
+def test_a_reader_that_was_woken_before_it_waits_goes_on() -> None:
+    """Also if two wait at the same time, and one of them gives up."""
+
+    async def story() -> None:
+        reader = Reader([])
+        reader.wake()
+        await reader.wait()
+        waits = [asyncio.create_task(reader.wait()) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not any(wait.done() for wait in waits)
+        waits.pop().cancel()
+        await asyncio.sleep(0)
+        reader.wake()
+        await asyncio.gather(*waits)
+        again = asyncio.create_task(reader.wait())
+        await asyncio.sleep(0)
+        assert not again.done(), "what woke it is used up"
+        again.cancel()
+
+    async def bounded() -> None:
+        async with asyncio.timeout(5):
+            await story()
+
+    asyncio.run(bounded())

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -358,7 +358,7 @@ def test_the_end_does_not_overtake_output_that_needs_another_answer() -> None:
         items: list[StreamItem] = []
 
         async def read() -> None:
-            async for batch in read_stream(query, reader, Position()):
+            async for batch in read_stream(nullcontext((query, reader)), Position()):
                 items.extend(batch.items)
 
         async with asyncio.TaskGroup() as group:
@@ -367,6 +367,32 @@ def test_the_end_does_not_overtake_output_that_needs_another_answer() -> None:
         return note(items)
 
     assert run(story())[-5:] == [1, 2, 3, 4, "completed"]
+
+
+def test_a_stream_that_is_notified_asks_rarely() -> None:
+    """Each report is notified: after a notification, the next poll is the regular one."""
+
+    async def story() -> None:
+        async def ask(above: int | None, follow: bool) -> StreamPage:
+            return answer(State.RUNNING, 0)
+
+        query = OutputQuery(ask, 600)
+        running = asyncio.create_task(query.run())
+        await soon(lambda: query.answered == 1, "the first answer")
+
+        async def is_quiet() -> bool:
+            before = query.asked
+            query.wake()
+            await soon(lambda: query.answered > before, "the answer to a notification")
+            asked = query.asked
+            await asyncio.sleep(0.3)
+            return query.asked == asked
+
+        # The pause before may end in the moment of a notification; that of the next is long.
+        assert any([await is_quiet() for _ in range(4)]), "asked again after each notification"
+        running.cancel()
+
+    run(story())
 
 
 def test_a_producer_reads_the_streams_of_its_own_jobs(

@@ -27,7 +27,7 @@ def report(app: Tenure) -> Task[..., None]:
     return report
 
 
-def test_a_schedule_stands_above_a_task(app: Tenure) -> None:
+def test_a_schedule_can_decorate_a_task(app: Tenure) -> None:
     @app.schedule("0 3 * * *", tz="Europe/Berlin", overlap="queue", catch_up="1h")
     @app.schedule("*/5 * * * *", name="often")
     @app.task(name="work")
@@ -44,7 +44,9 @@ def test_a_schedule_stands_above_a_task(app: Tenure) -> None:
         often.cron = "* * * * *"  # type: ignore[misc]
 
 
-def test_a_schedule_is_given_a_task(app: Tenure, report: Task[..., None]) -> None:
+def test_a_schedule_can_be_made_with_a_task_as_argument(
+    app: Tenure, report: Task[..., None]
+) -> None:
     made = app.schedule(
         "0 3 * * *", task=report.using(queue="night", tenant="acme"), args={"site": "a"}
     )
@@ -107,7 +109,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("cron", "how", "sentence"), WRONG)
-def test_what_is_no_schedule_is_refused_at_import(
+def test_an_invalid_schedule_is_refused_at_import(
     app: Tenure, report: Task[..., None], cron: str, how: Any, sentence: str
 ) -> None:
     with pytest.raises(SettingInvalid) as refused:
@@ -123,7 +125,7 @@ def refusal(declare: Callable[[], Any]) -> str:
     return str(refused.value)
 
 
-def test_a_schedule_is_of_a_task_and_has_a_name_of_its_own(
+def test_a_schedule_needs_a_task_and_a_name_that_is_not_taken(
     app: Tenure, report: Task[..., None]
 ) -> None:
     def plain() -> None: ...

@@ -9,7 +9,7 @@ import pytest
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client
-from tenure.control.tokens import amake_token, arecognize, make_token, recognize
+from tenure.control.tokens import arecognize, make_token, new_token, recognize
 from tenure.domain.principal import Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import NotAllowed, NotRecognized
@@ -41,10 +41,10 @@ def test_whoever_brings_a_token_is_recognized(client: Client) -> None:
 def test_the_same_in_async_code(database: str) -> None:
     async def scene() -> None:
         async with Client(database) as client:
-            secret, _ = await amake_token(client, "ann", Role.VIEWER)
+            secret, _ = await client.aperform(new_token(client, "ann", Role.VIEWER, None, None))
             assert (await arecognize(client, secret)).role is Role.VIEWER
             admin = AuthorizedClient(client, Principal("root", Role.ADMIN))
-            mine, token = await amake_token(admin, "bob", Role.ADMIN)
+            mine, token = await admin.aperform(new_token(admin, "bob", Role.ADMIN, None, None))
             assert (await arecognize(client, mine)).name == "bob"
             assert token.created_by == "root"
             with pytest.raises(NotRecognized):

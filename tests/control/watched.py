@@ -1,4 +1,4 @@
-"""What the tests of watching share."""
+"""Helpers of the tests of subscriptions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine

@@ -1,4 +1,4 @@
-"""The units and manifests fit the settings, the exit codes and the commands there are."""
+"""Systemd units and manifests use settings, exit codes and commands that exist."""
 
 import configparser
 import re
@@ -47,7 +47,7 @@ def environment(container: dict[str, Any]) -> dict[str, str]:
 
 
 def parses(words: list[str]) -> bool:
-    """Whether ``tenure`` takes these words; nothing is run."""
+    """Tell whether ``tenure`` accepts these words; nothing is run."""
     command: Any = typer.main.get_command(app)
     context = command.make_context("tenure", list(words))
     while hasattr(command, "commands"):
@@ -59,13 +59,13 @@ def parses(words: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
-def test_units_start_commands_that_there_are(path: Path) -> None:
+def test_systemd_units_start_existing_commands(path: Path) -> None:
     program, *words = shlex.split(service(path)["ExecStart"])
     assert program.endswith("/bin/tenure")
     assert parses(words)
 
 
-def test_manifests_start_commands_that_there_are() -> None:
+def test_manifests_start_existing_commands() -> None:
     assert set(pods()) == {"tenure-worker", "tenure-serve", "tenure-migrate"}
     for pod in pods().values():
         [container] = pod["containers"]
@@ -99,7 +99,7 @@ def test_the_unit_knows_the_exit_codes() -> None:
     assert unit["KillMode"] == "mixed"
 
 
-def test_every_alert_has_something_to_do() -> None:
+def test_every_alert_is_described_on_its_page() -> None:
     rules = yaml.safe_load((DEPLOY / "prometheus" / "tenure.rules.yml").read_text())
     page = (ROOT / "docs" / "operations" / "alerts.md").read_text()
     told = re.findall(r"^## (Tenure\w+)\n\n\*(\w+)\.\*", page, re.MULTILINE)
@@ -115,7 +115,7 @@ def composed() -> dict[str, dict[str, Any]]:
     return found["services"]
 
 
-def test_containers_start_commands_with_settings_that_there_are() -> None:
+def test_containers_start_existing_commands_with_existing_settings() -> None:
     dockerfile = (DOCKER / "Dockerfile").read_text()
     assert 'ENTRYPOINT ["tenure"]' in dockerfile
     assert "USER 10001" in dockerfile
@@ -134,7 +134,7 @@ def test_an_engine_leaves_a_worker_enough_time() -> None:
     assert settings.drain_limit > settings.drain_grace + settings.stop_grace
 
 
-def test_files_that_containers_mount_are_there() -> None:
+def test_files_that_containers_mount_exist() -> None:
     mounts = [it for made in composed().values() for it in made["volumes"] if it.startswith(".")]
     assert len(mounts) == 5
     assert [it for it in mounts if not (DOCKER / it.split(":")[0]).is_file()] == []

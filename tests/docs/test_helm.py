@@ -17,6 +17,7 @@ import yaml
 
 from tenure.config import Settings
 from tenure.domain.duration import duration
+from tenure.observe.series import SERIES
 from tests.docs.reading import code
 from tests.docs.test_deploy import parses
 from tests.workers import ROOT
@@ -145,8 +146,16 @@ def test_workers_scale_by_a_series_of_the_server(tmp_path: Path) -> None:
     made = objects(EVERYTHING, tmp_path)
     scaled = made["ScaledObject", "shop-worker-crawl"]["spec"]
     assert scaled["scaleTargetRef"]["name"] == "shop-worker-crawl"
-    series = 'tenure_jobs{status=~"queued|running",queue=~"crawl|mail"}'
-    assert series in scaled["triggers"][0]["metadata"]["query"]
+    series = 'tenure_workers_wanted{tenant=~"acme",queue=~"crawl|mail"}'
+    trigger = scaled["triggers"][0]["metadata"]
+    assert series in trigger["query"]
+    assert trigger["threshold"] == "1"
+    assert "workers_wanted" in SERIES
+    behavior = scaled["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 300
+    everybody = {**SHOP, "workers": {"a": {"tenants": ["all"], "autoscaling": {"enabled": True}}}}
+    query = objects(everybody, tmp_path)["ScaledObject", "shop-worker-a"]["spec"]["triggers"][0]
+    assert "tenure_workers_wanted{}" in query["metadata"]["query"]
     assert "replicas" not in made["Deployment", "shop-worker-crawl"]["spec"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from tools import links
 
 
-def test_every_link_leads_to_a_page_and_a_heading_that_are_there() -> None:
+def test_every_link_leads_to_an_existing_page_and_heading() -> None:
     assert [f"{page.name}: {link}" for page in links.pages() for link in links.broken(page)] == []
 
 
@@ -23,7 +23,7 @@ def test_a_link_that_leads_nowhere_is_noticed(link: str, tmp_path: Path) -> None
     assert len(list(links.broken(page))) == 1
 
 
-def test_links_in_code_are_none(tmp_path: Path) -> None:
+def test_links_inside_code_are_ignored(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
         "# Things `done` here\n\n`[x](y.md)` [to](#things-done-here)\n\n```md\n[x](y)\n```\n"
@@ -31,7 +31,7 @@ def test_links_in_code_are_none(tmp_path: Path) -> None:
     assert list(links.broken(page)) == []
 
 
-def test_the_second_heading_of_a_name_has_a_number(tmp_path: Path) -> None:
+def test_the_anchor_of_a_repeated_heading_has_a_number(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One\n\n## Same\n\n## Same\n\n```sh\n# no heading\n```\n")
     assert links.anchors(page) == {"one", "same", "same-1"}

@@ -91,8 +91,64 @@ def test_errors_and_schedules_arrive_in_sentry(database: str, store: Store, tmp_
     }
 
 
+def test_a_killed_job_is_reported_by_another_runner(
+    database: str, store: Store, tmp_path: Path
+) -> None:
+    write(HOW_TO / "sentry.md", tmp_path)
+    with (tmp_path / "reporting.py").open("a") as file:
+        file.write(MORE)
+    app = f"{tmp_path / 'reporting.py'}:app"
+    with sentry() as (dsn, items):
+
+        def events() -> dict[int, Item]:
+            return {int(it["tags"]["tenure.job"]): it for kind, it in items if kind == "event"}
+
+        with running_worker(database, tmp_path, app=app, settings={"SENTRY_DSN": dsn}):
+            crashed = make_job(store, "reporting.crashes", max_attempts=1)
+            eventually(lambda: store.show(crashed).status == "failed")
+            slow = {
+                make_job(store, f"reporting.{name}", max_attempts=1, options=SOON): name
+                for name in ("stuck", "astuck")
+            }
+            stopped = make_job(store, "reporting.stuck", max_attempts=1)
+            eventually(lambda: store.show(stopped).status == "running")
+            store.stop(stopped, force=True)
+            for job in slow:
+                eventually(lambda: store.show(job).status == "failed")  # noqa: B023
+            make_job(store, "reporting.calm")
+            eventually(lambda: {crashed, *slow} <= events().keys())
+        assert stopped not in events()
+    for job, name in {crashed: "crashes", **slow}.items():
+        event = events()[job]
+        [error] = event["exception"]["values"]
+        assert error["type"] == (store.show(job).error or {})["type"]
+        assert error["mechanism"]["handled"] is False
+        assert event["transaction"] == f"reporting.{name}"
+        assert event["tags"]["tenure.attempt"] == 1
+    assert events()[crashed]["exception"]["values"][0]["type"] == "tenure.Crashed"
+
+
+SOON = {"timeout": 0.3, "grace": 0.2}
 MORE = """
+import os, time
 from tenure import Pause
+
+@app.task(retry=0)
+def crashes() -> None:
+    os.kill(os.getpid(), 9)
+
+@app.task(retry=0)
+def stuck() -> None:
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            pass
+
+@app.task(retry=0)
+async def astuck() -> None:
+    import asyncio
+    await asyncio.sleep(60)
 
 @app.task(retry=0)
 async def acharge(order: int) -> None:

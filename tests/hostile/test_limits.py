@@ -86,7 +86,7 @@ def cancelled(lane: Lane, kind: str) -> tuple[Traces, list[float]]:
         "environment_of_the_loop",
     ],
 )
-def test_what_has_no_process_thread_or_callback_of_its_own_outlives_a_stop(
+def test_work_outside_any_process_thread_or_callback_of_the_job_outlives_a_stop(
     arena: Arena, kind: str
 ) -> None:
     with arena.lane() as lane:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(600)  # the first test waits for the scenarios 
 
 
 @pytest.mark.parametrize("scenario", stops("processes", "async", "thread"), ids=str)
-def test_nothing_of_it_is_left_when_it_is_cancelled(
+def test_a_cancelled_job_leaves_nothing_behind(
     scenario: Scenario, evidence: Mapping[str, Evidence]
 ) -> None:
     evidence[str(scenario)].check()

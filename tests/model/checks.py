@@ -124,7 +124,7 @@ def _unclaimable(model: Model, now: Snapshot, row: JobRow) -> str | None:
         return "is being stopped"
     if row.task is None:
         return "has no code"
-    if row.run_at is None or row.run_at > now.now:
+    if row.run_at is None or row.run_at > model.latest:
         return "is not due"
     if row.id in model.jobs and not model.met(row.id):
         return "what it comes after is not over"

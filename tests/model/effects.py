@@ -81,6 +81,10 @@ def refusals(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     if act.verb == "enqueue":
         entering.refused(model, before, act)
         return
+    if act.verb == "clear" and act.job is None:
+        failed = [row.id for row in before.of_target(act.options["target"]) if _has_failed(row)]
+        require(any(_lives_below(before, job) for job in failed), "table", f"{act.error}")
+        return
     row = before.jobs[_job(act)]
     match act.verb:
         case "stop":
@@ -96,7 +100,7 @@ def refusals(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
             ok = row.state not in (State.PAUSED, State.FAILED) or held
             ok = ok or isinstance(act.error, KeyTaken) or model.is_overspent(row.id)
         case "clear":
-            ok = row.state is not State.FAILED
+            ok = not _has_failed(row) or _lives_below(before, row.id)
         case "queue":
             ok = row.waiting is not Reason.UNQUEUED
         case "rerun":
@@ -106,6 +110,14 @@ def refusals(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         case _:
             ok = False
     require(ok, "table", f"{act.verb} of job {row.id}, {row.state}, was refused: {act.error}")
+
+
+def _has_failed(row: JobRow) -> bool:
+    return row.state is State.FAILED
+
+
+def _lives_below(now: Snapshot, job: int) -> bool:
+    return any(not row.is_over for row in now.below(job))
 
 
 def of_act(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:

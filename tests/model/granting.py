@@ -1,4 +1,9 @@
-"""I13: no window has more grants than its limit allows. I14: no budget is reserved twice."""
+"""I13: no window has more grants than its limit allows. I14: no budget is reserved twice.
+
+Both are judged from the grants alone. The clock may be set back and catch up: what it shows again
+is no time in which a limit refills, so a window lasts as long as the clock goes beyond all that it
+has shown.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -20,10 +25,10 @@ _EXACT = 1e-6
 
 @dataclass(frozen=True)
 class Taken:
-    """An amount taken from the limit, or returned to it, between these times."""
+    """An amount taken from the limit, or returned to it, when the clock had shown this much."""
 
-    since: datetime
-    until: datetime
+    since: datetime  # at least
+    until: datetime  # at most
     amounts: Mapping[str, float]
 
 
@@ -34,7 +39,7 @@ def check(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
         total = 0.0
         for taken in reversed(model.taken):
             total += taken.amounts.get(unit, 0)
-            seconds = (after.now - taken.since).total_seconds()
+            seconds = (model.latest - taken.since).total_seconds()
             allowed = burst + burst * seconds / PER
             require(total <= allowed + _EXACT, "I13", f"{total} {unit} within {seconds} s")
     _charge(model, before, act, after)
@@ -54,7 +59,7 @@ def _left(model: Model, now: Snapshot) -> float:
     for taken in model.taken:
         level = _filled(level, since, taken.until) - taken.amounts.get("calls", 0)
         since = taken.until
-    return _filled(level, since, now.now)
+    return _filled(level, since, max(now.now, since or now.now))
 
 
 def _filled(level: float, since: datetime | None, until: datetime) -> float:
@@ -76,14 +81,19 @@ def _note(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
     known = {(grant.job_id, grant.number): grant for grant in before.grants}
     for grant in after.grants:
         if (grant.job_id, grant.number) not in known:
-            model.taken.append(Taken(before.now, after.now, grant.amounts))
+            _take(model, before, grant.amounts)
     if act.verb == "report":
         for job, said in act.said.items():
             for settled in said.settled if job in act.answer.accepted else ():
                 held = known.get((job, settled["number"]))
                 if held is not None and "used" in settled:
                     back = held.amounts.get("tokens", 0) - settled["used"]["tokens"]
-                    model.taken.append(Taken(before.now, after.now, {"tokens": -back}))
+                    _take(model, before, {"tokens": -back})
+
+
+def _take(model: Model, before: Snapshot, amounts: Mapping[str, float]) -> None:
+    since = max(before.now, model.taken[-1].since) if model.taken else before.now
+    model.taken.append(Taken(since, model.latest, amounts))
 
 
 def _charge(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:

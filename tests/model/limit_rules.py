@@ -1,6 +1,7 @@
 """The rules that ask for grants and reservations, and settle them, as running jobs do."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
@@ -36,6 +37,30 @@ class LimitRules(RuleBasedStateMachine):
     def grant(self, held: int, tokens: int) -> None:
         wanted = {"limit": LIMIT, "amounts": {"tokens": tokens}}
         self._ask(self.play.current(), held, wanted, tokens, self._granted)
+
+    @precondition(lambda self: self.play.current())
+    @rule(held=which)
+    def use_up_while_the_clock_turns(self, held: int) -> None:
+        """Take and settle what there is, before the clock is set back, while it is, and after."""
+        turn = timedelta(seconds=45)
+        if self.play.model.latest - self.play.seen.now > timedelta(seconds=5):
+            return
+        for _ in range(2):
+            self._take_and_settle(held)
+        self._ask(self.play.current(), held, {"limit": LIMIT}, 0, self._granted)
+        self.play.set_back(turn)
+        self._take_and_settle(held, again=True)
+        self.play.advance(turn)
+        for _ in range(4):
+            self._take_and_settle(held)
+
+    def _take_and_settle(self, held: int, again: bool = False) -> None:
+        wanted: Any = {"limit": LIMIT}
+        before = len(self._granted)
+        if not again:
+            self._ask(self.play.current(), held, wanted, 0, self._granted)
+        if len(self._granted) > before or (again and self._granted):
+            self._settle(self._granted[-1], {"used": {"tokens": 0.0}}, {})
 
     @precondition(lambda self: self.play.current())
     @rule(held=which, tokens=st.integers(1, 4))

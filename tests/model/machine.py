@@ -271,6 +271,16 @@ class Machine(StepRules, LimitRules):
     def advance(self, by: timedelta) -> None:
         self.play.advance(by)
 
+    @rule(by=st.sampled_from([timedelta(seconds=s) for s in (10, 25, 45)]), again=st.booleans())
+    def set_back(self, by: timedelta, again: bool) -> None:
+        """As after a correction, or a failover to a host that is behind; perhaps it catches up."""
+        behind = self.play.model.latest - self.play.seen.now
+        if behind + by > timedelta(seconds=55):  # further back, a limit refills for repeated time
+            return
+        self.play.set_back(by)
+        if again:
+            self.play.advance(by)
+
     @rule(dry_run=st.booleans(), only=st.none() | which, pending=st.booleans())
     def recover(self, dry_run: bool, only: int | None, pending: bool) -> None:
         running = self._running()

@@ -6,6 +6,7 @@ was acknowledged, and how an attempt that ended in a given way has to be judged.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from tests.model.verdicts import (
     verdict,
 )
 
+_EPOCH = datetime.fromtimestamp(0, UTC)
 _ERROR = JobError("ValueError", "no")
 
 
@@ -96,6 +98,7 @@ class Model:
     pauses: set[tuple[str, str]] = field(default_factory=set)
     spent: dict[tuple[int, str], float] = field(default_factory=dict)
     taken: list[Any] = field(default_factory=list)  # from the limit, in order
+    latest: datetime = _EPOCH  # the highest that the clock ever was
 
     def born(self, job: int, asked: NewJob, needs: Mapping[int, str]) -> None:
         self.jobs[job] = ModelJob(asked, needs)

@@ -14,7 +14,7 @@ from tenure.domain.step import WaitState
 from tenure.errors import TenureError
 from tenure.store.outcomes import Ending, Report, Until
 from tenure.store.results import Promoted
-from tests.model import granting
+from tests.model import granting, promoting
 from tests.model.checks import check
 from tests.model.model import Act, Holding, Model, ModelWorker
 from tests.model.snapshot import Snapshot
@@ -34,6 +34,7 @@ class Player:
         self.store.set_limit(granting.LIMIT, rates, at_once=granting.AT_ONCE)
         self.model = Model()
         self.seen = world.look()
+        self.model.latest = self.seen.now
         self.broken = False  # an invariant; nothing that follows means anything
 
     def say(self, act: Act, call: Callable[[], Any]) -> Act:
@@ -44,6 +45,7 @@ class Player:
         except TenureError as error:
             act = replace(act, error=error)
         self.seen = self.world.look()
+        self.model.latest = max(self.model.latest, self.seen.now)
         self.broken = True
         check(self.model, before, act, self.seen)
         self.broken = False
@@ -99,7 +101,7 @@ class Player:
     def promote(self) -> bool:
         """Whether there was something to do."""
         done: Promoted = self.say(Act("promote"), self.store.promote).answer
-        return bool(done.published or done.linked or done.due or done.targets or done.closed)
+        return promoting.has_moved(done)
 
     def promote_all(self) -> None:
         for _ in range(60):
@@ -135,7 +137,9 @@ class Player:
 
     def await_step(self, held: Holding, kind: str, within: int | None) -> WaitState | None:
         """Begin a wait as a runner does, or look at it; None if it was refused."""
-        more: dict[str, Any] = {"question": {"text": "Well?"}} if kind == "question" else {}
+        more: dict[str, Any] = (
+            {"question": {"text": "Well?", "schema": {}}} if kind == "question" else {}
+        )
         more |= {"event": "paid", "key": "7"} if kind == "event" else {}
         wait = {"name": kind, "digest": kind, "kind": kind, "within": within, **more}
         options = {"token": held.token, "name": kind, "digest": kind}
@@ -179,6 +183,9 @@ class Player:
 
     def advance(self, by: timedelta) -> None:
         self.say(Act("advance"), lambda: self.world.advance(by))
+
+    def set_back(self, by: timedelta) -> None:
+        self.say(Act("set_back"), lambda: self.world.set_back(by))
 
     def current(self) -> list[Holding]:
         return [

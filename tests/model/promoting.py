@@ -1,6 +1,7 @@
 """What promote may decide, and that it forgets nobody."""
 
 from tenure.domain.lifecycle import Reason, State
+from tenure.store.results import Promoted
 from tests.model import granting
 from tests.model.keeping import has_to_wait
 from tests.model.model import Act, Model, satisfies
@@ -31,9 +32,15 @@ def check(model: Model, before: Snapshot, act: Act, after: Snapshot) -> None:
             State.PAUSED: stopped,
         }[end]
         require(right, "promote", f"job {job} became {end} with children {sorted(family)}")
-    done = act.answer
-    if not (done.published or done.linked or done.due or done.targets or done.closed):
+    if not has_moved(act.answer):
         _nothing_forgotten(model, before, after)
+
+
+def has_moved(done: Promoted) -> bool:
+    """Tell whether promote found something to do."""
+    return bool(
+        done.published or done.linked or done.due or done.targets or done.limits or done.closed
+    )
 
 
 def _nothing_forgotten(model: Model, before: Snapshot, after: Snapshot) -> None:

@@ -7,6 +7,7 @@ import psycopg
 
 from tenure.store.store import Store
 from tenure.testing import Clock
+from tests.factories import set_back
 from tests.model.snapshot import Snapshot, look
 
 # All but what migrations wrote. TRUNCATE takes 130 ms for all tables, as it makes new files, so it
@@ -53,3 +54,6 @@ class World:
 
     def advance(self, by: timedelta) -> None:
         self.clock.advance(by)
+
+    def set_back(self, by: timedelta) -> None:
+        set_back(self.sql, by)

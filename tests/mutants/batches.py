@@ -33,7 +33,7 @@ BATCHES: tuple[Mutant, ...] = (
         "self.conclusions.give_back(run)",
         "pass",
         f"{_QUEUED}::test_a_function_behind_a_long_one_is_given_back",
-        f"{_BATCHES}::test_functions_behind_a_long_one_go_back_unspent_and_run_on_another_worker",
+        f"{_BATCHES}::test_functions_queued_behind_a_long_one_are_released_and_run_on_another_worker",
     ),
     python_mutant(
         "a stop waits until a function has begun",

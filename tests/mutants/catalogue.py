@@ -18,6 +18,7 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.promotion import PROMOTION
 from tests.mutants.reach import REACH
 from tests.mutants.records import RECORDS
+from tests.mutants.requests import REQUESTS
 from tests.mutants.rights import RIGHTS
 from tests.mutants.rollups import ROLLUPS
 from tests.mutants.rules import RULES
@@ -35,6 +36,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *FENCES,
     *CLAIMS,
     *LIMITS,
+    *REQUESTS,
     *WEBHOOKS,
     *DEATHS,
     *SUSPECTS,

@@ -63,7 +63,7 @@ CLAIMS: tuple[Mutant, ...] = (
     ),
     mutant(
         "claim in a paused tenant",
-        "claim_batch",
+        "ready_lanes",
         "WHERE p.subject = 'tenant')",
         "WHERE false)",
         "claim::test_nothing_is_claimed_from_what_is_paused",

@@ -23,8 +23,8 @@ DJANGO: tuple[Mutant, ...] = (
     python_mutant(
         "a wait inside a transaction of Django never ends",
         "contrib/django/application.py",
-        "operation = _refusing_to_wait(operation)",
-        "pass",
+        "sleep = time.sleep if waits else _refuse_to_sleep",
+        "sleep = time.sleep",
         _PROJECT,
     ),
     python_mutant(

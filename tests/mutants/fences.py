@@ -274,7 +274,7 @@ FENCES: tuple[Mutant, ...] = (
         "session_name",
         "'{tenant} ' || token",
         "'{tenant} '",
-        "transaction::test_ending_its_session_takes_everything_back",
+        "transaction::test_ending_the_session_rolls_everything_back",
         "transaction::test_the_limits_are_those_of_this_transaction",
     ),
 )

@@ -80,4 +80,32 @@ FLEETS: tuple[Mutant, ...] = (
         "",
         "fleets::test_a_job_that_is_given_back_moves_its_tenant",
     ),
+    mutant(
+        "jobs of a paused queue want workers",
+        "backlog",
+        "format('the queue %s is paused', l.queue)",
+        "NULL",
+        "scale::test_what_is_paused_does_not_count",
+    ),
+    mutant(
+        "jobs beyond their limit want workers",
+        "limits_room",
+        "r.name IS NOT NULL",
+        "false",
+        "scale::test_a_limit_counts_up_to_its_room",
+    ),
+    mutant(
+        "running jobs of other tenants do not protect their worker",
+        "drain_order",
+        "w.trouble IS NULL, w.taken,",
+        "w.trouble IS NULL, w.seconds,",
+        "scale::test_jobs_of_other_tenants_protect_a_worker_and_are_not_shown",
+    ),
+    mutant(
+        "running jobs give up their slots",
+        "backlog",
+        "greatest(m.running, (m.startable",
+        "greatest(0, (m.startable",
+        "scale::test_running_jobs_keep_their_slots_whatever_they_take",
+    ),
 )

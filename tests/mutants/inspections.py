@@ -72,6 +72,6 @@ INSPECTIONS: tuple[Mutant, ...] = (
         "control/polling.py",
         "if number > cursor.after or (",
         "if (number > cursor.after and not cursor.is_new) or (",
-        "tests/control/test_polling.py::test_what_ends_after_a_subscriber_has_joined_is_received",
+        "tests/control/test_polling.py::test_a_subscriber_receives_an_end_that_comes_after_it_joined",
     ),
 )

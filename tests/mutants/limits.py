@@ -15,7 +15,46 @@ LIMITS: tuple[Mutant, ...] = (
         "limit_levels",
         "greatest(extract(epoch FROM now_ts - since), 0)",
         "abs(extract(epoch FROM now_ts - since))",
-        "limits::test_a_clock_that_is_set_back_refills_nothing",
+        "limit_clocks::test_a_clock_that_is_set_back_refills_nothing",
+    ),
+    mutant(
+        "a clock that catches up refills once more",
+        "save_limit",
+        "greatest(l.at, (SELECT s.refilled_at FROM tenant.limit_state AS s"
+        " WHERE s.name = l.name));",
+        "l.at;",
+        "limit_clocks::test_a_clock_that_is_set_back_refills_nothing",
+        "tests/model/test_model.py::test_the_invariants_hold_after_every_step",
+    ),
+    mutant(
+        "a clock that was a year ahead stops a line for a year",
+        "lock_limit",
+        "l.at + make_interval(secs => tenant.limit_refill(l.rates)));",
+        "'infinity');",
+        "limit_clocks::test_a_clock_that_was_a_year_ahead_costs_one_refill",
+    ),
+    mutant(
+        "a clock that was a year ahead stops running jobs for a year",
+        "lock_limit",
+        "UPDATE tenant.limit_state AS s SET refilled_at = state.refilled_at"
+        " WHERE s.name = lock_limit.name;",
+        "",
+        "limit_clocks::test_running_jobs_get_grants_again_after_the_clock_was_a_year_ahead",
+    ),
+    mutant(
+        "nobody looks at a line after the clock was set back",
+        "prune_limits",
+        "WHERE s.lined AND s.refilled_at > now_ts;",
+        "WHERE false;",
+        "limit_clocks::test_a_clock_that_was_a_year_ahead_costs_one_refill",
+    ),
+    mutant(
+        "a slow rate breaks the claim",
+        "save_limit",
+        "least(extract(epoch FROM {grace.max}), tenant.limit_wait(l.rates, l.levels,"
+        " tenant.job_needs(l.rates, kept + 1)))",
+        "tenant.limit_wait(l.rates, l.levels, tenant.job_needs(l.rates, kept + 1))",
+        "limit_clocks::test_no_rate_is_too_slow_or_too_fast_for_a_claim",
     ),
     mutant(
         "two claims take from a limit at once",
@@ -138,8 +177,8 @@ LIMITS: tuple[Mutant, ...] = (
     mutant(
         "what nobody settled is returned",
         "charge_reservations",
-        "sum(e.amount) FROM ended AS e",
-        "sum(0 * e.amount) FROM ended AS e",
+        "e.worker_id, sum(e.amount), tenure.now()",
+        "e.worker_id, sum(0 * e.amount), tenure.now()",
         "grants::test_what_nobody_settled_is_charged_when_the_attempt_ends",
     ),
 )

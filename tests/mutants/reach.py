@@ -127,6 +127,20 @@ REACH: tuple[Mutant, ...] = (
         _SPEAKS,
     ),
     mutant(
+        "a member of a role may not act for its worker",
+        "control/may_act_for_worker",
+        "OR tenure.is_member_for_worker(registered_by)",
+        "",
+        _REACH + "a_member_of_the_role_that_registered_a_worker_speaks_for_it",
+    ),
+    mutant(
+        "everybody is a member",
+        "control/is_member_for_worker",
+        "AND pg_has_role(session_user, r.oid, 'MEMBER')",
+        "",
+        _SPEAKS,
+    ),
+    mutant(
         "only the owner may act for an older worker",
         "control/may_act_for_worker",
         "registered_by IS NULL OR",

@@ -28,6 +28,14 @@ RUNTIME: tuple[Mutant, ...] = (
         "::test_attempts_that_end_one_after_the_other_share_surveys",
     ),
     python_mutant(
+        "statements are prepared behind a pooler",
+        "store/transport.py",
+        "if row[0] == connection.pgconn.backend_pid:",
+        "if row[0]:",
+        "tests/store/test_connection_pool.py"
+        "::test_a_connection_to_another_backend_prepares_nothing",
+    ),
+    python_mutant(
         "a cancel that the driver loses is lost",
         "store/dedicated_connection.py",
         "with raise_lost_cancel(): return await waiting",
@@ -253,7 +261,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "runtime/keeper/database/lease_renewal.py",
         "if not answer.alive:",
         "if False:",
-        "tests/runtime/test_lease.py::test_who_was_declared_dead_hears_so_between_two_beats",
+        "tests/runtime/test_lease.py::test_a_worker_learns_between_two_beats_that_it_was_declared_dead",
     ),
     python_mutant(
         "signals keep a worker from renewing its lease",
@@ -261,7 +269,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "while loop.time() < until:",
         "while True:",
         "tests/runtime/test_lease.py"
-        "::test_who_is_told_something_all_the_time_renews_its_lease_nevertheless",
+        "::test_a_constant_stream_of_signals_does_not_delay_the_renewal_of_the_lease",
     ),
     python_mutant(
         "a job sees the environment of the job before it",
@@ -277,7 +285,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "in self._processes.items() if at >= began",
         "in ()",
         "tests/hostile/test_processes_in_loops.py"
-        "::test_nothing_of_it_is_left_when_it_is_cancelled[ctypes_fork-async-graceful]",
+        "::test_a_cancelled_job_leaves_nothing_behind[ctypes_fork-async-graceful]",
     ),
     python_mutant(
         "a stop overlooks threads of unknown origin",
@@ -285,7 +293,7 @@ RUNTIME: tuple[Mutant, ...] = (
         "in self._threads.items() if at >= began",
         "in ()",
         "tests/hostile/test_threads.py"
-        "::test_nothing_of_it_is_left_when_it_is_cancelled[c_thread_with_python-async-graceful]",
+        "::test_a_cancelled_job_leaves_nothing_behind[c_thread_with_python-async-graceful]",
     ),
     python_mutant(
         "a stop leaves callbacks in the event loop",
@@ -293,6 +301,6 @@ RUNTIME: tuple[Mutant, ...] = (
         'yield Callback(owner_in(handle._context), f"the callback {name}", handle.cancel)',
         "continue",
         "tests/hostile/test_loop.py"
-        "::test_nothing_of_it_is_left_when_it_is_cancelled[call_later_chain-async-graceful]",
+        "::test_a_cancelled_job_leaves_nothing_behind[call_later_chain-async-graceful]",
     ),
 )

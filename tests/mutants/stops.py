@@ -117,6 +117,20 @@ STOPS: tuple[Mutant, ...] = (
         "catalogue::test_a_job_that_is_being_stopped_ends_as_the_stop_wants_whatever_its_task_declares",
     ),
     mutant(
+        "a stop does not ask which of its jobs have running descendants",
+        "stop_members",
+        "IF cardinality(ids) > 1 THEN",
+        "IF false THEN",
+        "stop::test_a_job_without_code_is_cancelling_until_nothing_below_it_runs",
+    ),
+    mutant(
+        "a record without running members stays open",
+        "open_steps",
+        "RETURN running > 0;",
+        "RETURN true;",
+        "stop::test_what_has_not_started_stops_at_once",
+    ),
+    mutant(
         "a parent ends before its running descendants",
         "end_stopped_parents",
         "THEN NOT tenant.runs_below(j.id) END",
@@ -149,7 +163,7 @@ STOPS: tuple[Mutant, ...] = (
         "close_if_complete",
         "WHERE m.stop_id = stop AND m.ended_at IS NULL)\n",
         "WHERE false)\n",
-        "cancellation_record::test_a_record_moves_through_its_statuses",
+        "cancellation_record::test_a_record_is_open_until_the_last_of_its_members_has_ended",
     ),
     mutant(
         "a record is closed twice",

@@ -3,6 +3,7 @@
 from tests.mutants.mutant import Mutant, mutant, python_mutant
 
 _STREAMS = "tests/control/test_streams.py"
+_WEB = "tests/web/test_job_streams.py"
 _MCP = "tests/system/test_mcp.py"
 
 STREAMS: tuple[Mutant, ...] = (
@@ -63,6 +64,42 @@ STREAMS: tuple[Mutant, ...] = (
         f"{_STREAMS}::test_all_readers_of_a_job_share_one_query_and_their_pages",
     ),
     python_mutant(
+        "what follows a position is found for each reader",
+        "control/job_stream.py",
+        "self._next[position] = following",
+        "pass",
+        f"{_WEB}::test_many_readers_get_every_value_once_and_share_the_encoded_bytes",
+    ),
+    python_mutant(
+        "items are encoded for each reader",
+        "web/streams.py",
+        "if batch.encoded is None:",
+        "if True:",
+        f"{_WEB}::test_many_readers_get_every_value_once_and_share_the_encoded_bytes",
+    ),
+    python_mutant(
+        "all readers are woken at once",
+        "control/polling.py",
+        "if number % WOKEN_TOGETHER == 0:",
+        "if False:",
+        "tests/control/test_polling.py"
+        "::test_waking_many_readers_lets_other_work_of_the_loop_run_in_between",
+    ),
+    python_mutant(
+        "an answer between two waits of a reader is lost",
+        "control/polling.py",
+        "if not self._is_woken:",
+        "if True:",
+        "tests/control/test_polling.py::test_a_reader_that_was_woken_before_it_waits_goes_on",
+    ),
+    python_mutant(
+        "a stream is polled more often after each notification",
+        "control/job_stream.py",
+        "is_notified = True",
+        "is_notified = False",
+        f"{_STREAMS}::test_a_stream_that_is_notified_asks_rarely",
+    ),
+    python_mutant(
         "an item says that its reader knows no state",
         "control/job_stream.py",
         'return f"{self.number}.{self.status}.{self.progress}"',
@@ -104,14 +141,14 @@ STREAMS: tuple[Mutant, ...] = (
         "resume",
         "pg_column_size(value) > {resume_value.max} OR",
         "",
-        "tests/store/test_resume_values.py::test_a_value_that_cannot_be_kept_is_refused",
+        "tests/store/test_resume_values.py::test_a_value_that_cannot_be_stored_is_refused",
     ),
     mutant(
         "a pause is shown as an error",
         "jobs",
         "SELECT coalesce(o.error ->> 'type' = 'tenure.Pause', false) AS is_pause",
         "SELECT false AS is_pause",
-        "tests/store/test_resume_values.py::test_a_pause_is_a_reason_and_no_error",
+        "tests/store/test_resume_values.py::test_a_job_that_pauses_itself_has_a_reason_and_no_error",
     ),
     python_mutant(
         "a model reads and cancels the jobs of others",

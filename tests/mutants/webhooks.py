@@ -46,7 +46,7 @@ WEBHOOKS: tuple[Mutant, ...] = (
         _REQUEST,
         "if not by_name and not all(",
         "if False and not all(",
-        f"{_REQUESTS}::test_a_host_inside_is_not_reached_however_it_is_written",
+        f"{_REQUESTS}::test_a_private_host_is_not_reached_however_it_is_spelled",
     ),
     python_mutant(
         "one public address is enough",
@@ -60,14 +60,14 @@ WEBHOOKS: tuple[Mutant, ...] = (
         _ADDRESSES,
         "if address.ipv4_mapped is not None:",
         "if False:",
-        f"{_REQUESTS}::test_addresses_outside_are_public",
+        f"{_REQUESTS}::test_public_addresses_count_as_public",
     ),
     python_mutant(
         "an address that NAT64 translates counts as public",
         _ADDRESSES,
         "if address in _TRANSLATED:",
         "if False:",
-        f"{_REQUESTS}::test_addresses_outside_are_public",
+        f"{_REQUESTS}::test_public_addresses_count_as_public",
     ),
     python_mutant(
         "requests to public hosts are not encrypted",

@@ -15,10 +15,11 @@ from tenure.observe.families import BoundedLabel
 from tenure.observe.metrics import DatabaseMetrics, Rising
 from tenure.observe.series import MAX_VALUES, SECONDS, SERIES, Source, of
 from tenure.store.call import Call
+from tenure.store.scale_results import Scale
 from tenure.store.store import Store
 from tenure.store.totals import OpenJobs, Tally, Totals
 from tenure.testing import Clock
-from tests.factories import make_job, make_worker, promote
+from tests.factories import announcement, make_job, make_worker, promote
 from tests.observe.reading import complaints, label_values, promtool, samples, value
 
 SECOND = timedelta(seconds=1)
@@ -36,8 +37,8 @@ def page_of(store: Store, settings: Settings | None = None) -> bytes:
 
 
 def paging(totals: Totals) -> Callable[[Call[Any]], Awaitable[Any]]:
-    async def send(_call: Call[Any]) -> Any:
-        return totals
+    async def send(call: Call[Any]) -> Any:
+        return totals if call.verb == "totals" else Scale(0, 0, 0, 0.0, "", (), ())
 
     return send
 
@@ -180,14 +181,14 @@ def test_the_database_is_not_asked_again_for_a_while() -> None:
 
     async def send(call: Call[Any]) -> Any:
         asked.append(call.verb)
-        return NOTHING
+        return await paging(NOTHING)(call)
 
     async def scrape() -> None:
         await asyncio.gather(*(metrics.page("default", send) for _ in range(10)))
         await metrics.page("acme", send)
 
     asyncio.run(scrape())
-    assert asked == ["totals", "totals"]
+    assert asked == ["totals", "scale"] * 2
 
 
 def test_what_a_first_look_refused_is_asked_again() -> None:
@@ -202,6 +203,22 @@ def test_what_a_first_look_refused_is_asked_again() -> None:
         return await metrics.page("default", paging(NOTHING))
 
     assert value(asyncio.run(scrape()), "tenure_zombies") == 0
+
+
+def test_the_workers_that_are_wanted_are_shown_as_a_fraction_by_queue_and_kind(
+    store: Store,
+) -> None:
+    store.announce_tasks([announcement("work"), announcement("crunch", executor="process")])
+    worker = make_worker(store, capacity={"async": 4, "process": 2})
+    store.renew(worker.id, run_times={"work": 3600.0, "crunch": 3600.0})
+    for _ in range(3):
+        make_job(store, queue="mail")
+        make_job(store, "crunch", queue="mail")
+    promote(store)
+    page = page_of(store)
+    wanted = "tenure_workers_wanted"
+    assert value(page, wanted, queue="mail", kind="async") == 0.75
+    assert value(page, wanted, queue="mail", kind="process") == 1.5
 
 
 def test_the_buckets_of_the_database_are_those_of_workers(store: Store) -> None:

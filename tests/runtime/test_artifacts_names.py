@@ -58,7 +58,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str, why: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", [None, 7, b"bytes", Path("x")])
-def test_a_name_is_a_text(name: object, tmp_path: Path) -> None:
+def test_a_name_must_be_a_string(name: object, tmp_path: Path) -> None:
     with pytest.raises(InputRefused, match="the name of an artifact must be a str, not"):
         Artifacts(tmp_path, "acme", 42).put(name, b"")  # type: ignore[arg-type]
 
@@ -67,7 +67,7 @@ def test_a_name_is_a_text(name: object, tmp_path: Path) -> None:
     "name",
     ["a", "pages/1.html", "a..b", ".hidden", "12:30.json", "käse", "a b", "x" * 200, "a.b.c"],
 )
-def test_ordinary_names_are_fine(name: str, tmp_path: Path) -> None:
+def test_ordinary_names_are_accepted(name: str, tmp_path: Path) -> None:
     artifacts = Artifacts(tmp_path, "acme", 42)
     artifacts.put(name, b"x")
     assert [kept.name for kept in artifacts.list()] == [name]
@@ -77,7 +77,7 @@ def test_ordinary_names_are_fine(name: str, tmp_path: Path) -> None:
     st.text(max_size=30)
     | st.lists(st.sampled_from(["..", ".", "/", "a", "\\", "\uff0e", " "])).map("".join)
 )
-def test_no_name_that_is_taken_leaves_the_folder(name: str) -> None:
+def test_no_accepted_name_leaves_the_folder(name: str) -> None:
     try:
         checked(name)
     except InputRefused:
@@ -101,7 +101,7 @@ def test_no_name_that_is_taken_leaves_the_folder(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("again", [False, True])
-def test_two_names_that_are_one_elsewhere_cannot_both_be_kept(
+def test_names_that_are_equal_on_another_file_system_cannot_both_be_used(
     first: str, second: str, sentence: str, again: bool, tmp_path: Path
 ) -> None:
     artifacts = Artifacts(tmp_path, "acme", 42)

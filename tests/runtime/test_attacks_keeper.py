@@ -79,8 +79,8 @@ async def test_a_crash_is_told_after_what_its_job_said_and_until_it_is_heard(sce
     told: list[str] = []
     answers = [
         StoreUnavailable("away"),
-        Finished(accepted={}, refused=(), busy=(1,), wakes=False),
-        Finished(accepted={}, refused=(), busy=(), wakes=True),
+        Finished(by_state={}, refused=(), busy=(1,), wakes=False),
+        Finished(by_state={}, refused=(), busy=(), wakes=True),
     ]
 
     async def send(call: Any) -> Any:

@@ -62,7 +62,9 @@ def test_cancelled_error_without_a_stop_is_a_failure(
     assert error["type"].endswith("CancelledError")
 
 
-def test_a_stop_is_heard_and_on_record(task: Task[..., Any], watch: Watcher, folder: Path) -> None:
+def test_a_stopped_job_is_cancelled_and_its_record_is_completed(
+    task: Task[..., Any], watch: Watcher, folder: Path
+) -> None:
     handle = _waiting(task, folder)
     asked = handle.cancel(reason="enough")
     record = watch.record_ends(asked.cancellation_id)
@@ -93,7 +95,9 @@ def test_a_pause_keeps_the_checkpoint_and_resume_continues_from_it(
     assert watch.state(handle.id) is State.PAUSED
 
 
-def test_snooze_comes_back_and_spends_no_attempt(task: Task[..., Any], store: Store) -> None:
+def test_a_snoozed_job_runs_again_without_using_up_an_attempt(
+    task: Task[..., Any], store: Store
+) -> None:
     handle = task.enqueue("snooze")
     assert handle.result(timeout="20s") == "awake"
     assert store.show(handle.id).attempt == 1
@@ -106,7 +110,9 @@ def test_discard_fails_at_once(task: Task[..., Any], watch: Watcher, store: Stor
     assert (job.attempt, job.error_message) == (1, "bad input")
 
 
-def test_pause_waits_for_a_human(task: Task[..., Any], watch: Watcher, store: Store) -> None:
+def test_a_job_that_pauses_itself_is_paused_with_its_reason(
+    task: Task[..., Any], watch: Watcher, store: Store
+) -> None:
     handle = task.enqueue("pause")
     watch.becomes(handle.id, State.PAUSED)
     seen = store.show(handle.id)
@@ -178,21 +184,19 @@ def test_a_slot_is_held_and_given_back(task: Task[..., Any], store: Store) -> No
     assert result(task, "slot") == "top"
 
 
-def test_a_pool_that_is_not_there_is_an_error(
-    task: Task[..., Any], watch: Watcher, store: Store
-) -> None:
+def test_an_unknown_pool_is_an_error(task: Task[..., Any], watch: Watcher, store: Store) -> None:
     handle = task.enqueue("no such pool")
     watch.becomes(handle.id, State.FAILED)
     assert "there is no pool 'boats'" in (store.show(handle.id).error_message or "")
 
 
-def test_a_job_knows_who_it_is(task: Task[..., Any]) -> None:
+def test_a_job_can_read_its_own_id_attempt_and_task(task: Task[..., Any]) -> None:
     handle = task.enqueue("who")
     told = handle.result(timeout="20s")
     assert told[:4] == [handle.id, 1, True, task.name]
 
 
-def test_a_result_that_is_no_json_is_a_failure_with_a_sentence(
+def test_a_result_that_is_not_json_fails_the_job_with_a_sentence(
     task: Task[..., Any], watch: Watcher, store: Store
 ) -> None:
     handle = task.enqueue("not json")

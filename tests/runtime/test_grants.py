@@ -117,7 +117,7 @@ def test_a_function_decides_about_another_attempt(
     assert (job.attempt, job.error_message) == (attempts, message)
 
 
-@pytest.mark.parametrize("how", ["broken", "key"])
+@pytest.mark.parametrize("how", ["broken", "key", "late", *granted.ODD])
 def test_without_a_decision_the_backoff_applies(
     deciding: Any, watch: Watcher, store: Store, how: str
 ) -> None:
@@ -128,11 +128,13 @@ def test_without_a_decision_the_backoff_applies(
     assert run_at > datetime.now(UTC) + timedelta(minutes=50)
     lines = [line["line"] for line in store.job_output(handle.id, "logs")]
     told = [line for line in lines if "retry function did not decide" in line]
-    assert bool(told) == (how == "broken")
+    assert bool(told) == (how != "key")
     handle.cancel()
 
 
-def test_an_error_can_ask_for_time(worker: RunningWorker, app: Tenure, store: Store) -> None:
+def test_an_error_can_delay_the_next_attempt(
+    worker: RunningWorker, app: Tenure, store: Store
+) -> None:
     handle = granted.asks_for_time.enqueue("after")
     eventually(lambda: store.show(handle.id).waiting == "time")
     run_at = store.show(handle.id).run_at

@@ -26,7 +26,7 @@ async def test_outcomes_sent_before_the_lost_lease_is_noticed_are_refused(
     exchange: Any = scene.keeper.exchanges["default"]
     exchange._outbox.append(Ending(job=7, token=1, outcome="completed"))
     scene.line.open.set()
-    scene.line.answers.append(Finished(accepted={}, refused=(7,), busy=(), wakes=False))
+    scene.line.answers.append(Finished(by_state={}, refused=(7,), busy=(), wakes=False))
     await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert len(scene.line.calls) == 1
     assert said_too_late(scene) == [7]
@@ -45,7 +45,7 @@ async def test_in_flight_outcomes_are_sent_again_after_a_lost_lease(
     with pytest.raises(asyncio.CancelledError):
         await saying
     scene.line.open.set()
-    scene.line.answers.append(Finished(accepted={}, refused=(7, 8), busy=(), wakes=False))
+    scene.line.answers.append(Finished(by_state={}, refused=(7, 8), busy=(), wakes=False))
     await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert said_too_late(scene) == [7, 8]
 
@@ -72,7 +72,7 @@ async def test_nor_is_one_forgotten_of_those_that_were_being_said_one_by_one(sce
     with pytest.raises(asyncio.CancelledError):
         await saying
     scene.line.open.set()
-    scene.line.answers.append(Finished(accepted={}, refused=(7, 8, 9), busy=(), wakes=False))
+    scene.line.answers.append(Finished(by_state={}, refused=(7, 8, 9), busy=(), wakes=False))
     await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert said_too_late(scene) == [7, 8, 9]
 
@@ -82,10 +82,10 @@ async def test_nor_what_was_busy_and_is_to_be_said_again(scene: Scene) -> None:
     exchange: Any = scene.keeper.exchanges["default"]
     exchange._outbox.extend(Ending(job=job, token=1, outcome="completed") for job in (7, 8))
     scene.line.open.set()
-    busy = Finished(accepted={}, refused=(), busy=(8,), wakes=False)
+    busy = Finished(by_state={}, refused=(), busy=(8,), wakes=False)
     scene.line.answers.append(Exchanged(True, busy, (), None, None, None, idled=False))
     await exchange.run_once(scene.line)
     assert [end.job for end in exchange.undelivered] == [8]
-    scene.line.answers.append(Finished(accepted={}, refused=(8,), busy=(), wakes=False))
+    scene.line.answers.append(Finished(by_state={}, refused=(8,), busy=(), wakes=False))
     await scene.keeper.flush_after_lease_lost(cast(Any, scene.line))
     assert said_too_late(scene) == [8]

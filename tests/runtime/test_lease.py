@@ -1,4 +1,4 @@
-"""What a worker is told between two beats, and that no amount of it keeps the beats away."""
+"""Signals that a worker reads between two beats, however many there are, delay no beat."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +16,7 @@ from tenure.runtime.guard.guard_state import boottime
 from tenure.runtime.keeper.database.clock import DatabaseClock
 from tenure.runtime.keeper.database.lease import Lease
 from tenure.runtime.keeper.database.lease_renewal import LeaseRenewal
+from tenure.runtime.keeper.runs.run_times import MeasuredTimes
 from tenure.store.results import Holding, SignalsRead
 from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import Store
@@ -23,11 +24,12 @@ from tests.factories import make_job, make_worker
 
 
 class Keeper:
-    """As far as a lease knows it."""
+    """The worker, as far as the renewal of its lease needs it."""
 
     def __init__(self, url: str, worker: UUID, **changes: Any) -> None:
         self.settings = Settings(**changes)
         self.trouble = None
+        self.measured = MeasuredTimes()
         self.signals: list[int] = []
         self.drained = asyncio.Event()
         self.line = SerialConnection(url, self.settings)
@@ -76,7 +78,7 @@ async def moved(sql: psycopg.Connection, worker: UUID, before: object) -> object
     return now
 
 
-def test_what_there_is_to_hear_is_heard_between_two_beats(
+def test_signals_are_read_between_two_beats(
     store: Store, database: str, sql: psycopg.Connection
 ) -> None:
     job, worker = make_job(store), make_worker(store)
@@ -99,7 +101,7 @@ def test_what_there_is_to_hear_is_heard_between_two_beats(
     asyncio.run(main())
 
 
-def test_who_is_told_something_all_the_time_renews_its_lease_nevertheless(
+def test_a_constant_stream_of_signals_does_not_delay_the_renewal_of_the_lease(
     store: Store, database: str, sql: psycopg.Connection
 ) -> None:
     worker = make_worker(store)
@@ -121,7 +123,7 @@ def test_who_is_told_something_all_the_time_renews_its_lease_nevertheless(
     asyncio.run(main())
 
 
-def test_who_was_declared_dead_hears_so_between_two_beats(
+def test_a_worker_learns_between_two_beats_that_it_was_declared_dead(
     store: Store, database: str, sql: psycopg.Connection
 ) -> None:
     worker = make_worker(store)

@@ -100,6 +100,7 @@ def test_a_value_that_cannot_be_kept_is_refused_with_a_sentence(
         lambda ctx: ctx.gather("x", [one, 5]),
         lambda ctx: ctx.gather("x", [one], limit=0),
         lambda ctx: ctx.sleep(-1),
+        lambda ctx: ctx.sleep("-1s"),
         lambda ctx: ctx.sleep(float("nan")),
         lambda ctx: ctx.sleep(float("inf")),
         lambda ctx: ctx.sleep("999999d"),

@@ -153,7 +153,7 @@ async def test_the_death_of_the_guard_is_charged_to_the_suspect_that_has_just_st
 
     async def send(call: Any) -> Any:
         charged.append(call)
-        return Finished(accepted={}, refused=(), busy=(), wakes=False)
+        return Finished(by_state={}, refused=(), busy=(), wakes=False)
 
     store: Any = scene.keeper.database.store("default")
     store.send = send

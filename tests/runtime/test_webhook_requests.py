@@ -42,14 +42,14 @@ def send(url: str, allowed: AllowedHosts = NOBODY, **more: Any) -> Response:
         *("2002:7f00:1::", "2002:a9fe:a9fe::1", "2001:0:7f00:1::"),
     ],
 )
-def test_no_form_of_an_address_inside_is_public(address: str) -> None:
+def test_no_spelling_of_a_private_address_counts_as_public(address: str) -> None:
     assert not is_public(read_address(address))
 
 
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8"]
 )
-def test_addresses_outside_are_public(address: str) -> None:
+def test_public_addresses_count_as_public(address: str) -> None:
     assert is_public(read_address(address))
 
 
@@ -62,7 +62,7 @@ def test_addresses_outside_are_public(address: str) -> None:
     ],
 )
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_host_inside_is_not_reached_however_it_is_written(host: str, scheme: str) -> None:
+def test_a_private_host_is_not_reached_however_it_is_spelled(host: str, scheme: str) -> None:
     with receiver() as found:
         port = found.url.rpartition(":")[2].partition("/")[0]
         with pytest.raises(RequestFailed, match="is a private address"):
@@ -129,7 +129,7 @@ def test_a_redirect_is_not_followed() -> None:
         assert elsewhere.received == []
 
 
-def test_a_receiver_says_how_long_it_wants_to_be_left_alone() -> None:
+def test_a_receiver_sets_the_pause_with_retry_after() -> None:
     with receiver() as found:
         found.status = 429
         found.headers = {"Retry-After": "120"}
@@ -175,10 +175,11 @@ def drip(connection: socket.socket) -> None:
         (lambda c: c.recv(1), "did not answer within 0.3 s"),
         (drip, "did not answer within 0.3 s"),
         (lambda c: c.sendall(b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 50_000), "larger than 65536"),
+        (lambda c: c.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000), "10 interim responses"),
         (lambda c: c.sendall(b"SSH-2.0-OpenSSH\r\n\r\n"), "the response is not HTTP/1.1"),
         (lambda c: c.getpeername(), "closed the connection without a response"),
     ],
-    ids=["hangs", "drips", "floods", "speaks SSH", "leaves"],
+    ids=["hangs", "drips", "floods", "never answers", "speaks SSH", "leaves"],
 )
 def test_no_receiver_holds_a_worker_up(
     serve: Callable[[socket.socket], object], why: str, monkeypatch: pytest.MonkeyPatch

@@ -104,6 +104,23 @@ def test_a_record_moves_through_its_statuses(store: Store) -> None:
     assert details_of(closed)["terminate_runners"]["runners"] == 1
 
 
+def test_a_record_is_open_until_the_last_of_its_members_has_ended(store: Store) -> None:
+    ids = make_jobs(
+        store,
+        [NewJob(key="root"), *(NewJob(key=key, task="work", parent="root") for key in "ab")],
+    )
+    worker = make_worker(store)
+    first, second = worker.claim(2)
+    record = store.stop(ids["root"])
+    end_as_stopped(worker, first)
+    promote(store)
+    left = read(store, record)
+    assert (left.completed_at, left.tasks_cancelled) == (None, (first.id,))
+    end_as_stopped(worker, second)
+    promote(store)
+    assert read(store, record).status == "completed"
+
+
 def test_what_was_completed_before_is_told_from_what_was_cancelled(store: Store) -> None:
     ids = make_jobs(
         store,

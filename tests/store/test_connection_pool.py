@@ -14,9 +14,10 @@ from tenure.config import Settings
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import StoreUnavailable
+from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store import connection_pool, schema
 from tenure.store.store import AsyncStore, Store
+from tenure.store.transport import prepare_if_direct
 from tests.conftest import Connect
 from tests.factories import make_job, make_job_in
 from tests.waiting import soon
@@ -257,3 +258,48 @@ def test_connections_are_not_kept_for_ever(
         monkeypatch.setattr(connection_pool, "_MAX_IDLE", -1)
         store.statistics()
         eventually(lambda: not backends(sql, "old"))
+
+
+_PREPARED = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%enqueue%'"
+
+
+def test_a_statement_that_is_sent_often_is_prepared(database: str) -> None:
+    with Store(database) as store:
+        for _ in range(7):
+            make_job(store)
+        with store._pool.connection(DEFAULT) as opened:
+            assert opened.connection.execute(_PREPARED).fetchone() == (1,)
+
+
+def test_a_statement_that_async_code_sends_often_is_prepared(database: str) -> None:
+    async def send() -> object:
+        async with AsyncStore(database) as store:
+            for _ in range(7):
+                await store.enqueue(NewJob(task="work"))
+            async with store._pool.connection(DEFAULT) as opened:
+                return await (await opened.connection.execute(_PREPARED)).fetchone()
+
+    assert asyncio.run(send()) == (1,)
+
+
+def test_a_prepared_statement_survives_a_new_definition(
+    database: str, sql: psycopg.Connection
+) -> None:
+    with Store(database) as store:
+        for _ in range(7):
+            make_job(store)
+        named = "SELECT pg_get_functiondef('tenure.enqueue'::regproc)"
+        [definition] = sql.execute(named).fetchone() or ()
+        sql.execute("DROP FUNCTION tenure.enqueue")
+        with pytest.raises(SchemaMismatch):
+            make_job(store)
+        sql.execute(definition)
+        assert make_job(store) > 7
+
+
+def test_a_connection_to_another_backend_prepares_nothing(sql: psycopg.Connection) -> None:
+    sql.prepare_threshold = None
+    prepare_if_direct(sql, (sql.info.backend_pid + 1,))
+    assert sql.prepare_threshold is None
+    prepare_if_direct(sql, (sql.info.backend_pid,))
+    assert sql.prepare_threshold == 5

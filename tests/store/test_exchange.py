@@ -13,7 +13,7 @@ from tenure.domain.lifecycle import State
 from tenure.errors import InputRefused
 from tenure.store.calls.worker_calls import Want
 from tenure.store.outcomes import Ending
-from tenure.store.results import Exchanged
+from tenure.store.results import Claim, Exchanged
 from tenure.store.store import Store
 from tests.conftest import Connect
 from tests.factories import Worker, ending, make_job, make_jobs, make_worker
@@ -21,7 +21,7 @@ from tests.factories import Worker, ending, make_job, make_jobs, make_worker
 
 def exchange(
     worker: Worker, endings: Sequence[Ending] = (), *wants: Want | int, **more: Any
-) -> Exchanged:
+) -> Exchanged[Claim]:
     asked = [Want(n=want) if isinstance(want, int) else want for want in wants]
     return worker.store.exchange(worker.id, endings, asked, **more)
 

@@ -25,7 +25,7 @@ def only(store: Store, job: int) -> ExplainedReason:
     return reason
 
 
-def test_what_runs_waits_or_is_done_as_it_should_has_no_reason(store: Store) -> None:
+def test_a_job_that_runs_or_has_ended_normally_has_no_reason(store: Store) -> None:
     worker = make_worker(store)
     job = make_job(store)
     assert (store.explain(job).reasons, store.explain(job).status) == ((), Status.QUEUED)
@@ -55,7 +55,7 @@ def test_it_is_not_queued_yet_or_its_time_has_not_come(store: Store) -> None:
     assert retrying.sentence.startswith("it failed and is tried again at ")
 
 
-def test_it_has_only_just_arrived(store: Store) -> None:
+def test_a_job_that_waits_for_its_promotion_says_so(store: Store) -> None:
     make_worker(store)
     root = make_job(store, task=None)
     assert only(store, make_job(store, parent=root)).reason == "promotion"
@@ -172,7 +172,7 @@ def test_a_worker_of_its_queue_cannot_start_a_runner(store: Store, sql: psycopg.
     assert store.explain(job).reasons == ()
 
 
-def test_others_come_first(store: Store) -> None:
+def test_jobs_ahead_of_it_in_its_queue_are_counted(store: Store) -> None:
     make_worker(store)
     make_job(store)
     last = make_job(store)
@@ -182,7 +182,7 @@ def test_others_come_first(store: Store) -> None:
     assert (told.reason, told.sentence) == ("turn", "2 ready jobs are ahead of it in its queue")
 
 
-def test_it_is_stopping_and_its_worker_will_hear_of_it(
+def test_a_stopping_job_says_who_asked_and_when_its_worker_learns_of_it(
     store: Store, sql: psycopg.Connection
 ) -> None:
     make_job(store)

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
@@ -11,7 +10,7 @@ from tenure.domain.lifecycle import Intent, Reason, State
 from tenure.errors import InputRefused, NotFound
 from tenure.store.store import Store
 from tenure.testing import Clock
-from tests.factories import announcement, make_job, make_worker, promote, set_back
+from tests.factories import announcement, make_job, make_worker, promote
 
 PER_MINUTE = {"calls": {"amount": 3, "per": "1m"}}
 
@@ -332,22 +331,6 @@ def test_changes_of_limits_are_audited(store: Store) -> None:
     store.drop_limit("api")
     rows = [row for row in store.audit_log() if row.subject == "limit"]
     assert [row.verb for row in reversed(rows)] == ["set", "close", "open", "drop"]
-
-
-def test_a_clock_that_is_set_back_refills_nothing(
-    store: Store, sql: psycopg.Connection, clock: Clock
-) -> None:
-    store.set_limit("api", PER_MINUTE)
-    make_jobs(store, 9)
-    worker = make_worker(store, timedelta(days=1))
-    assert len(worker.claim(3)) == 3
-    set_back(sql, timedelta(minutes=30))
-    store.open_limit("api")
-    promote(store)
-    assert worker.claim(9) == ()
-    clock.advance(timedelta(seconds=21))
-    promote(store)
-    assert len(worker.claim(9)) == 1
 
 
 def test_unused_states_are_pruned_once_they_are_full(store: Store, clock: Clock) -> None:

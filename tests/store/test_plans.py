@@ -198,6 +198,7 @@ def furnish(store: Store, sql: psycopg.Connection) -> Mapping[str, Call[Any] | s
         ),
         "waiting priority": worker_calls.waiting_priority(worker.id, queues=["hot"]),
         "workers": queries.workers(),
+        "scale": queries.scale(),
         "next due": "SELECT tenure.next_due()",
         "report": worker_calls.report(
             worker.id,

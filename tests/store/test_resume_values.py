@@ -1,4 +1,4 @@
-"""A resume that carries a value: which attempts get it, and until when."""
+"""Values passed to resume: which attempts get them, and until when."""
 
 import json
 from datetime import timedelta
@@ -60,7 +60,7 @@ def test_the_next_attempt_gets_the_value(store: Store, worker: Worker, job: int)
 
 
 @pytest.mark.parametrize("end", ["crash", "release", "retry", "failed"])
-def test_the_value_is_given_again_until_it_is_kept(
+def test_each_attempt_gets_the_value_until_a_checkpoint_is_saved(
     store: Store, worker: Worker, job: int, end: str
 ) -> None:
     resume(store, job, "yes")
@@ -107,7 +107,9 @@ def test_a_job_that_pauses_itself_again_needs_another_value(
     assert given(worker)[1] == "second"
 
 
-def test_a_pause_from_outside_takes_no_value_away(store: Store, worker: Worker, job: int) -> None:
+def test_a_pause_by_a_user_does_not_remove_the_value(
+    store: Store, worker: Worker, job: int
+) -> None:
     resume(store, job, "yes")
     store.stop(job, intent=Intent.PAUSE)
     resume(store, job)
@@ -140,7 +142,7 @@ def test_one_of_two_resumes_is_refused_and_its_value_lost_with_it(
     assert given(worker)[1] == "first"
 
 
-def test_a_value_that_cannot_be_kept_is_refused(
+def test_a_value_that_cannot_be_stored_is_refused(
     store: Store, sql: psycopg.Connection, job: int
 ) -> None:
     with pytest.raises(InputRefused, match="at most 1048576 bytes"):
@@ -151,7 +153,7 @@ def test_a_value_that_cannot_be_kept_is_refused(
     assert store.show(job).status == "paused"
 
 
-def test_a_pause_is_a_reason_and_no_error(store: Store, job: int) -> None:
+def test_a_job_that_pauses_itself_has_a_reason_and_no_error(store: Store, job: int) -> None:
     seen = store.show(job)
     assert (seen.pause_reason, seen.error, seen.error_message) == ("needs a human", None, None)
     [reason] = store.explain(job).reasons
@@ -165,7 +167,9 @@ def test_a_pause_is_a_reason_and_no_error(store: Store, job: int) -> None:
     assert reason.sentence == "it was paused by ada: wait; resume it to continue"
 
 
-def test_what_its_worker_pauses_has_not_paused_itself(store: Store, worker: Worker) -> None:
+def test_a_job_paused_by_its_worker_does_not_count_as_having_paused_itself(
+    store: Store, worker: Worker
+) -> None:
     job = make_job(store)
     error = {"type": "tenure.Drained", "message": "the worker drains"}
     worker.finish(worker.claim_one(), "stopped", intent="pause", error=error)

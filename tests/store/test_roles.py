@@ -68,6 +68,7 @@ LOOKING = {
     "family",
     "dependencies",
     "newest_output",
+    "scale",
 }
 OWN = {"enqueue", "enqueue_many", "queue", "stop", "resume", "clear", "rerun", "rollback", "refuse"}
 OWN |= {"set_policy", "drop_policy", "inspect", "inspection", "end_runner"}
@@ -177,6 +178,7 @@ VERBS: dict[str, Callable[[Store, int], object]] = {
     "pauses": lambda s, _: s.send(queries.pauses()),
     "leaks": lambda s, _: s.send(diagnosis.leaks()),
     "stop_summary": lambda s, job: s.send(queries.stop_summary(job=job)),
+    "scale": lambda s, _: s.send(queries.scale()),
     "task_runs": lambda s, _: s.send(task_calls.task_runs()),
     "answer": lambda s, job: s.answer(job, "1"),
     "publish": lambda s, _: s.publish("paid"),

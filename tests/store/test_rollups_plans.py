@@ -1,4 +1,4 @@
-"""Who counts what ended lately does not read what ended before, whatever the planner knows."""
+"""Counting recent ends does not read older jobs, whatever statistics the planner has."""
 
 import psycopg
 import pytest
@@ -27,7 +27,7 @@ def ended(store: Store, sql: psycopg.Connection, n: int, ago: str) -> None:
 @pytest.mark.parametrize(
     "analyzed", ["never", "when empty", "afterwards", "and planned when small"]
 )
-def test_what_ended_before_is_not_read(
+def test_counting_recent_ends_does_not_read_older_jobs(
     store: Store, sql: psycopg.Connection, analyzed: str
 ) -> None:
     scene = Scene(sql, {"roll_up": upkeep.roll_up(), "history": queries.history()})

@@ -69,6 +69,17 @@ def test_a_line_is_opened_by_its_first_call_and_kept(
     on_a_line(database, talk)
 
 
+def test_a_line_prepares_what_it_sends_often(database: str) -> None:
+    async def talk(line: SerialConnection) -> str:
+        for _ in range(7):
+            await line.send(queries.statistics())
+        assert line._connection is not None
+        prepared = "SELECT statement FROM pg_prepared_statements"
+        return str(await (await line._connection.execute(prepared)).fetchall())
+
+    assert "statistics" in on_a_line(database, talk)
+
+
 def test_a_line_speaks_for_any_tenant(database: str, sql: psycopg.Connection, store: Store) -> None:
     schema.migrate(sql, Tenant("acme"))
 

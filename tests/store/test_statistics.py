@@ -14,13 +14,13 @@ from tests.factories import make_job, make_worker, promote
 ERROR = {"type": "ValueError", "message": "no"}
 
 
-def test_nothing_is_counted_as_nothing(store: Store) -> None:
+def test_the_statistics_of_an_empty_tenant_are_zero(store: Store) -> None:
     counted = store.statistics()
     assert (counted.total, counted.by_status, counted.queues) == (0, {}, {})
     assert (counted.refused, counted.recovered) == (0, 0)
 
 
-def test_every_job_counts_once_under_the_word_people_see(store: Store) -> None:
+def test_every_job_is_counted_once_under_its_status(store: Store) -> None:
     worker = make_worker(store)
     for outcome in ("completed", "failed", "retry"):
         make_job(store)

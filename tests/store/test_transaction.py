@@ -76,7 +76,7 @@ def soon(claim: Callable[[], object]) -> None:
 
 
 @both
-def test_rows_and_completion_are_there_together(
+def test_rows_and_completion_are_committed_together(
     store: Store, database: str, sql: psycopg.Connection, begin: Begin
 ) -> None:
     _, job, fence = start(store)
@@ -92,7 +92,7 @@ def test_rows_and_completion_are_there_together(
 
 
 @both
-def test_an_error_of_the_job_takes_its_rows_back_and_leaves_the_job_alone(
+def test_an_error_of_the_job_rolls_its_rows_back_and_does_not_end_the_job(
     store: Store, database: str, sql: psycopg.Connection, begin: Begin
 ) -> None:
     worker, job, fence = start(store)
@@ -106,7 +106,9 @@ def test_an_error_of_the_job_takes_its_rows_back_and_leaves_the_job_alone(
     assert worker.finish(job).accepted == {job.id: State.COMPLETED}
 
 
-def test_an_error_of_the_jobs_own_statements_is_its_own(store: Store, database: str) -> None:
+def test_an_error_of_a_statement_of_the_job_is_raised_unchanged(
+    store: Store, database: str
+) -> None:
     _, _, fence = start(store)
     with (
         pytest.raises(psycopg.errors.UndefinedTable),
@@ -117,7 +119,7 @@ def test_an_error_of_the_jobs_own_statements_is_its_own(store: Store, database: 
 
 @both
 @pytest.mark.parametrize("how", ["dead", "taken", "gone"])
-def test_without_the_fence_no_row_is_there(
+def test_no_row_is_committed_after_the_lease_is_lost(
     store: Store, database: str, sql: psycopg.Connection, begin: Begin, how: str
 ) -> None:
     worker, job, fence = start(store)
@@ -171,7 +173,7 @@ def test_a_job_that_stays_busy_is_not_completed_and_has_no_rows(
 def test_a_stop_does_not_wait_for_the_transaction(
     store: Store, database: str, sql: psycopg.Connection, begin: Begin
 ) -> None:
-    """And a job that did not hear of it keeps its result, as with any other end."""
+    """A job whose code did not notice the stop keeps its result, as with any other end."""
     worker, job, fence = start(store)
     begin(database, fence, lambda: store.stop(job.id, intent=Intent.CANCEL))
     assert lines(sql) == ["written"]
@@ -215,7 +217,7 @@ def test_the_limits_are_those_of_this_transaction(store: Store, database: str) -
 
 
 @both
-def test_whoever_is_idle_for_too_long_is_ended_by_the_server(
+def test_the_server_ends_a_session_that_is_idle_for_too_long(
     store: Store, database: str, sql: psycopg.Connection, begin: Begin
 ) -> None:
     _, job, fence = start(store)
@@ -237,7 +239,7 @@ def sessions(sql: psycopg.Connection, fence: Fence) -> list[int]:
 
 
 @both
-def test_ending_its_session_takes_everything_back(
+def test_ending_the_session_rolls_everything_back(
     store: Store, database: str, sql: psycopg.Connection, begin: Begin
 ) -> None:
     worker, job, fence = start(store)

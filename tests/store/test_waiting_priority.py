@@ -1,4 +1,4 @@
-"""waiting_priority: whether something that waits is worth a slot."""
+"""waiting_priority: the highest priority of the jobs that wait for a slot."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ from tenure.store.store import Store
 from tests.factories import make_job, make_worker
 
 
-def test_it_is_the_highest_of_what_could_be_claimed(store: Store) -> None:
+def test_it_is_the_highest_priority_of_the_claimable_jobs(store: Store) -> None:
     worker = make_worker(store)
     assert store.waiting_priority(worker.id) is None
     for priority in (0, 7, -3):
@@ -46,7 +46,9 @@ def test_what_is_paused_or_has_no_slot_does_not_count(store: Store) -> None:
     assert store.waiting_priority(worker.id) is None
 
 
-def test_nothing_waits_for_who_could_not_take_it(store: Store, sql: psycopg.Connection) -> None:
+def test_a_worker_that_cannot_claim_sees_no_waiting_job(
+    store: Store, sql: psycopg.Connection
+) -> None:
     make_job(store)
     drained, dead = make_worker(store), make_worker(store)
     store.drain(drained.id)

@@ -77,4 +77,5 @@ def test_a_module_that_dies(scene: Scene) -> None:
 def test_a_module_without_that_app(scene: Scene) -> None:
     log = refused(scene, written(scene, "") + ":shop")
     assert "'shop' in" in log
-    assert "is not an app; write `app = Tenure()` there" in log
+    assert "is not an app; name the one that is there" in log
+    assert "shop.py:app" in log

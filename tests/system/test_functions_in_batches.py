@@ -1,4 +1,4 @@
-"""Quick functions are claimed and run many at a time; each keeps the promises of a lone one."""
+"""Quick functions are claimed and run in batches, with the same guarantees as a single one."""
 
 import signal
 from itertools import pairwise
@@ -18,7 +18,7 @@ def batches(store: Store, database: str, tmp_path: Path) -> Batches:
     return Batches(store, database, tmp_path)
 
 
-def test_functions_behind_a_long_one_go_back_unspent_and_run_on_another_worker(
+def test_functions_queued_behind_a_long_one_are_released_and_run_on_another_worker(
     batches: Batches,
 ) -> None:
     with batches.worker() as first:
@@ -195,7 +195,7 @@ def test_functions_of_one_target_run_one_after_the_other(batches: Batches) -> No
     assert min(later - earlier for earlier, later in pairwise(began)) >= 0.01
 
 
-def test_a_frozen_worker_that_wakes_runs_none_of_what_others_have_taken(
+def test_a_worker_that_was_frozen_runs_none_of_the_jobs_that_others_have_recovered(
     batches: Batches, sql: psycopg.Connection
 ) -> None:
     with batches.worker() as lost:

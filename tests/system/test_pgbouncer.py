@@ -19,6 +19,7 @@ from tenure.domain.lifecycle import State
 from tenure.errors import QueryTimeout
 from tenure.store.calls import queries
 from tenure.store.outcomes import Report
+from tenure.store.serial_connection import SerialConnection
 from tenure.store.store import AsyncStore, Store
 from tests.factories import end_as_stopped, make_job, make_jobs, make_worker, promote
 
@@ -129,6 +130,32 @@ def test_many_clients_share_two_backends(pooled: str) -> None:
         make_job(store)
         worker = make_worker(store)
         assert len(worker.claim(100)) == 11
+
+
+def test_a_statement_sent_often_goes_to_any_backend(pooled: str) -> None:
+    with Store(pooled) as store, psycopg.connect(pooled) as holder:
+        for _ in range(7):
+            make_job(store)
+        [first] = store._pool._idle._idle
+        pid = "SELECT pg_backend_pid()"
+        before = first.cursor.execute(pid).fetchone()
+        assert holder.execute(pid).fetchone() == before, "the backend that knows the statement"
+        make_job(store)
+        assert first.cursor.execute(pid).fetchone() != before
+
+
+def test_a_keeper_prepares_nothing_for_other_backends(pooled: str) -> None:
+    async def send() -> None:
+        keeper = SerialConnection(pooled)
+        call = queries.statistics()
+        for _ in range(7):
+            await keeper.send(call)
+        with psycopg.connect(pooled) as holder:
+            holder.execute("SELECT")  # keeps the backend that knows the statement
+            await keeper.send(call)
+        await keeper.close()
+
+    asyncio.run(send())
 
 
 def test_a_limit_of_one_call_stays_with_nobody(pooled: str, database: str) -> None:

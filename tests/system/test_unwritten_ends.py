@@ -1,4 +1,4 @@
-"""Ends that the database refuses, because somebody's trigger is in the way."""
+"""Endings that the database refuses to store, because a trigger of the user raises."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,7 @@
 """The pytest plugin, in the project of a user, run by pytest in a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
+from tenure.testing import Databases
 
 APP = """
 from tenure import Context, Tenure
@@ -149,6 +152,41 @@ def test_a_server_of_the_user_is_used_and_left_clean(
         row = connection.execute("SELECT current_setting('data_directory')").fetchone()
     assert row is not None
     assert {data for _, data, _ in project.notes} == {row[0]}
+
+
+def test_databases_of_a_killed_run_are_dropped_by_the_next_and_those_of_a_live_one_are_not(
+    server: str,
+) -> None:
+    names = "SELECT datname FROM pg_database WHERE datname LIKE 'tenure_test_%'"
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, server], capture_output=True, text=True, timeout=60
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    prefix = killed.stdout.strip()
+    with psycopg.connect(server, autocommit=True) as connection:
+
+        def there() -> set[str]:
+            return {name for (name,) in connection.execute(names).fetchall()}
+
+        left = {name for name in there() if name.startswith(prefix)}
+        assert len(left) == 2, "the template, and a database"
+        with Databases(server) as live, live.database():
+            mine = there() - left
+            assert left.isdisjoint(there())
+            with Databases(server):
+                assert mine <= there()
+        assert mine.isdisjoint(there())
+
+
+KILLED = """
+import os, sys
+from urllib.parse import urlsplit
+from tenure.testing import Databases
+
+with Databases(sys.argv[1]) as databases, databases.database() as url:
+    print(urlsplit(url).path[1:][:20], flush=True)
+    os.kill(os.getpid(), 9)
+"""
 
 
 def test_a_test_without_the_fixture_does_not_touch_the_database_of_the_developer(

@@ -244,7 +244,7 @@ CASES: Mapping[str, Case] = {
         lambda s: (f"/api/schedules/{s.new()}/resume", {}), 200
     ),
     "POST /api/schedules/{name:path}/run": Case(
-        lambda _: ("/api/schedules/nightly/run", {}), Role.OPERATOR
+        lambda _: ("/api/schedules/nightly/run", {"beside": True}), Role.OPERATOR
     ),
     "GET /api/limits": _reads("/api/limits"),
     "GET /api/limits/{limit:path}": Case(lambda s: (f"/api/limits/{s.limit()}", None)),
@@ -337,6 +337,7 @@ CASES: Mapping[str, Case] = {
     "POST /api/tokens/{token_id}/revoke": _admins(
         lambda s: (f"/api/tokens/{_token(s)}/revoke", {})
     ),
+    "GET /api/scale": _reads("/api/scale"),
     "GET /api/statistics": _reads("/api/statistics"),
     "GET /api/history": _reads("/api/history"),
     "GET /api/task-runs": _reads("/api/task-runs"),

@@ -1,4 +1,4 @@
-"""Who asks: tokens, a hook of one's own, and what is open because somebody said so."""
+"""Authentication: by tokens, by a hook of the app, and without a token where that is allowed."""
 
 import logging
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def api(client: Client, **options: Any) -> Iterator[Http]:
         f"Bearer tenure_{'x' * 43}", f"Bearer tenure_{'x' * 5000}", "Bearer tenure_\u00fc",
     ],
 )  # fmt: skip
-def test_a_token_that_is_none_is_refused(http: Http, header: str) -> None:
+def test_an_invalid_token_is_refused(http: Http, header: str) -> None:
     answer = http.get("/api/jobs", headers={"authorization": header.encode("latin-1")})
     code, kind, message = problem(answer)
     assert (code, kind) == (401, "NotRecognized")
@@ -44,12 +44,12 @@ def test_a_token_that_is_none_is_refused(http: Http, header: str) -> None:
     assert "tenure_" not in message
 
 
-def test_nobody_learns_whether_a_path_exists(http: Http) -> None:
+def test_without_a_token_every_path_answers_alike(http: Http) -> None:
     for path in ("/api/jobs/1", "/nothing", "/openapi.json", "/docs", "/healthz/x", "/healthz/"):
         assert http.get(path).status_code == 401, path
 
 
-def test_a_revoked_token_is_soon_worth_nothing(http: Http, client: Client) -> None:
+def test_a_revoked_token_stops_working_within_seconds(http: Http, client: Client) -> None:
     secret, token = make_token(client, "ada", Role.VIEWER)
     ada = http.as_({"authorization": f"Bearer {secret}"})
     assert ada.get("/api/jobs").status_code == 200
@@ -80,7 +80,7 @@ def test_tokens_expire(http: Http, client: Client) -> None:
     assert http.get("/api/jobs", headers={"authorization": f"Bearer {secret}"}).status_code == 401
 
 
-def test_refused_requests_are_counted_and_not_written_down(client: Client, store: Store) -> None:
+def test_refused_requests_are_counted_and_not_audited(client: Client, store: Store) -> None:
     app = create_app(client)
     with asking(app) as http:
         for _ in range(3):
@@ -102,7 +102,7 @@ def test_no_token_is_ever_logged(
     assert "tenure_" not in caplog.text.replace("tenure_test", "")
 
 
-def test_a_hook_of_ones_own_says_who_it_is(client: Client, store: Store) -> None:
+def test_an_authentication_hook_names_the_principal(client: Client, store: Store) -> None:
     client.migrate(Tenant("acme"))
 
     async def authenticate(request: Request) -> Principal | None:
@@ -129,7 +129,7 @@ def test_a_hook_of_ones_own_says_who_it_is(client: Client, store: Store) -> None
     assert store.list_jobs() == ()
 
 
-def test_beside_a_hook_tokens_are_good_too(client: Client, bearer: Bearer) -> None:
+def test_tokens_work_beside_a_hook(client: Client, bearer: Bearer) -> None:
     async def nobody(request: Request) -> None:
         return None
 
@@ -138,7 +138,7 @@ def test_beside_a_hook_tokens_are_good_too(client: Client, bearer: Bearer) -> No
         assert http.get("/api/jobs", headers=headers).status_code == 200
 
 
-def test_a_hook_that_fails_lets_nobody_in_and_tells_nothing(
+def test_a_failing_hook_admits_nobody_and_reveals_nothing(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken(request: Request) -> Any:
@@ -156,7 +156,7 @@ def test_a_hook_that_fails_lets_nobody_in_and_tells_nothing(
     assert "must return a Principal, not str" in caplog.text
 
 
-def test_what_is_open_is_open_as_far_as_was_said(client: Client, store: Store) -> None:
+def test_open_access_has_the_rights_of_the_given_role(client: Client, store: Store) -> None:
     job = make_job(store)
     with api(client, open_to=Role.VIEWER) as http:
         assert http.get(f"/api/jobs/{job}").status_code == 200

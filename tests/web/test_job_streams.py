@@ -1,7 +1,9 @@
 """The stream of a job over REST, and from a route of somebody's own."""
 
+import re
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -17,7 +19,7 @@ from tenure.domain.tenant import DEFAULT
 from tenure.store.outcomes import LogLine, Report
 from tenure.store.results import Claimed
 from tenure.store.store import Store
-from tenure.web import create_app, stream_response
+from tenure.web import create_app, stream_response, streams
 from tests.factories import Worker, make_job, make_worker
 from tests.web.conftest import Bearer
 from tests.web.served import Told, events, served
@@ -149,6 +151,55 @@ def test_a_reader_that_takes_nothing_holds_up_nobody_and_misses_nothing(
             text += more
     assert text.count(b"event: partial") == 200
     assert text.count(b'"completed"') == 1
+
+
+def test_many_readers_get_every_value_once_and_share_the_encoded_bytes(
+    service: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than are woken together, one of which leaves on the way."""
+    encoded: list[str] = []
+    encode = streams.encode_event
+
+    def counted(item: Any) -> bytes:
+        encoded.append(item.id)
+        return encode(item)
+
+    monkeypatch.setattr(streams, "encode_event", counted)
+    worker, job = running(store)
+    url = httpx.URL(service)
+    request = f"GET /chats/{job.id} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode()
+    with ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_connection((url.host, url.port or 80), 20))
+            for _ in range(120)
+        ]
+        for each in sockets:
+            each.sendall(request)
+        texts = [_until(each, b"event: status") for each in sockets]
+        for value in range(20):
+            report(worker, job, partials=[value])
+            if value == 10:
+                sockets.pop().close()
+        worker.finish(job)
+        texts = [
+            text + _until(each, b"\r\n0\r\n\r\n")
+            for text, each in zip(texts, sockets, strict=False)
+        ]
+    for text in texts:
+        assert re.findall(rb"event: partial\ndata: ([0-9]+)\n", text) == [
+            b"%d" % n for n in range(20)
+        ]
+        assert text.count(b'"completed"') == 1
+    assert len(encoded) < 100, "once for all readers that are equally far"
+
+
+def _until(connection: socket.socket, end: bytes) -> bytes:
+    text = b""
+    while end not in text:
+        more = connection.recv(1 << 16)
+        assert more, text
+        text += more
+    return text
 
 
 def test_a_reader_that_leaves_is_forgotten(service: str, client: Client, store: Store) -> None:

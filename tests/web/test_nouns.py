@@ -49,6 +49,10 @@ def test_schedules_are_listed_paused_resumed_and_run(
         assert made.status_code == 201
         job = store.show(made.json()["id"])
         assert (job.owner, job.tags) == ("ada", ("schedule:nightly",))
+        refused = ada.post(f"{path}/run")
+        assert refused.status_code == 409
+        assert f"job {job.id} of schedule 'nightly' has not ended" in refused.text
+        assert ada.post(f"{path}/run", {"beside": True}).status_code == 201
         assert problem(ada.post("/api/schedules/x/run"))[0] == 404
         assert admin.post(f"{path}/resume").json() == {"resumed": True}
     [resumed, *_] = store.audit_log("schedule", "nightly")
@@ -336,6 +340,28 @@ def test_history_is_told_of_all_and_of_one_queue(viewer: Http, store: Store) -> 
     assert (mail["total"]["completed"], len(mail["buckets"])) == (2, 12)
     for query in ("span=2d", "span=90", "span=soon", "step=7m", "queue=mail&step=5m"):
         assert problem(viewer.get(f"/api/history?{query}"))[0] == 422, query
+
+
+def test_the_scale_names_workers_wanted_and_the_first_to_drain(
+    viewer: Http, store: Store, http: Http, client: Client, bearer: Bearer
+) -> None:
+    worker = make_worker(store, capacity={"async": 1, "process": 1})
+    store.renew(worker.id, run_times={"work": 600.0})
+    for _ in range(3):
+        make_job(store)
+    promote(store)
+    seen = viewer.get("/api/scale?within=30s&max=2").json()
+    assert (seen["wanted"], seen["exact"], seen["alive"], seen["surplus"]) == (2, 3.0, 1, 0)
+    assert seen["sentence"].endswith("of which a worker has 1.0; 2 is the maximum")
+    [work] = seen["work"]
+    assert (work["queue"], work["task"], work["ready"]) == ("default", "work", 3)
+    assert [each["id"] for each in seen["drain_order"]] == [str(worker.id)]
+    assert viewer.get("/api/scale?queue=other").json()["work"] == []
+    for query in ("within=0s", "within=soon", "min=-1", "max=x", "min=3&max=2"):
+        assert problem(viewer.get(f"/api/scale?{query}"))[0] == 422, query
+    client.migrate(Tenant("acme"))
+    theirs = http.as_(bearer("boss", Role.ADMIN, "acme")).get("/api/scale").json()
+    assert (theirs["wanted"], theirs["work"], theirs["alive"]) == (0, [], 1)
 
 
 def test_metrics_are_those_of_the_tenant_that_asks(

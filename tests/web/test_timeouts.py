@@ -56,7 +56,7 @@ def at_work(database: str, verb: str) -> int:
     return int(found)
 
 
-def test_a_read_that_takes_too_long_is_given_up(database: str, store: Store) -> None:
+def test_a_read_that_takes_too_long_is_cancelled(database: str, store: Store) -> None:
     with (
         api(database, read_timeout="300ms") as (url, headers),
         held(database, "audit"),
@@ -89,7 +89,7 @@ def test_a_change_has_a_limit_of_its_own(database: str, store: Store) -> None:
     assert not store.show(job).cancel_requested
 
 
-def test_what_python_and_commands_ask_has_no_limit(database: str, store: Store) -> None:
+def test_calls_from_python_and_the_command_line_have_no_limit(database: str, store: Store) -> None:
     settings = Settings(read_timeout="20ms")  # type: ignore[arg-type]
     with Client(database, settings=settings) as client:
         caller = client.acting_as(Principal("ada", Role.VIEWER, via="cli"))
@@ -122,14 +122,14 @@ def test_a_shorter_limit_of_the_database_role_stays(database: str, store: Store)
             limited.send(call)
 
 
-def test_a_limit_is_gone_with_its_statement(database: str, store: Store) -> None:
+def test_a_limit_ends_with_its_statement(database: str, store: Store) -> None:
     with Store(database) as limited:
         limited.send(queries.audit_log().within(timedelta(milliseconds=50)))
         with limited._pool.connection(limited.tenant) as opened:
             assert opened.cursor.execute("SHOW statement_timeout").fetchone() == ("0",)
 
 
-def test_searches_that_were_given_up_hold_no_connection(database: str, store: Store) -> None:
+def test_abandoned_searches_hold_no_connection(database: str, store: Store) -> None:
     """More clients than a tenant has connections; each hangs up during its search."""
     make_job(store)
     with api(database, read_timeout="none") as (url, headers), held(database, "payload"):
@@ -147,7 +147,9 @@ def test_searches_that_were_given_up_hold_no_connection(database: str, store: St
         assert httpx.get(f"{url}/api/audit", headers=headers, timeout=20).status_code == 200
 
 
-def test_a_change_is_carried_out_though_its_client_is_gone(database: str, store: Store) -> None:
+def test_a_change_is_carried_out_even_if_its_client_disconnects(
+    database: str, store: Store
+) -> None:
     job = make_job(store)
     with api(database) as (url, headers):
         with held(database, "cancellation"):

@@ -18,6 +18,7 @@ import typer
 from tenure.cli.options import Json, TenantOption, TokenOption, Url
 from tenure.cli.output import Printer, clean, report
 from tenure.cli.parsing import id_or_key, not_found
+from tenure.cli.program import command
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
 from tenure.control.job_operations import job_with_key
@@ -189,19 +190,23 @@ def refuse_app(path: str, problem: str) -> NoReturn:
     raise typer.Exit(ExitCode.NOT_IMPORTED)
 
 
-def connected(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
-    """Give a command its connection, and the options that describe it."""
-    return _connected(command, may_create=False)
+def action(
+    parent: typer.Typer, name: str, *examples: str, may_create: bool = False
+) -> Callable[[Callable[Concatenate[Connection, P], None]], Callable[..., None]]:
+    """Make a connected command of a group; with ``may_create`` it may create a database."""
+    return lambda function: command(parent, name, *examples)(
+        connected(function, may_create=may_create)
+    )
 
 
-def connected_or_new(command: Callable[Concatenate[Connection, P], None]) -> Callable[..., None]:
-    """Do the same for a command that may create an embedded database."""
-    return _connected(command, may_create=True)
-
-
-def _connected(
-    command: Callable[Concatenate[Connection, P], None], *, may_create: bool
+def connected(
+    command: Callable[Concatenate[Connection, P], None], *, may_create: bool = False
 ) -> Callable[..., None]:
+    """Give a command its connection, and the options that describe it.
+
+    With ``may_create`` it may create an embedded database.
+    """
+
     @wraps(command)
     def run(
         *args: Any, url: Url, tenant: TenantOption, token: TokenOption, json: Json, **kwargs: Any

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tenure.cli.options import SHARED
 
 UsageError: Any = BadParameter.__base__
 
+_MAX_EXAMPLES = 3  # of a group that has none of its own
 MAX_WIDTH = 100  # columns; longer lines are hard to read
 LAST = ("Running", "Jobs", "Control", "Maintenance", "Options", SHARED)
 
@@ -67,6 +69,14 @@ def _is_final(param: Any, value: Any) -> bool:
 
 
 class CommandGroup(TyperGroup):
+    """A group of commands; its examples are those of its first commands, unless it has its own."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if self.epilog is None:
+            shown = islice(self.commands.values(), _MAX_EXAMPLES)
+            self.epilog = "\n".join((child.epilog or "").split("\n")[0] for child in shown)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _convert_sparingly(self.get_params(ctx))
         return super().parse_args(ctx, args)

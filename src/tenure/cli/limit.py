@@ -4,20 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import Reason, argument, option
 from tenure.cli.parsing import not_found
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.domain.limits import read_rates, shown_rates
 from tenure.domain.options import read_duration
 from tenure.store.calls import control_calls, queries
 from tenure.store.limit_results import Limit, LimitClosure
 
-commands = group(
-    "limit",
-    "tenure limit set openai:{model} --rate 60/1m --rate tokens=90000/1m",
-    "tenure limit list",
-)
+commands = group("limit")
 
 Name = Annotated[
     str,
@@ -26,8 +22,12 @@ Name = Annotated[
 _RATE = "[UNIT=]N/TIME[:BURST]"
 
 
-@command(commands, "set", "tenure limit set openai --rate 60/1m --rate tokens=90000/1m:5000")
-@connected_or_new
+@action(
+    commands,
+    "set",
+    "tenure limit set openai --rate 60/1m --rate tokens=90000/1m:5000",
+    may_create=True,
+)
 def set_limit(
     to: Connection,
     limit: Name,
@@ -40,8 +40,7 @@ def set_limit(
     _answer(to, to.send(control_calls.set_limit(limit, read_rates(rate or ()), at_once=at_once)))
 
 
-@command(commands, "list", "tenure limit list", "tenure limit list --json")
-@connected
+@action(commands, "list", "tenure limit list", "tenure limit list --json")
 def list_limits(to: Connection) -> None:
     """List limits."""
     to.out.answer_table(
@@ -58,8 +57,7 @@ def list_limits(to: Connection) -> None:
     )
 
 
-@command(commands, "show", "tenure limit show openai:{model}")
-@connected
+@action(commands, "show", "tenure limit show openai:{model}")
 def show(to: Connection, limit: Name) -> None:
     """Show a limit and the names that it limits: what is left, in use and waiting."""
     found = to.send(queries.limits(limit))
@@ -85,8 +83,7 @@ def show(to: Connection, limit: Name) -> None:
     )
 
 
-@command(commands, "close", "tenure limit close openai:large --for 10m --reason 'provider is down'")
-@connected
+@action(commands, "close", "tenure limit close openai:large --for 10m --reason 'provider is down'")
 def close(
     to: Connection,
     limit: Name,
@@ -98,8 +95,7 @@ def close(
     _answer(to, to.send(control_calls.close_limit(limit, duration=duration, reason=reason)))
 
 
-@command(commands, "open", "tenure limit open openai:large")
-@connected
+@action(commands, "open", "tenure limit open openai:large")
 def open_limit(to: Connection, limit: Name, reason: Reason = None) -> None:
     """Open a limit that is closed."""
     answer: dict[str, Any] = to.send(control_calls.open_limit(limit, reason=reason))
@@ -107,8 +103,7 @@ def open_limit(to: Connection, limit: Name, reason: Reason = None) -> None:
     to.out.answer(answer, f"Limit {limit} {word}.")
 
 
-@command(commands, "delete", "tenure limit delete openai")
-@connected
+@action(commands, "delete", "tenure limit delete openai")
 def delete(to: Connection, limit: str = argument("LIMIT", "Name of a limit.")) -> None:
     """Delete a limit; jobs that wait for it may start."""
     to.out.answer(to.send(control_calls.drop_limit(limit)), f"Limit {limit} is deleted.")

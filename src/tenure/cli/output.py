@@ -252,16 +252,6 @@ def exact_time(time: datetime | None) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC ({ago(time)})"
 
 
-def size_text(size: int) -> str:
-    """Format a size: 512 B, 12.3 kB, 4.0 MB."""
-    amount = float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
-
-
 def _console(stream: Any) -> Console:
     width = None if stream.isatty() else TABLE_WIDTH
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)

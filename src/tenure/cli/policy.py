@@ -4,25 +4,20 @@ from typing import Annotated, Any
 
 import typer
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import StrategyOption, Where, flag, option
 from tenure.cli.output import ago, pairs
 from tenure.cli.parsing import filters, given, named_values
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.domain.lifecycle import Intent
 from tenure.store.calls import policy_calls, queries
 
-commands = group(
-    "policy",
-    "tenure policy list",
-    "tenure policy set stale-crawls --where queue=crawl --when waiting=2h",
-)
+commands = group("policy")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a policy.")]
 
 
-@command(commands, "list", "tenure policy list", "tenure policy list --json")
-@connected
+@action(commands, "list", "tenure policy list", "tenure policy list --json")
 def list_policies(to: Connection) -> None:
     """List policies, and how many jobs each has stopped."""
     to.out.answer_table(
@@ -41,14 +36,14 @@ def list_policies(to: Connection) -> None:
     )
 
 
-@command(
+@action(
     commands,
     "set",
     "tenure policy set stale-crawls --where queue=crawl --when waiting=2h",
     "tenure policy set newest-only --where task=index --when superseded=true",
     "tenure policy set expensive --when 'budget={\"tokens\": 0.9}' --intent pause",
+    may_create=True,
 )
-@connected_or_new
 def set_policy(
     to: Connection,
     name: Name,
@@ -75,8 +70,7 @@ def set_policy(
     to.out.answer(policy, f"Policy {name} is {'off' if off else 'set'}.")
 
 
-@command(commands, "drop", "tenure policy drop stale-crawls")
-@connected
+@action(commands, "drop", "tenure policy drop stale-crawls")
 def drop(to: Connection, name: Name) -> None:
     """Delete a policy; the jobs it has stopped stay stopped."""
     to.out.answer(to.send(policy_calls.drop_policy(name)), f"Policy {name} is dropped.")

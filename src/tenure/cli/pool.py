@@ -4,34 +4,28 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import Reason, argument
 from tenure.cli.output import ago
 from tenure.cli.parsing import not_found
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.domain.values import amount
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Pool
 
-commands = group(
-    "pool",
-    "tenure pool create worktrees tree-1 tree-2",
-    "tenure pool list",
-)
+commands = group("pool")
 
 Name = Annotated[str, typer.Argument(metavar="POOL", help="Name of a pool.")]
 _SLOTS = typer.Argument(metavar="SLOT", help="Names of slots.")
 
 
-@command(commands, "create", "tenure pool create worktrees tree-1 tree-2")
-@connected_or_new
+@action(commands, "create", "tenure pool create worktrees tree-1 tree-2", may_create=True)
 def create(to: Connection, pool: Name, slots: Annotated[list[str] | None, _SLOTS] = None) -> None:
     """Create a pool."""
     _answer(to, to.send(control_calls.create_pool(pool, slots or ())))
 
 
-@command(commands, "list", "tenure pool list", "tenure pool list worktrees --json")
-@connected
+@action(commands, "list", "tenure pool list", "tenure pool list worktrees --json")
 def list_pools(
     to: Connection,
     pool: str | None = argument("POOL", "Only this pool.", None),
@@ -54,22 +48,19 @@ def list_pools(
     )
 
 
-@command(commands, "add-slot", "tenure pool add-slot worktrees tree-3")
-@connected
+@action(commands, "add-slot", "tenure pool add-slot worktrees tree-3")
 def add_slot(to: Connection, pool: Name, slots: Annotated[list[str], _SLOTS]) -> None:
     """Add slots to a pool."""
     _answer(to, to.send(control_calls.change_slots(pool, add=slots)))
 
 
-@command(commands, "remove-slot", "tenure pool remove-slot worktrees tree-3")
-@connected
+@action(commands, "remove-slot", "tenure pool remove-slot worktrees tree-3")
 def remove_slot(to: Connection, pool: Name, slots: Annotated[list[str], _SLOTS]) -> None:
     """Remove slots from a pool; a slot that a job holds is refused."""
     _answer(to, to.send(control_calls.change_slots(pool, remove=slots)))
 
 
-@command(commands, "release", "tenure pool release worktrees tree-1")
-@connected
+@action(commands, "release", "tenure pool release worktrees tree-1")
 def release(
     to: Connection,
     pool: Name,

@@ -1,17 +1,13 @@
 """``tenure queue``: list, pause and resume queues."""
 
-from tenure.cli.connection import Connection, connected
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import New, QueueName, Reason
 from tenure.cli.pause import pause_subject, pauses_of, reason_of, resume_subject
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.domain.duration import age
 from tenure.store.calls import queries
 
-commands = group(
-    "queue",
-    "tenure queue list",
-    'tenure queue pause crawl --reason "the site is down"',
-)
+commands = group("queue")
 
 STATUSES = (
     *("queued", "running", "scheduled", "waiting", "blocked", "retrying", "paused"),
@@ -19,8 +15,7 @@ STATUSES = (
 )
 
 
-@command(commands, "list", "tenure queue list", "tenure queue list --json")
-@connected
+@action(commands, "list", "tenure queue list", "tenure queue list --json")
 def list_queues(to: Connection) -> None:
     """List queues, and how many jobs each has."""
     queues = to.send(queries.queues())
@@ -45,15 +40,13 @@ def list_queues(to: Connection) -> None:
     )
 
 
-@command(commands, "pause", 'tenure queue pause crawl --reason "the site is down"')
-@connected
+@action(commands, "pause", 'tenure queue pause crawl --reason "the site is down"')
 def pause(to: Connection, queue: QueueName, reason: Reason = None, new: New = False) -> None:
     """Start no more jobs of a queue until it is resumed; running jobs continue."""
     pause_subject(to, to.caller, "queue", queue, reason, is_new=new)
 
 
-@command(commands, "resume", "tenure queue resume crawl")
-@connected
+@action(commands, "resume", "tenure queue resume crawl")
 def resume(to: Connection, queue: QueueName, reason: Reason = None) -> None:
     """Start jobs of a paused queue again."""
     resume_subject(to, to.caller, "queue", queue, reason)

@@ -5,28 +5,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tenure.cli.connection import Connection, connected, load_app
+from tenure.cli.connection import Connection, action, load_app
 from tenure.cli.options import AppOption, New, Reason
 from tenure.cli.output import ago
 from tenure.cli.parsing import not_found
 from tenure.cli.pause import pause_subject, reason_of, resume_subject
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.errors import InputRefused
 
 if TYPE_CHECKING:
     from tenure.control.schedule import Schedule
 
-commands = group(
-    "schedule",
-    "tenure schedule list --app shop.jobs:app",
-    'tenure schedule pause nightly --reason "the warehouse moves"',
-)
+commands = group("schedule")
 
 Name = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Name of a schedule.")]
+Beside = Annotated[
+    bool, typer.Option("--beside", help="Also if a job of the schedule has not ended.")
+]
 
 
-@command(commands, "list", "tenure schedule list --app shop.jobs:app")
-@connected
+@action(commands, "list", "tenure schedule list --app shop.jobs:app")
 def list_schedules(to: Connection, app: AppOption = None) -> None:
     """List the schedules of an app, and when each next enqueues a job."""
     # Imported here, as below: it imports pydantic, which no other command needs.
@@ -43,8 +41,7 @@ def list_schedules(to: Connection, app: AppOption = None) -> None:
     )
 
 
-@command(commands, "pause", 'tenure schedule pause nightly --reason "the warehouse moves"')
-@connected
+@action(commands, "pause", 'tenure schedule pause nightly --reason "the warehouse moves"')
 def pause(
     to: Connection,
     schedule: Name,
@@ -61,22 +58,23 @@ def pause(
     pause_subject(to, to.caller, "schedule", schedule, reason, is_new=new or bool(app))
 
 
-@command(commands, "resume", "tenure schedule resume nightly")
-@connected
+@action(commands, "resume", "tenure schedule resume nightly")
 def resume(to: Connection, schedule: Name, reason: Reason = None) -> None:
     """Let a paused schedule enqueue jobs again; times that it missed are not made up for."""
     resume_subject(to, to.caller, "schedule", schedule, reason)
 
 
-@command(commands, "run", "tenure schedule run nightly --app shop.jobs:app")
-@connected
-def run(to: Connection, schedule: Name, app: AppOption = None) -> None:
-    """Enqueue a job of a schedule at once, beside its usual times."""
+@action(commands, "run", "tenure schedule run nightly --app shop.jobs:app")
+def run(to: Connection, schedule: Name, app: AppOption = None, beside: Beside = False) -> None:
+    """Enqueue a job of a schedule at once, beside its usual times.
+
+    If its jobs may not overlap and one has not ended, this is refused without --beside.
+    """
     from tenure.control.schedule_runs import run_at_once
 
     found = _find(to, app, schedule)
     to.caller.require("enqueue")
-    made = to.perform(run_at_once(found))
+    made = to.perform(run_at_once(found, beside=beside))
     to.out.answer(made, f"Enqueued job {made.id}.")
 
 

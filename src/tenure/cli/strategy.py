@@ -4,24 +4,19 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import argument
 from tenure.cli.output import pairs
 from tenure.cli.parsing import named_values
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.store.calls import control_calls, queries
 
-commands = group(
-    "strategy",
-    "tenure strategy list",
-    "tenure strategy set gentle grace=120 last_rung=interrupted",
-)
+commands = group("strategy")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a strategy.")]
 
 
-@command(commands, "list", "tenure strategy list", "tenure strategy list --json")
-@connected
+@action(commands, "list", "tenure strategy list", "tenure strategy list --json")
 def list_strategies(to: Connection) -> None:
     """List strategies."""
     to.out.answer_table(
@@ -32,13 +27,13 @@ def list_strategies(to: Connection) -> None:
     )
 
 
-@command(
+@action(
     commands,
     "set",
     "tenure strategy set gentle grace=120 last_rung=interrupted",
     "tenure strategy set undo rollback=true force=true",
+    may_create=True,
 )
-@connected_or_new
 def set_strategy(
     to: Connection,
     name: Name,
@@ -53,8 +48,7 @@ def set_strategy(
     to.out.answer(strategy, f"Strategy {name} is set.")
 
 
-@command(commands, "drop", "tenure strategy drop gentle")
-@connected
+@action(commands, "drop", "tenure strategy drop gentle")
 def drop(to: Connection, name: Name) -> None:
     """Delete a strategy; stops in progress keep their options."""
     to.out.answer(to.send(control_calls.drop_strategy(name)), f"Strategy {name} is dropped.")

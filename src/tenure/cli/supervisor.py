@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tenure.errors import TenureError
 from tenure.runtime.exit_code import ExitCode
@@ -32,23 +33,18 @@ _EXITED = (ExitCode.DRAINED, ExitCode.HANDED_OVER, ExitCode.HURRIED)
 Log = Callable[[str, str], object]  # the source of a line, and the line
 
 
+@dataclass(eq=False)
 class Child:
     """A command in a child process, which is restarted until it is asked to exit."""
 
-    def __init__(
-        self,
-        name: str,
-        words: Sequence[str],
-        environment: Mapping[str, str],
-        log: Log,
-        ready: str,
-    ) -> None:
-        self.name = name
+    name: str
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    log: Log
+    ready: str  # text in the line that it logs when it is ready
+
+    def __post_init__(self) -> None:
         self.code: int | None = None  # of the last exit; negative: killed by that signal
-        self._words = words
-        self._environment = environment
-        self._log = log
-        self._ready = ready  # text in the line that the child logs when it is ready
         self._process: asyncio.subprocess.Process | None = None
         self._was_ready = False
         self._leaving = asyncio.Event()
@@ -66,11 +62,11 @@ class Child:
                 if self.code == ExitCode.NOT_IMPORTED or (self.code > 0 and not self._was_ready):
                     return True
                 if self.code in _EXITED:
-                    self._log("up", f"{self.name} has exited as requested")
+                    self.log("up", f"{self.name} has exited as requested")
                     break
                 if _now() - began > _STEADY:
                     pause = _FIRST_PAUSE
-                self._log("up", f"{self.name} {_ended(self.code)}; restarting in {pause:g} s")
+                self.log("up", f"{self.name} {_ended(self.code)}; restarting in {pause:g} s")
                 await _wait(self._leaving, pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
             return False
@@ -101,11 +97,11 @@ class Child:
                 "-m",
                 "tenure.cli.supervisor",
                 str(os.getpid()),
-                *self._words,
+                *self.words,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=writing,
                 stderr=writing,
-                env=self._environment,
+                env=self.environment,
                 start_new_session=True,  # Ctrl-C in the terminal is for the supervisor only
             )
         finally:
@@ -136,8 +132,8 @@ class Child:
 
     def _log_line(self, raw: bytes) -> None:
         line = raw.decode(errors="replace")
-        self._was_ready = self._was_ready or self._ready in line
-        self._log(self.name, line)
+        self._was_ready = self._was_ready or self.ready in line
+        self.log(self.name, line)
 
 
 class DatabaseKeeper:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connection import Connection, connected
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import Limit, New, Reason, Yes, argument
 from tenure.cli.pause import (
     pause_subject,
@@ -13,21 +13,16 @@ from tenure.cli.pause import (
     refuse_unknown,
     resume_subject,
 )
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.store.calls import control_calls, queries
 from tenure.store.results import Target
 
-commands = group(
-    "target",
-    "tenure target list",
-    "tenure target clear site:example.org",
-)
+commands = group("target")
 
 Name = Annotated[str, typer.Argument(metavar="TARGET", help="Name of a target.")]
 
 
-@command(commands, "list", "tenure target list", "tenure target list site:example.org --json")
-@connected
+@action(commands, "list", "tenure target list", "tenure target list site:example.org --json")
 def list_targets(
     to: Connection,
     target: str | None = argument("TARGET", "Only this target.", None),
@@ -59,8 +54,7 @@ def _is_used(target: Target) -> bool:
     return bool(target.holder or target.blocked_by or target.line or target.paused)
 
 
-@command(commands, "clear", "tenure target clear site:example.org --yes")
-@connected
+@action(commands, "clear", "tenure target clear site:example.org --yes")
 def clear(to: Connection, target: Name, reason: Reason = None, yes: Yes = False) -> None:
     """Cancel all failed jobs of a target, so that they block it no longer."""
     to.out.confirm(f"This would cancel all failed jobs of {target}, which unblocks it", yes=yes)
@@ -71,15 +65,13 @@ def clear(to: Connection, target: Name, reason: Reason = None, yes: Yes = False)
     to.out.answer(answer, f"Cleared {cleared}." if cleared else "No job had failed.")
 
 
-@command(commands, "pause", "tenure target pause site:example.org")
-@connected
+@action(commands, "pause", "tenure target pause site:example.org")
 def pause(to: Connection, target: Name, reason: Reason = None, new: New = False) -> None:
     """Start no more jobs of a target until it is resumed; running jobs continue."""
     pause_subject(to, to.caller, "target", target, reason, is_new=new)
 
 
-@command(commands, "resume", "tenure target resume site:example.org")
-@connected
+@action(commands, "resume", "tenure target resume site:example.org")
 def resume(to: Connection, target: Name, reason: Reason = None) -> None:
     """Start jobs of a paused target again."""
     resume_subject(to, to.caller, "target", target, reason)

@@ -4,25 +4,20 @@ import json
 
 from msgspec import structs
 
-from tenure.cli.connection import Connection, connected, connected_or_new, load_app
+from tenure.cli.connection import Connection, action, load_app
 from tenure.cli.options import TaskName, argument, flag
 from tenure.cli.output import ago, compact, duration_text, exact_time
 from tenure.cli.parsing import not_found
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.domain.values import amount
 from tenure.store.calls import task_calls
-from tenure.store.results import KnownTask
+from tenure.store.calls.task_calls import KnownTask
 from tenure.store.rollups import TaskRuns
 
-commands = group(
-    "task",
-    "tenure task list",
-    "tenure task announce shop.jobs:app",
-)
+commands = group("task")
 
 
-@command(commands, "list", "tenure task list", "tenure task list --json")
-@connected
+@action(commands, "list", "tenure task list", "tenure task list --json")
 def list_tasks(to: Connection) -> None:
     """List announced tasks, and how many live workers have each."""
     to.out.answer_table(
@@ -40,8 +35,7 @@ def list_tasks(to: Connection) -> None:
     )
 
 
-@command(commands, "show", "tenure task show shop.jobs.crawl")
-@connected
+@action(commands, "show", "tenure task show shop.jobs.crawl")
 def show(to: Connection, task: TaskName) -> None:
     """Show the declaration of a task, and how its newest jobs ended."""
     found = to.send(task_calls.tasks(task))
@@ -54,13 +48,13 @@ def show(to: Connection, task: TaskName) -> None:
     )
 
 
-@command(
+@action(
     commands,
     "announce",
     "tenure task announce shop.jobs:app",
     "tenure task announce shop.jobs:app --all-tenants",
+    may_create=True,
 )
-@connected_or_new
 def announce(
     to: Connection,
     app: str = argument("APP", "The app: module:app."),

@@ -4,25 +4,20 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import Reason, Yes, flag
 from tenure.cli.output import ago
 from tenure.cli.pause import pause_subject, resume_subject
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.control.client import as_tenant
 from tenure.store.calls import queries
 
-commands = group(
-    "tenant",
-    "tenure tenant create acme",
-    "tenure tenant list",
-)
+commands = group("tenant")
 
 Name = Annotated[str, typer.Argument(metavar="TENANT", help="Name of a tenant.")]
 
 
-@command(commands, "create", "tenure tenant create acme")
-@connected_or_new
+@action(commands, "create", "tenure tenant create acme", may_create=True)
 def create(to: Connection, name: Name) -> None:
     """Create a tenant: a schema of its own, whose jobs no other tenant sees."""
     created = to.shared.create_tenant(as_tenant(name))
@@ -30,8 +25,7 @@ def create(to: Connection, name: Name) -> None:
     to.out.answer({"name": name, "created": created}, f"Tenant {name} {state}.")
 
 
-@command(commands, "list", "tenure tenant list", "tenure tenant list --json")
-@connected
+@action(commands, "list", "tenure tenant list", "tenure tenant list --json")
 def list_tenants(to: Connection) -> None:
     """List tenants."""
     to.out.answer_table(
@@ -46,22 +40,19 @@ def list_tenants(to: Connection) -> None:
     )
 
 
-@command(commands, "pause", 'tenure tenant pause acme --reason "unpaid"')
-@connected
+@action(commands, "pause", 'tenure tenant pause acme --reason "unpaid"')
 def pause(to: Connection, name: Name, reason: Reason = None) -> None:
     """Start no more jobs of a tenant until it is resumed; running jobs continue."""
     pause_subject(to, to.of_tenant(name), "tenant", name, reason)
 
 
-@command(commands, "resume", "tenure tenant resume acme")
-@connected
+@action(commands, "resume", "tenure tenant resume acme")
 def resume(to: Connection, name: Name, reason: Reason = None) -> None:
     """Start jobs of a paused tenant again."""
     resume_subject(to, to.of_tenant(name), "tenant", name, reason)
 
 
-@command(commands, "drop", "tenure tenant drop acme --yes")
-@connected
+@action(commands, "drop", "tenure tenant drop acme --yes")
 def drop(
     to: Connection,
     name: Name,

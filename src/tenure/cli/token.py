@@ -1,10 +1,10 @@
 """``tenure token``: credentials for the CLI and the REST API."""
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import Reason, argument, option
 from tenure.cli.output import ago
 from tenure.cli.parsing import length, whole
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.control.tokens import make_token
 from tenure.domain.duration import in_words
 from tenure.domain.principal import TOKEN_LIFETIME, Role
@@ -12,20 +12,16 @@ from tenure.store.calls import control_calls, queries
 
 NEVER = "never"
 
-commands = group(
-    "token",
-    "tenure token create ada --role operator --expires 30d",
-    "tenure token list",
-)
+commands = group("token")
 
 
-@command(
+@action(
     commands,
     "create",
     "tenure token create ada --role operator --expires 30d",
     "tenure token create grafana --of acme",
+    may_create=True,
 )
-@connected_or_new
 def create(
     to: Connection,
     name: str = argument("NAME", "User or program that the audit log names."),
@@ -54,8 +50,7 @@ def create(
     )
 
 
-@command(commands, "list", "tenure token list", "tenure token list --json")
-@connected
+@action(commands, "list", "tenure token list", "tenure token list --json")
 def list_tokens(to: Connection) -> None:
     """List tokens. Secrets are not shown."""
     to.out.answer_table(
@@ -75,8 +70,7 @@ def list_tokens(to: Connection) -> None:
     )
 
 
-@command(commands, "revoke", "tenure token revoke 3")
-@connected
+@action(commands, "revoke", "tenure token revoke 3")
 def revoke(
     to: Connection,
     number: str = argument("ID", "Id of a token."),

@@ -4,34 +4,29 @@ from typing import Annotated
 
 import typer
 
-from tenure.cli.connection import Connection, connected, connected_or_new
+from tenure.cli.connection import Connection, action
 from tenure.cli.options import Below, Limit, argument, option
 from tenure.cli.output import ago
 from tenure.cli.parsing import length, whole
-from tenure.cli.program import command, group
+from tenure.cli.program import group
 from tenure.control import webhooks
 from tenure.domain.webhook import EVENTS
 from tenure.store.calls import webhook_calls
 from tenure.store.webhook_results import Delivery, Webhook
 
-commands = group(
-    "webhook",
-    "tenure webhook create ci https://ci.example.org/hooks --event job.failed",
-    "tenure webhook test ci",
-    "tenure webhook deliveries ci",
-)
+commands = group("webhook")
 
 _EVENTS = ", ".join(EVENTS)
 Name = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name of a webhook.")]
 
 
-@command(
+@action(
     commands,
     "create",
     "tenure webhook create ci https://ci.example.org/hooks --event job.failed",
     "tenure webhook create desk https://example.org/in --task review",
+    may_create=True,
 )
-@connected_or_new
 def create(
     to: Connection,
     webhook: Name,
@@ -46,8 +41,7 @@ def create(
     _answer(to, to.send(webhook_calls.set_webhook(webhook, endpoint, event or None, task or None)))
 
 
-@command(commands, "list", "tenure webhook list", "tenure webhook list --json")
-@connected
+@action(commands, "list", "tenure webhook list", "tenure webhook list --json")
 def list_webhooks(to: Connection) -> None:
     """List webhooks. Secrets are not shown."""
     to.out.answer_table(
@@ -65,8 +59,7 @@ def list_webhooks(to: Connection) -> None:
     )
 
 
-@command(commands, "rotate", "tenure webhook rotate ci --keep 24h")
-@connected
+@action(commands, "rotate", "tenure webhook rotate ci --keep 24h")
 def rotate(
     to: Connection,
     webhook: Name,
@@ -76,8 +69,7 @@ def rotate(
     _answer(to, to.send(webhook_calls.rotate_webhook(webhook, length(keep, "--keep"))))
 
 
-@command(commands, "test", "tenure webhook test ci")
-@connected
+@action(commands, "test", "tenure webhook test ci")
 def test(to: Connection, webhook: Name) -> None:
     """Send a test event and wait until it was tried. Exit code 1: it was not delivered."""
     tried = to.perform(webhooks.test(webhook))
@@ -86,10 +78,9 @@ def test(to: Connection, webhook: Name) -> None:
         raise typer.Exit(1)
 
 
-@command(
+@action(
     commands, "deliveries", "tenure webhook deliveries ci", "tenure webhook deliveries ci --json"
 )
-@connected
 def deliveries(to: Connection, webhook: Name, below: Below = None, limit: Limit = 20) -> None:
     """List the deliveries of a webhook, newest first."""
     found = to.send(webhook_calls.deliveries(webhook, below=below, n=limit))
@@ -109,8 +100,7 @@ def deliveries(to: Connection, webhook: Name, below: Below = None, limit: Limit 
     to.out.next_page(found, limit)
 
 
-@command(commands, "redeliver", "tenure webhook redeliver ci", "tenure webhook redeliver ci 42")
-@connected
+@action(commands, "redeliver", "tenure webhook redeliver ci", "tenure webhook redeliver ci 42")
 def redeliver(
     to: Connection,
     webhook: Name,
@@ -122,8 +112,7 @@ def redeliver(
     to.out.answer(answer, f"{answer['deliveries']} deliveries to {webhook} are tried again.")
 
 
-@command(commands, "delete", "tenure webhook delete ci")
-@connected
+@action(commands, "delete", "tenure webhook delete ci")
 def delete(to: Connection, webhook: Name) -> None:
     """Delete a webhook and its deliveries."""
     to.out.answer(to.send(webhook_calls.drop_webhook(webhook)), f"Webhook {webhook} is deleted.")

@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from tenure.cli.connection import Connection, connected
+from tenure.cli.connection import Connection, action
 from tenure.cli.help import CommandGroup
 from tenure.cli.options import Force, Grace, LogFormat, Reason, Url, argument, flag, option
-from tenure.cli.output import ago
+from tenure.cli.output import ago, duration_text
 from tenure.cli.parsing import length
 from tenure.cli.program import command, group
 from tenure.config import Settings
@@ -22,6 +22,7 @@ from tenure.runtime.guard.system import make_memory
 from tenure.runtime.platforms import require_worker_platform
 from tenure.store.calls import queries, worker_calls
 from tenure.store.results import WorkerInfo
+from tenure.store.scale_results import QueuedWork, Scale
 
 
 class WorkerGroup(CommandGroup):
@@ -112,8 +113,7 @@ def _become_keeper(app: str, options: Mapping[str, Any]) -> NoReturn:
     os.execv(sys.executable, words)  # noqa: S606
 
 
-@command(commands, "list", "tenure worker list", "tenure worker list --all --json")
-@connected
+@action(commands, "list", "tenure worker list", "tenure worker list --all --json")
 def list_workers(
     to: Connection,
     everybody: bool = flag("--all", "Include workers that are dead or have exited."),
@@ -136,8 +136,58 @@ def list_workers(
     )
 
 
-@command(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')
-@connected
+@action(
+    commands,
+    "scale",
+    "tenure worker scale",
+    "tenure worker scale --queue crawl --within 30s --min 1 --max 20 --json",
+)
+def scale(
+    to: Connection,
+    queue: list[str] | None = option("NAME", "Only jobs of this queue. Repeatable."),
+    task: list[str] | None = option("NAME", "Only jobs of this task. Repeatable."),
+    within: str = option("DURATION", "Ready jobs should begin within this time.", default="1m"),
+    min: int = option("N", "Fewest workers.", default=0),  # noqa: A002
+    max: int | None = option("N", "Most workers."),  # noqa: A002
+) -> None:
+    """Tell how many workers the work wants, why, and which ones to drain first.
+
+    Nothing is changed.
+    """
+    call = queries.scale(queue, task, within=length(within, "--within"), min=min, max=max)
+    to.out.answer(to.send(call), lambda seen: _print_scale(to, seen))
+
+
+def _print_scale(to: Connection, seen: Scale) -> None:
+    to.out.print(f"{amount(seen.wanted, 'worker')} wanted, {seen.alive} alive: {seen.sentence}")
+    if seen.work:
+        to.out.print()
+        to.out.table(
+            ("queue", "task", "ready", "running", "run time", "workers", "held back"),
+            map(_work_cells, seen.work),
+            "",
+        )
+    if seen.surplus:
+        to.out.print()
+        to.out.print("Drain first:")
+        own = [worker for worker in seen.drain_order if not worker.shared]
+        for worker in own[: seen.surplus]:
+            to.out.print(f"  {str(worker.id)[:8]} on {worker.host}: {worker.sentence}")
+
+
+def _work_cells(work: QueuedWork) -> tuple[str, ...]:
+    return (
+        work.queue,
+        work.task,
+        f"{work.ready:,}",
+        f"{work.running:,}",
+        "" if work.run_seconds is None else duration_text(work.run_seconds),
+        f"{work.workers:.2f}",
+        work.held_back or "",
+    )
+
+
+@action(commands, "drain", 'tenure worker drain 0a1b2c3d --reason "new version"')
 def drain(
     to: Connection,
     worker: str = argument("WORKER", "Id of a worker, or its beginning."),
@@ -150,13 +200,12 @@ def drain(
     to.out.answer(answer, f"Worker {chosen.id} is draining; it {held}.")
 
 
-@command(
+@action(
     commands,
     "end-runner",
     "tenure worker end-runner runner-0a1b2c3d-4",
     "tenure worker end-runner runner-0a1b2c3d-4 --force",
 )
-@connected
 def end_runner(
     to: Connection,
     runner: str = argument("RUNNER", "Id of a runner, from tenure job runners."),

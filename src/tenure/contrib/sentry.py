@@ -20,7 +20,9 @@ from sentry_sdk.integrations import Integration
 from sentry_sdk.utils import event_from_exception
 
 from tenure.runtime.control_exceptions import ControlException
+from tenure.runtime.messages import LostAttempt, Work
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.link import Link
 from tenure.runtime.runner.observation import observe
 from tenure.runtime.runner.owners import as_runner
 
@@ -32,8 +34,9 @@ _MAX_SLUG = 50
 class TenureIntegration(Integration):
     """Report what the code of jobs raises, and the runs of schedules as check-ins of monitors.
 
-    Every failed attempt is an event, with the job, its task, queue, attempt and tenant. Stops,
-    pauses and other ways to end a job by an exception are none.
+    Every failed attempt is an event, with the job, its task, queue, attempt and tenant. Another
+    runner reports one that ran out of time or memory, or whose process died. Stops, pauses and
+    other ways to end a job by an exception are none.
     """
 
     identifier = "tenure"
@@ -43,7 +46,7 @@ class TenureIntegration(Integration):
 
     @staticmethod
     def setup_once() -> None:
-        observe(_reported, lambda: sentry_sdk.flush(FLUSH_TIMEOUT))
+        observe(_reported, lambda: sentry_sdk.flush(FLUSH_TIMEOUT), _report_lost)
 
 
 @contextmanager
@@ -54,8 +57,8 @@ def _reported(attempt: Attempt) -> Iterator[None]:
         return
     as_runner(_start_threads)
     with sentry_sdk.isolation_scope() as scope:
-        _describe(attempt, scope)
-        check_in = _CheckIn.of(attempt) if integration.monitors else None
+        _describe(attempt.work, attempt.link, scope)
+        check_in = _CheckIn.of(attempt.work, attempt.link) if integration.monitors else None
         if check_in is not None:
             check_in.send("in_progress")
         try:
@@ -82,8 +85,22 @@ def _start_threads() -> None:
         client.monitor._ensure_running()
 
 
-def _describe(attempt: Attempt, scope: sentry_sdk.Scope) -> None:
-    work, link = attempt.work, attempt.link
+def _report_lost(lost: LostAttempt, link: Link) -> None:
+    """Report an attempt whose process died or was killed, in its name."""
+    integration = sentry_sdk.get_client().get_integration(TenureIntegration)
+    if integration is None:
+        return
+    as_runner(_start_threads)
+    mechanism = {"type": TenureIntegration.identifier, "handled": False}
+    error = {"type": lost.type, "value": lost.message, "mechanism": mechanism}
+    with sentry_sdk.isolation_scope() as scope:
+        _describe(lost, link, scope)
+        sentry_sdk.capture_event({"level": "error", "exception": {"values": [error]}})
+        if integration.monitors and (check_in := _CheckIn.of(lost, link)) is not None:
+            check_in.send("error")
+
+
+def _describe(work: Work | LostAttempt, link: Link, scope: sentry_sdk.Scope) -> None:
     scope.set_transaction_name(work.task, source="task")
     facts = {
         "tenant": link.tenant,
@@ -121,9 +138,8 @@ class _CheckIn:
         self._began = time.monotonic()
 
     @classmethod
-    def of(cls, attempt: Attempt) -> "_CheckIn | None":
+    def of(cls, work: Work | LostAttempt, link: Link) -> "_CheckIn | None":
         """Return the check-in of a scheduled job; None for other jobs."""
-        work, link = attempt.work, attempt.link
         if not work.owner.startswith(_SCHEDULE):
             return None
         name = work.owner.removeprefix(_SCHEDULE)

@@ -3,35 +3,24 @@
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tenure.control.job_drafts import Draftable, declared_fields
+from tenure.control.job_drafts import declared_fields
 from tenure.control.template import Template
 from tenure.domain.job import JSON
-from tenure.domain.options import Executor
 from tenure.domain.values import storable_text
+
+if TYPE_CHECKING:
+    from tenure.control.task import Task
 
 _MAX_DOC = 10_000  # characters of a docstring
 _MAX_SCHEMA = 100_000  # bytes; a larger schema is left out
 
 
-class Announceable(Draftable, Protocol):
-    """A task, as far as the catalogue describes it."""
-
-    function: Callable[..., Any]
-    executor: Executor
-    hooks: dict[str, Callable[..., Any]]
-
-    @property
-    def takes_context(self) -> bool: ...
-    @property
-    def compensating(self) -> str | None: ...
-
-
-def announcement(task: Announceable) -> dict[str, JSON]:
+def announcement(task: "Task[..., Any]") -> dict[str, JSON]:
     """Return the catalogue entry of a task as JSON."""
     doc = inspect.getdoc(task.function)
     return {
@@ -48,7 +37,7 @@ def announcement(task: Announceable) -> dict[str, JSON]:
     }
 
 
-def digest(task: Announceable) -> str:
+def digest(task: "Task[..., Any]") -> str:
     """Return the same digest for the same task in every process."""
     declared: Mapping[str, JSON] = {
         "name": task.name,
@@ -69,14 +58,14 @@ def digest(task: Announceable) -> str:
     return hashlib.sha256(json.dumps([declared, source], sort_keys=True).encode()).hexdigest()
 
 
-def _schema(task: Announceable) -> JSON:
+def _schema(task: "Task[..., Any]") -> JSON:
     schema = task.signature.json_schema()
     if schema is None or len(msgspec.json.encode(schema)) > _MAX_SCHEMA:
         return None
     return schema
 
 
-def _template(task: Announceable, option: str, template: Template | None) -> JSON:
+def _template(task: "Task[..., Any]", option: str, template: Template | None) -> JSON:
     """Return a template in parts, each with the message for an argument that does not fit."""
     if template is None:
         return None

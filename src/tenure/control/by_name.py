@@ -1,21 +1,19 @@
 """Jobs of tasks that are named: by the command line, REST and other programs."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
 
 from tenure.control.catalogue import check_arguments, known_task, nearest
 from tenure.control.client import Client
-from tenure.control.enqueue_options import EnqueueOptionSet
+from tenure.control.enqueue_options import resolved_needs
 from tenure.control.job_drafts import Draftable, drafted, hiding
 from tenure.control.job_operations import job_with_key
 from tenure.control.operation import Operation
 from tenure.control.signature import Signature
-from tenure.control.template import Template
 from tenure.domain import bounds
-from tenure.domain.job import JSON, After, NewJob
+from tenure.domain.job import JSON, NewJob
 from tenure.domain.options import DECLARABLE
 from tenure.domain.values import shown
 from tenure.errors import InputRefused
@@ -34,19 +32,6 @@ class JobRequest(NamedTuple):
     args: Mapping[str, JSON]
     options: Mapping[str, Any]
     unannounced: bool = False  # it may wait until its task is announced
-
-
-@dataclass
-class _NamedTask:
-    """A task by its name, with the options of one job."""
-
-    client: Client
-    name: str
-    signature: Signature
-    options: EnqueueOptionSet = field(default_factory=EnqueueOptionSet)
-    target: Template | None = None
-    unique: Template | None = None
-    limits: tuple[Template, ...] = ()
 
 
 def job_of(
@@ -83,7 +68,7 @@ def enqueued_by_name(
             continue
         refuse_bad_name(wanted.task)
         known = yield from known_task(client.tasks, wanted.task, unannounced=wanted.unannounced)
-        named = _NamedTask(client, wanted.task, _ANYTHING)
+        named = Draftable(client, wanted.task, _ANYTHING)
         job = _draft(named, wanted.task, wanted.args, wanted.options)
         if known is not None:
             check_arguments(known, job.args)
@@ -123,13 +108,8 @@ def enqueued(
         parent = job.parent
         if isinstance(parent, str) and parent not in among:
             parent = yield from job_with_key(parent)
-        after: list[int | str | After] = []
-        for need in job.after:
-            need = need if isinstance(need, After) else After(need)
-            if isinstance(need.job, str) and need.job not in among:
-                need = After((yield from job_with_key(need.job)), need.policy)
-            after.append(need)
-        found.append(msgspec.structs.replace(job, parent=parent, after=tuple(after)))
+        after = yield from resolved_needs(job.after, among)
+        found.append(msgspec.structs.replace(job, parent=parent, after=after))
     with tracing.enqueueing(found) as span:
         drafts = [msgspec.structs.replace(j, options=span.carried(j.options)) for j in found]
         answer: tuple[Enqueued, ...] = yield enqueue_calls.enqueue(drafts, given=stated)
@@ -163,16 +143,16 @@ _NOTHING, _ANYTHING = Signature({}), _Anything({})
 
 def _named(client: Client, name: str | None) -> Draftable:
     if name is None:
-        return _NamedTask(client, "", _NOTHING)
+        return Draftable(client, "", _NOTHING)
     if name.startswith(RESERVED_PREFIX):
         raise InputRefused(
             f"{shown(name)} is a task of Tenure itself, which enqueues it when it has to"
         )
     if not client.tasks:
-        return _NamedTask(client, name, _ANYTHING)
+        return Draftable(client, name, _ANYTHING)
     if name not in client.tasks:
         raise InputRefused(f"there is no task {shown(name)}; {nearest(name, client.tasks)}")
     task = client.tasks[name]
-    return _NamedTask(
+    return Draftable(
         client, name, task.signature, task.options, task.target, task.unique, task.limits
     )

@@ -10,7 +10,7 @@ from tenure.config import Settings
 from tenure.domain.duration import duration, in_words
 from tenure.domain.lifecycle import Rung, State
 from tenure.domain.principal import Role
-from tenure.domain.values import amount
+from tenure.domain.values import amount, size_text
 from tenure.store.diagnosis_results import (
     Diagnosis,
     EndedJobs,
@@ -267,7 +267,7 @@ def of_retention(diagnosed: Diagnosis, settings: Settings) -> Finding:
     }
     size = sum(table.bytes for table in diagnosed.tables)
     count = sum(ended.jobs for ended in diagnosed.ended.values())
-    summary = f"{amount(count, 'ended job')}, {_bytes(size)} in all"
+    summary = f"{amount(count, 'ended job')}, {size_text(size)} in all"
     late = [state for state, keep in kept.items() if _unpruned(diagnosed.ended.get(state), keep)]
     if late:
         return warning(
@@ -313,7 +313,7 @@ def of_tokens(tokens: Sequence[Token]) -> Finding:
 
 
 def of_disk(free: int, total: int, folder: str) -> Finding:
-    sentence = f"{_bytes(free)} free of {_bytes(total)} under {folder}"
+    sentence = f"{size_text(free)} free of {size_text(total)} under {folder}"
     remedy = "free some space: PostgreSQL stops when the disk is full"
     if free < 200 << 20:
         return wrong("disk", sentence, remedy)
@@ -325,15 +325,3 @@ def of_disk(free: int, total: int, folder: str) -> Finding:
 def _ids(some: SomeJobs) -> str:
     names = ", ".join(map(str, some.ids))
     return f"{names}, ..." if some.jobs > len(some.ids) else names
-
-
-def _bytes(number: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return (
-                f"{number:.0f} {unit}"
-                if number >= 10 or unit == "bytes"
-                else f"{number:.1f} {unit}"
-            )
-        number /= 1000
-    return f"{number:.1f} TB"

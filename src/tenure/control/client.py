@@ -25,6 +25,7 @@ from tenure.errors import (
     StoreUnavailable,
 )
 from tenure.store.call import Call
+from tenure.store.calls import queries
 
 if TYPE_CHECKING:
     from tenure.control.authorized_client import AuthorizedClient
@@ -216,19 +217,13 @@ class Client:
         If the database is unavailable, log a warning and return false. A job that does not
         exist is an error.
         """
-        try:
-            return self.store_of(tenant).show(job).cancel_requested
-        except StoreUnavailable as error:
-            return _unanswered(job, error)
+        return self.perform(_cancel_requested(job), as_tenant(tenant))
 
     async def acheck_cancellation_requested(
         self, job: int, *, tenant: Tenant | str = DEFAULT
     ) -> bool:
         """Async version of ``check_cancellation_requested``."""
-        try:
-            return (await (await self.astore_of(tenant)).show(job)).cancel_requested
-        except StoreUnavailable as error:
-            return _unanswered(job, error)
+        return await self.aperform(_cancel_requested(job), as_tenant(tenant))
 
     def close(self) -> None:
         """Close what sync code opened; the embedded PostgreSQL stops with its last user."""
@@ -325,6 +320,10 @@ def _migrated(embedded: "Embedded") -> "Embedded":
     return embedded
 
 
-def _unanswered(job: int, error: StoreUnavailable) -> bool:
-    log.warning("it is unknown whether a stop of job %s was requested: %s", job, error)
-    return False
+def _cancel_requested(job: int) -> Operation[bool]:
+    try:
+        seen: Job = yield queries.show(job)
+    except StoreUnavailable as error:
+        log.warning("it is unknown whether a stop of job %s was requested: %s", job, error)
+        return False
+    return seen.cancel_requested

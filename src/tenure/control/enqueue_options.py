@@ -1,6 +1,6 @@
 """The options of one job: those of its task, and when, where and by whom it is enqueued."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -123,13 +123,21 @@ class EnqueueOptionSet(OptionSet):
             return self
         if isinstance(parent, str):
             parent = yield from job_with_key(parent)
-        after: list[After] = []
-        for need in self.after:
-            need = need if isinstance(need, After) else After(need)
-            if isinstance(need.job, str):
-                need = After((yield from job_with_key(need.job)), need.policy)
-            after.append(need)
-        return type(self)(**{**vars(self), "parent": parent, "after": tuple(after)})
+        after = yield from resolved_needs(self.after)
+        return type(self)(**{**vars(self), "parent": parent, "after": after})
+
+
+def resolved_needs(
+    needs: Iterable[int | str | After], among: Collection[str | None] = ()
+) -> Operation[tuple[After, ...]]:
+    """Return the jobs that come first with ids in place of keys, except of keys ``among`` these."""
+    found: list[After] = []
+    for need in needs:
+        need = need if isinstance(need, After) else After(need)
+        if isinstance(need.job, str) and need.job not in among:
+            need = After((yield from job_with_key(need.job)), need.policy)
+        found.append(need)
+    return tuple(found)
 
 
 PLACEMENT = tuple(name for name in EnqueueOptionSet.declared if name not in JOB_OPTIONS)

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -79,8 +79,8 @@ class Hub:
         with self._joined(subscriber, polls):
             yield subscriber
 
-    @contextmanager
-    def reading(self, tenant: Tenant, job: int) -> Iterator[tuple[OutputQuery, Reader]]:
+    @asynccontextmanager
+    async def reading(self, tenant: Tenant, job: int) -> AsyncIterator[tuple[OutputQuery, Reader]]:
         """Yield the query of what a job puts out, and a reader of it."""
         key = (tenant, "output", job)
         query = self._query(key)

@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,16 +28,17 @@ _NO_NUMBER = re.compile(rb"NaN|Infinity|[0-9]{300}")
 _PLACED = tuple(name for name in PLACEMENT if name in NewJob.__struct_fields__)
 
 
-class Draftable(Protocol):
+@dataclass(eq=False)
+class Draftable:
     """A task, as far as its jobs depend on it."""
 
     client: Client
     name: str
     signature: Signature
-    options: EnqueueOptionSet
-    target: Template | None
-    unique: Template | None
-    limits: tuple[Template, ...]
+    options: EnqueueOptionSet = field(default_factory=EnqueueOptionSet)
+    target: Template | None = None
+    unique: Template | None = None
+    limits: tuple[Template, ...] = ()
 
 
 def drafted(task: Draftable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> NewJob:

@@ -13,6 +13,7 @@ import re
 import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ MAX_KEPT = 500  # items for readers that are almost up to date
 _ID = re.compile(r"([0-9]{1,19})(?:\.([0-9a-f]{0,8})\.([0-9a-f]{0,8}))?")
 
 Ask = Callable[[int | None, bool], Awaitable[StreamPage]]
+Reading = AbstractAsyncContextManager[tuple["OutputQuery", Reader]]
 
 
 class StreamItem(msgspec.Struct, frozen=True):
@@ -77,6 +79,7 @@ class OutputQuery(RepeatedQuery[StreamPage]):
     """The repeated query of what a job has put out, for all readers of its stream."""
 
     breath = BREATH
+    is_notified = True
 
     def __init__(self, ask: Ask, every: float) -> None:
         super().__init__(every)
@@ -108,10 +111,12 @@ class OutputQuery(RepeatedQuery[StreamPage]):
         self.is_over = self.is_complete and answer.state in ENDED
         return before is None or bool(answer.items) or self.is_over or _differ(before, answer)
 
+    def known(self, position: Position) -> tuple[StreamBatch, Position] | None:
+        """Return what follows a position if another reader has asked since the last answer."""
+        return self._next.get(position)
+
     async def after(self, position: Position) -> tuple[StreamBatch, Position]:
         """Return what follows a position, and the position after it."""
-        if (known := self._next.get(position)) is not None:
-            return known
         is_kept = self._kept_above <= position.number <= self.newest
         found, last = await self._above(position.number)
         items, moved = [], position
@@ -148,23 +153,26 @@ class OutputQuery(RepeatedQuery[StreamPage]):
             done.exception()  # is raised in every reader that still waits
 
 
-async def read_stream(
-    query: OutputQuery, reader: Reader, position: Position
-) -> AsyncGenerator[StreamBatch]:
-    """Yield what follows a position, until the job has ended."""
-    while await reader.is_ready():
-        try:
-            batch, position = await query.after(position)
-        except StoreUnavailable:
-            await reader.wait()
-            continue
-        is_over = query.is_over and query.is_current(position)
-        if batch.items:
-            yield batch
-        if is_over:
-            return
-        if position.number >= query.newest:
-            await reader.wait()
+async def read_stream(reading: Reading, position: Position) -> AsyncGenerator[StreamBatch]:
+    """Yield what follows a position, until the job has ended.
+
+    No other generator is between the query and the code that sends: a thousand readers would pay
+    for it with each item.
+    """
+    async with reading as (query, reader):
+        while await reader.is_ready():
+            try:
+                batch, position = query.known(position) or await query.after(position)
+            except StoreUnavailable:
+                await reader.wait()
+                continue
+            is_over = query.is_over and query.is_current(position)
+            if batch.items:
+                yield batch
+            if is_over:
+                return
+            if position.number >= query.newest:
+                await reader.wait()
 
 
 def _add_states(items: list[StreamItem], seen: StreamPage, position: Position) -> Position:

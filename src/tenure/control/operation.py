@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from tenure.errors import TenureError
+from tenure.domain.generators import adrive, drive
 from tenure.store.call import Call
 
 P = ParamSpec("P")
@@ -31,42 +31,26 @@ def single(call: Call[T]) -> Operation[T]:
     return answer
 
 
-def perform(operation: Operation[T], send: Callable[[Call[Any]], Any]) -> T:
+def perform(
+    operation: Operation[T],
+    send: Callable[[Call[Any]], Any],
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
     """Perform an operation in sync code."""
-    try:
-        wanted = next(operation)
-        while True:
-            if isinstance(wanted, Delay):
-                time.sleep(wanted.seconds)
-                wanted = next(operation)
-                continue
-            try:
-                answer = send(wanted)
-            except TenureError as error:
-                wanted = operation.throw(error)
-            else:
-                wanted = operation.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+
+    def answer(wanted: Call[Any] | Delay) -> Any:
+        return sleep(wanted.seconds) if isinstance(wanted, Delay) else send(wanted)
+
+    return drive(operation, answer)
 
 
 async def aperform(operation: Operation[T], send: Callable[[Call[Any]], Awaitable[Any]]) -> T:
     """Perform an operation in async code."""
-    try:
-        wanted = next(operation)
-        while True:
-            if isinstance(wanted, Delay):
-                await asyncio.sleep(wanted.seconds)
-                wanted = next(operation)
-                continue
-            try:
-                answer = await send(wanted)
-            except TenureError as error:
-                wanted = operation.throw(error)
-            else:
-                wanted = operation.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+
+    def answer(wanted: Call[Any] | Delay) -> Awaitable[Any]:
+        return asyncio.sleep(wanted.seconds) if isinstance(wanted, Delay) else send(wanted)
+
+    return await adrive(operation, answer)
 
 
 class Performer(Protocol):

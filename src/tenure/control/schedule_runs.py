@@ -8,13 +8,16 @@ import msgspec
 from tenure.control.by_name import enqueued
 from tenure.control.operation import Operation
 from tenure.control.schedule import Overlap, Schedule
+from tenure.domain.lifecycle import Status
 from tenure.domain.tenant import Tenant
 from tenure.domain.values import shown
-from tenure.errors import NotFound
+from tenure.errors import KeyTaken, NotFound
 from tenure.store.calls import queries
 from tenure.store.limit_results import DispatchPause
 from tenure.store.results import Enqueued
 
+_ENDED = {Status.COMPLETED, Status.FAILED, Status.CANCELLED}
+_ACTIVE = [str(status) for status in Status if status not in _ENDED]
 TAG = "schedule:"  # before the name: the owner of its jobs, and a tag of those started by hand
 
 
@@ -55,9 +58,29 @@ def find_schedule(schedules: Iterable[Schedule], name: str) -> Schedule:
     return schedule
 
 
-def run_at_once(schedule: Schedule) -> Operation[Enqueued]:
-    """Enqueue a job of a schedule, beside its usual times and whether it is paused or not."""
+def run_at_once(schedule: Schedule, *, beside: bool = False) -> Operation[Enqueued]:
+    """Enqueue a job of a schedule, beside its usual times and whether it is paused or not.
+
+    If jobs of the schedule may not overlap and one has not ended, this is refused, unless it is
+    asked to run ``beside`` that one.
+    """
+    if schedule.overlap != "queue" and not beside and (active := (yield from active_run(schedule))):
+        raise KeyTaken(
+            f"job {active} of schedule {shown(schedule.name)} has not ended, and its overlap is "
+            f"{schedule.overlap!r}; wait for its end, or pass beside (--beside in a terminal) to "
+            "run another at the same time"
+        )
     job = schedule.due(datetime.now(UTC))
     tags = [*(job.tags or ()), f"{TAG}{schedule.name}"]
     [made] = yield from enqueued([msgspec.structs.replace(job, tags=tags)])
     return made
+
+
+def active_run(schedule: Schedule) -> Operation[int | None]:
+    """Return the newest job of a schedule that has not ended."""
+    name = f"{TAG}{schedule.name}"
+    found = []
+    for filters in ({"owner": name}, {"tag": name}):
+        jobs = yield queries.list_jobs({**filters, "status": _ACTIVE}, n=1)
+        found += [job.id for job in jobs]
+    return max(found, default=None)

@@ -2,10 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 
 from tenure.control.client import Client
-from tenure.control.job_stream import StreamBatch, StreamItem, read_position
+from tenure.control.job_stream import (
+    OutputQuery,
+    StreamBatch,
+    StreamItem,
+    read_position,
+    read_stream,
+)
+from tenure.control.polling import Reader
 from tenure.control.subscription import Subscription
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused
@@ -19,11 +26,10 @@ class JobStream:
     """
 
     def __init__(self, client: Client, job: int, tenant: Tenant, after: int | str) -> None:
-        read_position(after)
+        self._position = read_position(after)
         self._client = client
         self._job = job
         self._tenant = tenant
-        self._after = after
 
     def __aiter__(self) -> AsyncIterator[StreamItem]:
         return self._items()
@@ -34,13 +40,17 @@ class JobStream:
                 for item in batch.items:
                     yield item
 
-    async def batches(self) -> AsyncGenerator[StreamBatch]:
+    def batches(self) -> AsyncGenerator[StreamBatch]:
         """Yield the items as they are found: those that came together in one batch."""
-        async with Subscription(self._client) as subscription:
-            batches = subscription.stream(self._tenant, self._job, after=self._after)
-            async with aclosing(batches):
-                async for batch in batches:
-                    yield batch
+        return read_stream(self._reading(), self._position)
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[tuple[OutputQuery, Reader]]:
+        async with (
+            Subscription(self._client) as subscription,
+            subscription.reading(self._tenant, self._job) as reading,
+        ):
+            yield reading
 
     def __iter__(self) -> Iterator[StreamItem]:
         """Run the async loop in a loop of its own, one item at a time."""

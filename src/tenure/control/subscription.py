@@ -13,7 +13,7 @@ from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
 from tenure.control.hub import Hub
 from tenure.control.job_operations import job_with_key
-from tenure.control.job_stream import StreamBatch, read_position, read_stream
+from tenure.control.job_stream import Reading, StreamBatch, read_position, read_stream
 from tenure.control.polling import Event, Subscriber
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
@@ -50,15 +50,15 @@ class Subscription:
             async for event in events:
                 yield event.value
 
-    async def stream(
+    def stream(
         self, whose: Whose, job: int, *, after: int | str = 0
     ) -> AsyncGenerator[StreamBatch]:
         """Yield what follows a position in the stream of a job, until the job has ended."""
-        position = read_position(after)
-        with self._opened.reading(_tenant(whose), job) as (query, reader):
-            async with aclosing(read_stream(query, reader, position)) as batches:
-                async for batch in batches:
-                    yield batch
+        return read_stream(self.reading(whose, job), read_position(after))
+
+    def reading(self, whose: Whose, job: int) -> Reading:
+        """Return the query of what a job puts out, with a reader of it."""
+        return self._opened.reading(_tenant(whose), job)
 
     async def cancellation(
         self,

@@ -2,17 +2,19 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast
 
 import msgspec
 
 from tenure.control.announcement import announcement
-from tenure.control.client import Client, as_tenant
+from tenure.control.client import as_tenant
 from tenure.control.declaration import hooked
 from tenure.control.enqueue_options import EnqueueOptions, EnqueueOptionSet
 from tenure.control.handle import Handle
 from tenure.control.job_drafts import (
+    Draftable,
     drafted,
     drafted_many,
     encoded,
@@ -21,8 +23,6 @@ from tenure.control.job_drafts import (
     written_many,
 )
 from tenure.control.operation import Operation, performed, twin
-from tenure.control.signature import Signature
-from tenure.control.template import Template
 from tenure.domain.job import JSON, EncodedJob, NewJob
 from tenure.domain.options import Executor
 from tenure.domain.tenant import Tenant
@@ -38,41 +38,24 @@ T = TypeVar("T")
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
-class Task(Generic[P, R]):
+@dataclass(eq=False, repr=False)
+class Task(Draftable, Generic[P, R]):
     """A task function, as ``@app.task`` declares it.
 
     ``enqueue`` makes a job of it. Called like a function it is the plain function, here and now,
     context included: that is for tests, and so is ``task.function``.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        name: str,
-        function: Callable[..., Any],
-        signature: Signature,
-        executor: Executor,
-        options: EnqueueOptionSet,
-        *,
-        target: Template | None = None,
-        unique: Template | None = None,
-        limits: tuple[Template, ...] = (),
-        compensate: "Task[..., Any] | None" = None,
-    ) -> None:
-        self.client = client
-        self.name = name
-        self.function = function
-        self.signature = signature
-        self.executor: Executor = executor
-        self.options = options
-        self.target = target
-        self.unique = unique
-        self.limits = limits
-        self.compensate = compensate
-        self.hooks: dict[str, Callable[..., Any]] = {}
-        self.__name__ = getattr(function, "__name__", name)
-        self.__doc__ = function.__doc__
-        self.__wrapped__ = function
+    _: KW_ONLY
+    function: Callable[..., Any]
+    executor: Executor
+    compensate: "Task[..., Any] | None" = None
+    hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.__name__ = getattr(self.function, "__name__", self.name)
+        self.__doc__ = self.function.__doc__
+        self.__wrapped__ = self.function
 
     @property
     def takes_context(self) -> bool:

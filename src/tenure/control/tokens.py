@@ -9,10 +9,10 @@ from datetime import timedelta
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.client import Client, as_tenant
+from tenure.control.operation import Operation
 from tenure.domain.principal import TOKEN_LIFETIME, Principal, Role
 from tenure.domain.tenant import DEFAULT, Tenant
 from tenure.errors import NotRecognized
-from tenure.store.call import Call
 from tenure.store.calls import control_calls
 from tenure.store.results import Token
 
@@ -33,22 +33,22 @@ def make_token(
     It is for the tenant of the asker; only an admin of the default tenant may name another. With
     None for a lifetime it never expires.
     """
-    secret, call = _new_token(asker, name, role, tenant, lifetime)
-    return secret, asker.store.send(call) if isinstance(asker, Client) else asker.send(call)
+    return asker.perform(new_token(asker, name, role, tenant, lifetime))
 
 
-async def amake_token(
+def new_token(
     asker: Client | AuthorizedClient,
     name: str,
-    role: Role = Role.VIEWER,
-    *,
-    tenant: Tenant | str | None = None,
-    lifetime: timedelta | None = TOKEN_LIFETIME,
-) -> tuple[str, Token]:
-    secret, call = _new_token(asker, name, role, tenant, lifetime)
-    if isinstance(asker, Client):
-        return secret, await (await asker.astore_of()).send(call)
-    return secret, await asker.asend(call)
+    role: Role,
+    tenant: Tenant | str | None,
+    lifetime: timedelta | None,
+) -> Operation[tuple[str, Token]]:
+    """Return the operation of ``make_token``, for async code."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    home = DEFAULT if isinstance(asker, Client) else asker.principal.tenant
+    place = home if tenant is None else as_tenant(tenant)
+    token: Token = yield control_calls.create_token(name, role, place, digest(secret), lifetime)
+    return secret, token
 
 
 def recognize(client: Client, secret: str, *, via: str = "python") -> Principal:
@@ -107,19 +107,6 @@ async def arecognize_session(client: Client, session: str) -> Principal:
 
 def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
-
-
-def _new_token(
-    asker: Client | AuthorizedClient,
-    name: str,
-    role: Role,
-    tenant: Tenant | str | None,
-    lifetime: timedelta | None,
-) -> tuple[str, Call[Token]]:
-    secret = PREFIX + secrets.token_urlsafe(32)
-    home = DEFAULT if isinstance(asker, Client) else asker.principal.tenant
-    place = home if tenant is None else as_tenant(tenant)
-    return secret, control_calls.create_token(name, role, place, digest(secret), lifetime)
 
 
 def _refuse_unlikely(secret: str) -> None:

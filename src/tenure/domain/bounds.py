@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 from tenure.domain.duration import in_words
 from tenure.domain.values import LARGEST_NUMBER, shown, storable_text
@@ -73,30 +73,12 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A whole number in a range."""
-
-    min: int
-    max: int
-
-    @property
-    def words(self) -> str:
-        return f"a whole number from {self.min} to {self.max}"
-
-    def validation_error(self, value: Any) -> str | None:
-        """Return why a value is refused, or None."""
-        fits = isinstance(value, int) and not isinstance(value, bool)
-        if not fits or not self.min <= value <= self.max:
-            return f"it takes {self.words}, not {shown(value)}"
-        return None
-
-
-@dataclass(frozen=True)
 class Number:
     """A finite number in a range."""
 
     min: float
     max: float
+    _kinds: ClassVar[tuple[type, ...]] = (int, float)
 
     @property
     def words(self) -> str:
@@ -104,10 +86,23 @@ class Number:
 
     def validation_error(self, value: Any) -> str | None:
         """Return why a value is refused, or None."""
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = isinstance(value, self._kinds) and not isinstance(value, bool)
         if not fits or not self.min <= value <= self.max:
             return f"it takes {self.words}, not {shown(value)}"
         return None
+
+
+@dataclass(frozen=True)
+class Whole(Number):
+    """A whole number in a range."""
+
+    min: int
+    max: int
+    _kinds = (int,)
+
+    @property
+    def words(self) -> str:
+        return f"a whole number from {self.min} to {self.max}"
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,8 @@ class DurationRange:
 
     @property
     def words(self) -> str:
-        return f"{'more than' if self.min else 'from'} 0s up to {self.max.days:,} days"
+        start = "more than 0s" if self.min == _NO_TIME else f"from {in_words(self.min)}"
+        return f"{start} up to {self.max.days:,} days"
 
     def validation_error(self, value: timedelta) -> str | None:
         """Return why a value is refused, or None."""
@@ -178,7 +174,7 @@ class Count:
         return None
 
 
-Bound = Text | Names | Whole | Number | DurationRange | TimestampRange | Bytes | Count
+Bound = Text | Names | Number | DurationRange | TimestampRange | Bytes | Count
 
 _SMALLINT = Whole(-(1 << 15), (1 << 15) - 1)
 _NAME = Text(500)
@@ -255,6 +251,8 @@ CONTROL: Mapping[str, Bound] = {
     "webhook_tasks": Names(100, _NAME.max),
     "webhook_keep": DurationRange(timedelta(days=30)),
     "resume_value": Bytes(MAX_ARGS_BYTES),
+    "scale_within": DurationRange(timedelta(days=1), timedelta(seconds=1)),
+    "fleet": Whole(0, 100_000),
 }
 
 # Reports of workers and running jobs.

@@ -61,7 +61,7 @@ class CancellationMember(msgspec.Struct, frozen=True):
     reached: Mapping[str, datetime] = {}
 
 
-class CancellationResult(msgspec.Struct, frozen=True):
+class CancellationResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a stop; ``success`` is false until it is completed."""
 
     success: bool
@@ -81,11 +81,9 @@ class CancellationResult(msgspec.Struct, frozen=True):
     members: tuple[CancellationMember, ...] = ()
 
 
-class CancellationRecord(msgspec.Struct, frozen=True):
-    """The record of a stop."""
+class CancellationRecord(CancellationResult, frozen=True, kw_only=True):
+    """The record of a stop: its options and its steps, with the result so far."""
 
-    cancellation_id: str
-    job_id: int
     task_id: int | None  # none: the whole job
     intent: Intent
     reason: str
@@ -97,24 +95,11 @@ class CancellationRecord(msgspec.Struct, frozen=True):
     rollback: bool
     initiated_at: datetime
     initiated_by: str
-    status: CancellationStatus
     completed_at: datetime | None
     error: str | None
     again: bool  # this stop was requested before
     progress: tuple[CancellationStep, ...]
-    job_became: State | None  # of the job that was stopped; none: it still runs
-    tasks_cancelled: tuple[int, ...]  # of the others
-    tasks_completed: tuple[int, ...]
     tasks_open: tuple[int, ...]
-    attempts_ended: Mapping[Rung, int]  # how many, by the last rung that it took
-    runners_terminated: tuple[str, ...]
-    slots_released: tuple[str, ...]
-    artifacts_preserved: tuple[str, ...]
-    partials_preserved: int
-    errors: tuple[str, ...]
-    duration_seconds: float
-    success: bool
-    members: tuple[CancellationMember, ...] = ()
     rollback_tasks: tuple[int, ...] | None = None  # none: all of them, if there is a rollback
     rollback_jobs: tuple[int, ...] = ()  # what undoes it
     preserve: bool | None = None  # whether artifacts are kept; none: as the task says

@@ -67,8 +67,8 @@ class EncodedJob(NewJob, frozen=True, omit_defaults=True, kw_only=True):
         return repr(NewJob(**fields))
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as users see it. Without its token, which would let them report as its worker."""
+class JobSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a job that a list shows as well."""
 
     id: int
     root_id: int
@@ -79,13 +79,26 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     state: State
     waiting: Reason | None
-    priority: int
     target: str | None
     run_at: datetime | None
     owner: str
     tags: tuple[str, ...] | None
     attempt: int
     max_attempts: int
+    created_at: datetime
+    started_at: datetime | None
+    completed_at: datetime | None
+    cancellation_reason: str | None
+    error_message: str | None
+    pause_reason: str | None = None  # of who paused it, or what it gave when it paused itself
+    progress: JSON = None
+    args: JSON = None
+
+
+class Job(JobSummary, frozen=True, kw_only=True):
+    """A job as users see it. Without its token, which would let them report as its worker."""
+
+    priority: int
     retry_count: int
     max_retries: int
     crashes: int
@@ -94,26 +107,21 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_at: datetime | None
     last_heartbeat_at: datetime | None
     lease_expires_at: datetime | None
-    created_at: datetime
-    started_at: datetime | None
-    completed_at: datetime | None
     cancel_requested: bool
     cancelled_at: datetime | None
     cancelled_by: str | None
-    cancellation_reason: str | None
     cancellation_id: str | None
-    error_message: str | None
-    pause_reason: str | None = None  # of who paused it, or what it gave when it paused itself
     error: JSON = None
     budget: Mapping[str, int | float] | None = None
-    progress: JSON = None
-    args: JSON = None
     options: JSON = None
     result: JSON = None
     result_artifact: str | None = None  # has the result, if that is large
     checkpoint: JSON = None
+    checkpoints: int = 0
+    checkpoint_times: tuple[datetime, ...] = ()  # of at most 51, evenly, the newest among them
     cleanup: JSON = None
     spent: Mapping[str, float] = {}
+    spending: Mapping[str, tuple[tuple[datetime, float], ...]] = {}  # over time, in each unit
     slots: tuple[str, ...] = ()
     needs: tuple[Mapping[str, JSON], ...] = ()
     artifacts: tuple[Mapping[str, JSON], ...] = ()

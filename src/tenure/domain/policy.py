@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
-from tenure.domain import bounds
 from tenure.domain.bounds import LONGEST
 from tenure.domain.duration import duration, in_words
 from tenure.domain.job import JSON
 from tenure.domain.lifecycle import Intent
+from tenure.domain.options import read_text
 from tenure.domain.values import refusals_about, shown
 from tenure.errors import InputRefused
 
@@ -63,17 +64,6 @@ def _intent(value: Any) -> str:
     if value not in tuple(Intent):
         raise InputRefused(f"a policy cancels or pauses; {shown(value)} is neither")
     return str(value)
-
-
-def _text(name: str) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if not isinstance(value, str) or not value:
-            raise InputRefused(f"{name}: it takes a text that is not empty, not {shown(value)}")
-        if (wrong := bounds.validation_error(name, value)) is not None:
-            raise InputRefused(f"{name}: {wrong}")
-        return value
-
-    return read
 
 
 def _timestamp(name: str, value: Any) -> str:
@@ -169,6 +159,6 @@ _PARTS: Mapping[str, Callable[[Any], Any]] = {
     "filter": read_filter,
     "when": _when,
     "intent": _intent,
-    "strategy": _text("strategy"),
-    "reason": _text("reason"),
+    "strategy": partial(read_text, "strategy"),
+    "reason": partial(read_text, "reason"),
 }

@@ -97,6 +97,15 @@ def amount(n: int, singular: str, plural: str | None = None) -> str:
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
+def size_text(size: float) -> str:
+    """Return a number of bytes as text: 512 B, 12.3 kB, 4.0 MB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
 @contextmanager
 def refusals_about(what: str) -> Iterator[None]:
     """Let a refusal within the block begin with what it is about."""

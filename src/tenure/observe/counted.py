@@ -3,6 +3,7 @@
 One thread counts and another reads without a lock: a scrape may miss the last microsecond.
 """
 
+import errno
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,7 +16,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from tenure.domain.lifecycle import Rung
 from tenure.errors import SettingInvalid
 from tenure.observe.counting import Counting, Ran
-from tenure.observe.families import BoundedLabel, Labels, counter, cumulative, gauge, histogram
+from tenure.observe.families import BoundedLabel, Labels, cumulative, family, histogram
 from tenure.observe.probes import Beginning, Probed, with_probes
 from tenure.observe.series import SECONDS, Source, of
 from tenure.store.outcomes import Ending
@@ -50,17 +51,15 @@ class Counted(Counting, Collector):
     def __init__(self, prefix: str, address: str) -> None:
         self._prefix = prefix
         self._tenant, self._queue = BoundedLabel(), BoundedLabel()
-        self._claimed: dict[Labels, float] = defaultdict(float)
-        self._ended: dict[Labels, float] = defaultdict(float)
+        # By the name of their series, then by labels.
+        self._counts: dict[str, dict[Labels, float]] = defaultdict(lambda: defaultdict(float))
+        self._times: dict[str, dict[Labels, Times]] = defaultdict(lambda: defaultdict(Times))
         # Present from the start, so that the first event is an increase and not a new series.
-        self._reached: dict[Labels, float] = {(r, cause): 0.0 for r in _RUNGS for cause in CAUSES}
-        self._cleaned: dict[Labels, float] = {(outcome,): 0.0 for outcome in _CLEANED}
-        self._reaped: dict[Labels, float] = {(): 0.0}
-        self._blocked: dict[Labels, float] = {(): 0.0}
-        self._webhooks: dict[Labels, float] = defaultdict(float)
-        self._ran: dict[Labels, Times] = defaultdict(Times)
-        self._waited: dict[Labels, Times] = defaultdict(Times)
-        self._exchanged: dict[Labels, Times] = {(): Times()}
+        self._counts["rungs_reached_total"] |= {(r, cause): 0.0 for r in _RUNGS for cause in CAUSES}
+        self._counts["resources_cleaned_total"] |= {(outcome,): 0.0 for outcome in _CLEANED}
+        for name in ("orphan_processes_reaped_total", "loops_blocked_total"):
+            self._counts[name][()] = 0.0
+        self._times["exchange_seconds"][()] = Times()
         self._live: Callable[[], bool] = lambda: False
         self._probed: Probed = Beginning()
         self._show(address)
@@ -69,35 +68,36 @@ class Counted(Counting, Collector):
         tenant = self._tenant(tenant)
         for job in jobs:
             labels = (tenant, self._queue(job.queue))
-            self._claimed[labels] += 1
+            self._counts["jobs_claimed_total"][labels] += 1
             if job.waited_ms is not None:
-                self._waited[labels].add(max(job.waited_ms, 0) / 1000)
+                self._times["job_wait_seconds"][labels].add(max(job.waited_ms, 0) / 1000)
 
     def ended(self, runs: Iterable[tuple[Ran, Ending | None]], now: float) -> None:
         for run, ending in runs:
             labels = (self._tenant(run.tenant), self._queue(run.job.queue))
-            self._ended[*labels, _outcome(run, ending)] += 1
+            self._counts["jobs_ended_total"][*labels, _outcome(run, ending)] += 1
             if run.started_at is not None:
-                self._ran[labels].add(now - run.started_at)
+                self._times["job_run_seconds"][labels].add(now - run.started_at)
 
     def reached(self, rung: str, cause: str) -> None:
-        self._reached[rung, cause] += 1
+        self._counts["rungs_reached_total"][rung, cause] += 1
 
     def cleaned(self, report: Mapping[str, Any]) -> None:
         for outcome, place in _CLEANED.items():
-            self._cleaned[(outcome,)] += len(report.get(place) or ())
+            self._counts["resources_cleaned_total"][(outcome,)] += len(report.get(place) or ())
 
     def reaped(self, processes: int) -> None:
-        self._reaped[()] += processes
+        self._counts["orphan_processes_reaped_total"][()] += processes
 
     def blocked(self) -> None:
-        self._blocked[()] += 1
+        self._counts["loops_blocked_total"][()] += 1
 
     def exchanged(self, seconds: float) -> None:
-        self._exchanged[()].add(seconds)
+        self._times["exchange_seconds"][()].add(seconds)
 
     def webhook_attempted(self, tenant: str, *, delivered: bool) -> None:
-        self._webhooks[self._tenant(tenant), "delivered" if delivered else "failed"] += 1
+        outcome = "delivered" if delivered else "failed"
+        self._counts["webhook_attempts_total"][self._tenant(tenant), outcome] += 1
 
     def listens(self, live: Callable[[], bool]) -> None:
         self._live = live
@@ -111,31 +111,17 @@ class Counted(Counting, Collector):
         self._thread.join()
 
     def collect(self) -> Iterator[Metric]:
-        counts = {
-            "jobs_claimed_total": self._claimed,
-            "jobs_ended_total": self._ended,
-            "rungs_reached_total": self._reached,
-            "resources_cleaned_total": self._cleaned,
-            "orphan_processes_reaped_total": self._reaped,
-            "loops_blocked_total": self._blocked,
-            "webhook_attempts_total": self._webhooks,
-        }
-        times = {
-            "job_run_seconds": self._ran,
-            "job_wait_seconds": self._waited,
-            "exchange_seconds": self._exchanged,
-        }
         for series in of(Source.WORKER):
             if series.kind == "counter":
-                yield counter(self._prefix, series.name, dict(counts[series.name]))
+                yield family(self._prefix, series.name, dict(self._counts[series.name]))
             elif series.kind == "histogram":
-                rows = list(times[series.name].items())
+                rows = list(self._times[series.name].items())
                 buckets = [
                     (labels, cumulative(SECONDS, list(took.counts)), took.total)
                     for labels, took in rows
                 ]
                 yield histogram(self._prefix, series.name, buckets)
-        yield gauge(self._prefix, "listener_live", {(): float(self._live())})
+        yield family(self._prefix, "listener_live", {(): float(self._live())})
 
     def _show(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -144,6 +130,11 @@ class Counted(Counting, Collector):
         try:
             self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
         except (OSError, OverflowError) as problem:
+            if getattr(problem, "errno", None) == errno.EADDRINUSE:
+                raise SettingInvalid(
+                    f"metrics: port {port} of {host} is in use; stop the program that listens "
+                    "there, or choose another port"
+                ) from None
             raise SettingInvalid(f"metrics: they cannot be shown at {address}: {problem}") from None
         self._server.set_app(with_probes(make_wsgi_app(registry), lambda: self._probed))
         self.address = f"{host}:{self._server.server_port}"

@@ -15,20 +15,14 @@ Labels = tuple[str, ...]
 Buckets = Sequence[tuple[str, float]]  # upper bounds, and how many are below each
 
 
-def gauge(prefix: str, name: str, values: Mapping[Labels, float]) -> Metric:
+def family(prefix: str, name: str, values: Mapping[Labels, float]) -> Metric:
+    """Return a counter or a gauge."""
     series = SERIES[name]
-    family = GaugeMetricFamily(prefix + name, series.help, labels=series.labels)
+    kind = CounterMetricFamily if series.kind == "counter" else GaugeMetricFamily
+    made = kind(prefix + name, series.help, labels=series.labels)
     for labels, value in values.items():
-        family.add_metric(labels, value)
-    return family
-
-
-def counter(prefix: str, name: str, values: Mapping[Labels, float]) -> Metric:
-    series = SERIES[name]
-    family = CounterMetricFamily(prefix + name, series.help, labels=series.labels)
-    for labels, value in values.items():
-        family.add_metric(labels, value)
-    return family
+        made.add_metric(labels, value)
+    return made
 
 
 def histogram(prefix: str, name: str, rows: Iterable[tuple[Labels, Buckets, float]]) -> Metric:

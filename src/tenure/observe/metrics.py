@@ -12,9 +12,10 @@ from prometheus_client.registry import Collector
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Intent, Rung
-from tenure.observe.families import BoundedLabel, Labels, counter, cumulative, gauge, histogram
+from tenure.observe.families import BoundedLabel, Labels, cumulative, family, histogram
 from tenure.store.call import Call
 from tenure.store.calls import queries
+from tenure.store.scale_results import Scale
 from tenure.store.totals import Tally, Totals
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -29,7 +30,7 @@ class DatabaseMetrics:
 
     def __init__(self, settings: Settings, *, fresh_for: float = FRESH_FOR) -> None:
         self._prefix = settings.metrics_prefix or ""
-        self._call = queries.totals(settings.stop_grace)
+        self._calls = (queries.totals(settings.stop_grace), queries.scale())
         self._fresh_for = fresh_for
         self._tenants: dict[str, _Tenant] = {}
 
@@ -38,7 +39,7 @@ class DatabaseMetrics:
         seen = self._tenants.setdefault(tenant, _Tenant(tenant, self._prefix))
         async with seen.querying:
             if time.monotonic() >= seen.fresh_until:
-                seen.totals = await send(self._call)
+                seen.totals, seen.scale = [await send(call) for call in self._calls]
                 seen.fresh_until = time.monotonic() + self._fresh_for
             return generate_latest(seen)
 
@@ -69,6 +70,7 @@ class _Tenant(Collector):
         self.querying = asyncio.Lock()
         self.fresh_until = 0.0
         self.totals: Totals
+        self.scale: Scale
 
     def collect(self) -> Iterator[Metric]:
         yield from self._alive()
@@ -108,6 +110,11 @@ class _Tenant(Collector):
             "workers", {(status,): totals.workers.get(status, 0) for status in statuses}
         )
 
+        wanted: Values = defaultdict(float)
+        for work in self.scale.work:
+            wanted[self._queue(work.queue), work.kind] += work.workers
+        yield self._gauge("workers_wanted", wanted)
+
     def _stops(self) -> Iterator[Metric]:
         asked: Values = {(intent, "user"): 0.0 for intent in Intent}
         opened: Values = {(intent,): 0.0 for intent in Intent}
@@ -139,11 +146,11 @@ class _Tenant(Collector):
         return (tally for tally in self.totals.tally if tally.kind == kind)
 
     def _gauge(self, name: str, values: Values) -> Metric:
-        return gauge(self._prefix, name, {self._with_tenant(key): n for key, n in values.items()})
+        return family(self._prefix, name, {self._with_tenant(key): n for key, n in values.items()})
 
     def _counter(self, name: str, values: Values) -> Metric:
         risen = {self._with_tenant(key): self._rising(n, name, *key) for key, n in values.items()}
-        return counter(self._prefix, name, risen)
+        return family(self._prefix, name, risen)
 
     def _histogram(self, name: str, tallies: list[tuple[Labels, Tally]]) -> Metric:
         bounds = self.totals.bounds

@@ -60,6 +60,10 @@ _ALL = (
     _server("queue_paused", "gauge", "queue", "1 while the queue, or its tenant, is paused."),
     _server("zombies", "gauge", "Running jobs whose worker's lease is over."),
     _server("workers", "gauge", "status", "Workers that are alive, draining or late."),
+    _server(
+        *("workers_wanted", "gauge", "queue", "kind"),
+        "Workers whose slots the jobs fill that run or could start, as a fraction.",
+    ),
     # Stops.
     _server(
         *("cancellation_requests_total", "counter", "intent", "origin"),

@@ -9,7 +9,6 @@ job are never in a span.
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from tenure.domain.job import JSON, NewJob
@@ -87,12 +86,7 @@ class Span:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.end(None if kind is None else kind.__qualname__)
 
 

@@ -163,32 +163,36 @@ class Guard:
         If it serves forks, its last descriptor is where it takes requests of the guard.
         """
         plan = {"argv": list(argv), "env": dict(env), "forks": serves_forks}
-        answer = await self._start(plan, fds, stdout, stderr)
-        if "errno" in answer:
-            raise OSError(answer["errno"], os.strerror(answer["errno"]), argv[0] if argv else "")
-        return int(answer["pid"])
+        return await self._start(plan, fds, stdout, stderr, argv[0] if argv else "")
 
     async def fork(self, server: int, *, fds: Sequence[int], stdout: int, stderr: int) -> int:
         """Let a fork server make a runner, and return its pid. OSError if it cannot.
 
         The runner is a child of the guard like any other: it does not depend on the fork server.
         """
-        answer = await self._start({"server": server, "forks": False}, fds, stdout, stderr)
-        if "errno" in answer:
-            raise OSError(answer["errno"], os.strerror(answer["errno"]), f"fork server {server}")
-        return int(answer["pid"])
+        plan = {"server": server, "forks": False}
+        return await self._start(plan, fds, stdout, stderr, f"fork server {server}")
 
     async def _start(
-        self, program: wire.Message, fds: Sequence[int], stdout: int | None, stderr: int | None
-    ) -> Reply:
+        self,
+        program: wire.Message,
+        fds: Sequence[int],
+        stdout: int | None,
+        stderr: int | None,
+        name: str,
+    ) -> int:
+        """Start a runner by what ``name`` names, and return its pid."""
         plan = wire.write_apart(program)
         null = os.open(os.devnull, os.O_RDWR)
         try:
             outputs = [null if fd is None else fd for fd in (stdout, stderr)]
-            return await self._ask("spawn", [plan, *outputs, *fds])
+            answer = await self._ask("spawn", [plan, *outputs, *fds])
         finally:
             os.close(plan)
             os.close(null)
+        if "errno" in answer:
+            raise OSError(answer["errno"], os.strerror(answer["errno"]), name)
+        return int(answer["pid"])
 
     async def kill(self, pid: int) -> tuple[Survivor, ...]:
         """Kill a runner and all below it; return what is left of them after at most 2 seconds.

@@ -11,12 +11,33 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.control.operation import Operation
+from tenure.control.operation import Operation, single
 from tenure.domain.job import JSON, ROLLBACK, Job, NewJob
 from tenure.domain.lifecycle import ENDED
 from tenure.errors import InputRefused
-from tenure.store.calls import enqueue_calls, queries, worker_calls
+from tenure.store.calls import enqueue_calls, queries, step_calls, worker_calls
 from tenure.store.results import Claimed, CompletedTask, Enqueued
+
+ENQUEUE = ("spawn", "undo")  # requests that enqueue a job
+
+
+def answer(worker: UUID, job: Claimed, name: str, arguments: Any) -> Operation[Any]:
+    """Return the answer to a request of a job that needs nothing but the database."""
+    match name:
+        case "spawn":
+            return spawn(job, arguments)
+        case "undo":
+            return undo(job, arguments)
+        case "children":
+            return children(arguments)
+        case "completed":
+            return completed(worker, job)
+        case "steps":  # what earlier attempts of this job have kept
+            return single(step_calls.kept_steps(worker, job.id, job.token))
+        case "wait":  # begin a wait, or tell how it ended
+            return single(step_calls.await_step(worker, job.id, job.token, arguments))
+        case _:
+            raise InputRefused(f"there is no request {name}")
 
 
 def spawn(job: Claimed, arguments: tuple[str, bytes]) -> Operation[int]:
@@ -39,7 +60,7 @@ def _enqueue_child(job: Claimed, draft: bytes, key: str) -> Operation[int]:
     return enqueued.id
 
 
-def children(_job: Claimed, arguments: Sequence[int]) -> Operation[list[Any] | None]:
+def children(arguments: Sequence[int]) -> Operation[list[Any] | None]:
     """Return the children when all have ended; None until then."""
     jobs: list[Job] = []
     for child in arguments:

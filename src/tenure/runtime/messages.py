@@ -19,7 +19,6 @@ ANNOUNCE = "announce"  # argument of a runner that is to list everything its app
 
 FORKS = "forks"  # argument of a runner that may become a fork server
 
-Executor = Literal["async", "process", "thread", "command"]
 Kind = Literal["async", "process", "thread"]  # of a runner; commands run in processes
 
 
@@ -51,6 +50,21 @@ class Work(msgspec.Struct, array_like=True, frozen=True):
     preserve_artifacts: bool
     trace: str | None = None  # the span that enqueued the job
     resume_value: bytes | None = None
+
+
+class LostAttempt(msgspec.Struct, array_like=True, frozen=True):
+    """An attempt that failed without a word of its code: it was killed, or its process died."""
+
+    id: int
+    task: str
+    queue: str
+    attempt: int
+    max_attempts: int
+    owner: str
+    root_id: int
+    key: str | None
+    type: str  # of the error
+    message: str
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -118,12 +132,27 @@ class RequestAnswer(Message, frozen=True):
     refusal: tuple[str, str] | None = None  # name and message of the error
 
 
+class ReportLost(Message, frozen=True):
+    """Tell the integrations of the app about attempts that could not do so themselves."""
+
+    attempts: tuple[LostAttempt, ...]
+
+
 class Quit(Message, frozen=True):
     """No more work will follow."""
 
 
 FromKeeper = (
-    Begin | ServeForks | Start | Ask | Interrupt | Terminate | InspectRequest | RequestAnswer | Quit
+    Begin
+    | ServeForks
+    | Start
+    | Ask
+    | Interrupt
+    | Terminate
+    | InspectRequest
+    | RequestAnswer
+    | ReportLost
+    | Quit
 )
 
 # From a runner.

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from tenure.errors import InputRefused
 from tenure.runtime.runner.attempt import Attempt
+from tenure.runtime.runner.blocks import Block
+from tenure.runtime.steps.effects import Request, Work
 
 
 class SlotHolds:
@@ -26,41 +28,26 @@ class SlotHolds:
         return not self._blocks[pool]
 
 
-class SlotHold:
+class SlotHold(Block[str]):
     """``with ctx.slot("gpu") as name:`` or ``async with``; waits until a slot is free."""
 
     def __init__(self, attempt: Attempt, pool: str, holds: SlotHolds) -> None:
-        self._attempt = attempt
+        super().__init__(attempt)
         self._pool = pool
         self._holds = holds
 
-    def __enter__(self) -> str:
+    def _enter(self) -> Work[str]:
         self._holds.enter(self._pool)
         try:
-            return self._name_of(self._attempt.request("slot", self._pool))
+            slot: str | None = yield Request("slot", self._pool)
         except BaseException:
-            self._leave()
+            self._leave(None)
             raise
-
-    def __exit__(self, *_: object) -> None:
-        self._leave()
-
-    async def __aenter__(self) -> str:
-        self._holds.enter(self._pool)
-        try:
-            return self._name_of(await self._attempt.arequest("slot", self._pool))
-        except BaseException:
-            self._leave()
-            raise
-
-    async def __aexit__(self, *_: object) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
-        if self._holds.leave(self._pool):
-            self._attempt.report(give=(self._pool,))
-
-    def _name_of(self, slot: str | None) -> str:
         if slot is None:
+            self._leave(None)
             raise InputRefused(f"the job ended before a slot of {self._pool!r} was free")
         return slot
+
+    def _leave(self, _: BaseException | None) -> None:
+        if self._holds.leave(self._pool):
+            self._attempt.report(give=(self._pool,))

@@ -92,6 +92,8 @@ def _fit(value: Any, kind: inspect.Type) -> Any:
         case inspect.VarTupleType() | inspect.ListType():
             items = value if isinstance(value, list) else []
             return [_fit(item, kind.item_type) for item in items]
+        case inspect.TupleType() if isinstance(value, list):
+            return list(map(_fit, value, kind.item_types))
         case inspect.DateTimeType():
             return nearest_time(value)
         case inspect.FloatType():

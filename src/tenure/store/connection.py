@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from tenure.config import Settings
 from tenure.errors import SchemaMismatch, StoreUnavailable
 from tenure.store import schema
-from tenure.store.transport import connect_options, connect_timeout
+from tenure.store.transport import connect_options, connect_timeout, prepare_if_direct
 
 _UNREADABLE = (
     "the database cannot be reached: its URL cannot be read; the form is "
@@ -151,27 +151,29 @@ def connect_error(error: Exception) -> StoreUnavailable:
     return StoreUnavailable(f"the database cannot be reached: {text or type(error).__name__}")
 
 
-def refuse_newer(connection: psycopg.Connection[Any]) -> None:
-    """Refuse a database that a newer version of Tenure has migrated."""
+def begin_session(connection: psycopg.Connection[Any]) -> None:
+    """Refuse a database that a newer version of Tenure has migrated; see ``prepare_if_direct``."""
     try:
         row = connection.execute(_NEWEST).fetchone()
     except psycopg.Error as error:
         _raise_unless_unreadable(error)
     else:
         _compare(row)
+        prepare_if_direct(connection, row)
 
 
-async def arefuse_newer(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Refuse a database that a newer version of Tenure has migrated, in async code."""
+async def abegin_session(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Do the same as ``begin_session`` in async code."""
     try:
         row = await (await connection.execute(_NEWEST)).fetchone()
     except psycopg.Error as error:
         _raise_unless_unreadable(error)
     else:
         _compare(row)
+        prepare_if_direct(connection, row)
 
 
-_NEWEST = b"SELECT CAST(tenure.newest_migrations() AS pg_catalog.text)"
+_NEWEST = b"SELECT pg_catalog.pg_backend_pid(), CAST(tenure.newest_migrations() AS pg_catalog.text)"
 
 
 def _raise_unless_unreadable(error: psycopg.Error) -> None:
@@ -182,7 +184,7 @@ def _raise_unless_unreadable(error: psycopg.Error) -> None:
 
 def _compare(row: tuple[Any, ...] | None) -> None:
     assert row is not None
-    for kind, found in msgspec.json.decode(row[0]).items():
+    for kind, found in msgspec.json.decode(row[1]).items():
         known = schema.migrations(kind)[-1].number
         if found > known:
             raise SchemaMismatch(

@@ -20,7 +20,7 @@ from psycopg.pq import TransactionStatus
 from tenure.config import Settings
 from tenure.domain.tenant import Tenant
 from tenure.errors import StoreUnavailable
-from tenure.store.connection import aconnect, arefuse_newer, connect, refuse_newer
+from tenure.store.connection import abegin_session, aconnect, begin_session, connect
 from tenure.store.transport import connect_timeout, may_be_closed
 
 MAX_TENANTS = 50  # per backend, which caches more than 2 MB for each
@@ -159,7 +159,7 @@ class ConnectionPool:
                 time.sleep(pause)
                 continue
             try:
-                refuse_newer(connection)
+                begin_session(connection)
             except BaseException:
                 connection.close()
                 raise
@@ -239,7 +239,7 @@ class AsyncConnectionPool:
                 await asyncio.sleep(pause)
                 continue
             try:
-                await arefuse_newer(connection)
+                await abegin_session(connection)
             except BaseException:
                 await connection.close()
                 raise

@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import KW_ONLY, dataclass
 from uuid import uuid4
 
 import psycopg
@@ -23,6 +24,7 @@ from tenure.store.driver_errors import as_tenure_error
 _PROOF = "proof "  # followed by a random id
 
 
+@dataclass(eq=False)
 class Notices:
     """Call ``on_notice`` with the payload of every notification on a channel.
 
@@ -33,22 +35,15 @@ class Notices:
     ...     services.create_task(notices.listen())
     """
 
-    def __init__(
-        self,
-        url: str,
-        channel: str,
-        on_notice: Callable[[str], object],
-        settings: Settings | None = None,
-        *,
-        prove_every: float = 30.0,
-        prove_within: float = 5.0,
-    ) -> None:
-        self._url = url
-        self._channel = channel
-        self._on_notice = on_notice
-        self._settings = settings
-        self._prove_every = prove_every
-        self._prove_within = prove_within
+    url: str
+    channel: str
+    on_notice: Callable[[str], object]
+    settings: Settings | None = None
+    _: KW_ONLY
+    prove_every: float = 30.0
+    prove_within: float = 5.0
+
+    def __post_init__(self) -> None:
         self._proven = ""  # the last proof that came back
         self.live = False
         self.trouble: Exception | None = None  # why the last connection was closed
@@ -71,29 +66,29 @@ class Notices:
         connection = await self._connect()
         try:
             connection.add_notify_handler(lambda notice: self._receive(notice.payload))
-            async with _deadline(self._prove_within):
-                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
+            async with _deadline(self.prove_within):
+                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self.channel)))
             async with await self._connect() as other:
                 await self._prove(connection, other)
             self.live, self.trouble = True, None
-            self._on_notice("")
+            self.on_notice("")
             while True:
-                if not await self._input(connection, self._prove_every):
+                if not await self._input(connection, self.prove_every):
                     await self._prove(connection, connection)
         finally:
             await connection.close()
 
     async def _connect(self) -> DedicatedConnection:
-        return await connect_dedicated(self._url, self._settings, "tenure notices")
+        return await connect_dedicated(self.url, self.settings, "tenure notices")
 
     async def _prove(self, listener: DedicatedConnection, speaker: DedicatedConnection) -> None:
         """Send a proof and wait for it; this also detects a peer that is gone."""
         proof = f"{_PROOF}{uuid4()}"
-        async with _deadline(self._prove_within):
-            await speaker.execute("SELECT pg_catalog.pg_notify(%s, %s)", (self._channel, proof))
-        async with _deadline(self._prove_within, "; is there a pooler in transaction mode?"):
+        async with _deadline(self.prove_within):
+            await speaker.execute("SELECT pg_catalog.pg_notify(%s, %s)", (self.channel, proof))
+        async with _deadline(self.prove_within, "; is there a pooler in transaction mode?"):
             while self._proven != proof:
-                await self._input(listener, self._prove_within)
+                await self._input(listener, self.prove_within)
 
     async def _input(self, connection: DedicatedConnection, seconds: float) -> bool:
         """Wait for notifications and pass them on; return false after a timeout."""
@@ -118,7 +113,7 @@ class Notices:
         if payload.startswith(_PROOF):
             self._proven = payload
         else:
-            self._on_notice(payload)
+            self.on_notice(payload)
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -11,6 +11,8 @@ from tenure.domain.job import JSON
 from tenure.domain.lifecycle import State, Status
 from tenure.domain.principal import Role
 from tenure.store.limit_results import GrantAnswer
+
+C = TypeVar("C")
 
 
 class Enqueued(msgspec.Struct, frozen=True):
@@ -60,10 +62,7 @@ class Claimed(msgspec.Struct, frozen=True):
     @property
     def checkpoint(self) -> JSON:
         """Return the checkpoint of the job; None if it saved none."""
-        if self.raw_checkpoint is None:
-            return None
-        checkpoint: JSON = msgspec.json.decode(self.raw_checkpoint)
-        return checkpoint
+        return msgspec.json.decode(self.raw_checkpoint or b"null")
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -165,17 +164,27 @@ class StreamPage(msgspec.Struct, frozen=True):
     question: JSON = None  # that it waits for an answer to
 
 
-class Finished(msgspec.Struct, frozen=True):
-    accepted: Mapping[int, State]  # the new state of each job
+class WriteAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The jobs of which a worker could not write what it sent."""
+
     refused: tuple[int, ...]  # no longer held by this worker
     busy: tuple[int, ...]  # locked at the moment; try again
-    wakes: bool  # there is something to promote
     repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
 
     @property
     def late(self) -> list[int]:
         """Return the jobs that this worker no longer held."""
         return [job for job in self.refused if job not in self.repeated]
+
+
+class Finished(WriteAnswer, frozen=True, kw_only=True):
+    by_state: Mapping[State, tuple[int, ...]] = msgspec.field(name="accepted")  # their new states
+    wakes: bool  # there is something to promote
+
+    @property
+    def accepted(self) -> dict[int, State]:
+        """Return the new state of each job."""
+        return {job: state for state, jobs in self.by_state.items() for job in jobs}
 
 
 class Exhausted(msgspec.Struct, frozen=True):
@@ -183,19 +192,11 @@ class Exhausted(msgspec.Struct, frozen=True):
     message: str
 
 
-class Reported(msgspec.Struct, frozen=True):
+class Reported(WriteAnswer, frozen=True, kw_only=True):
     accepted: tuple[int, ...]
-    refused: tuple[int, ...]
-    busy: tuple[int, ...]
     exhausted: tuple[Exhausted, ...]
     granted: Mapping[str, Mapping[str, str]]  # job -> pool -> slot
     answered: Mapping[str, Mapping[str, GrantAnswer]] = {}  # job -> number of the request
-    repeated: tuple[int, ...] = ()  # of the refused: this worker has already ended them
-
-    @property
-    def late(self) -> list[int]:
-        """Return the jobs that this worker no longer held."""
-        return [job for job in self.refused if job not in self.repeated]
 
 
 class Promoted(msgspec.Struct, frozen=True):
@@ -210,10 +211,10 @@ class Promoted(msgspec.Struct, frozen=True):
     published: int = 0  # events that were passed on
 
 
-class Exchanged(msgspec.Struct, frozen=True):
+class Exchanged(msgspec.Struct, Generic[C], frozen=True):
     alive: bool
     finished: Finished
-    claims: tuple[Claim, ...]  # one for each want
+    claims: tuple[C, ...]  # one for each want
     promoted: Promoted | None  # None: nothing was promoted, or promoting failed
     promote_error: str | None
     next_due: float | None  # seconds; None also if jobs were claimed, so it was not looked up
@@ -339,30 +340,6 @@ class Strategy(msgspec.Struct, frozen=True):
     options: Mapping[str, JSON]
     created_at: datetime
     created_by: str
-
-
-class Serving(msgspec.Struct, frozen=True):
-    digest: str
-    workers: int
-
-
-class KnownTask(msgspec.Struct, frozen=True):
-    """A task as last announced."""
-
-    name: str
-    digest: str
-    executor: str
-    doc: str | None
-    schema: Mapping[str, JSON] | None  # of its arguments; None: not described
-    options: Mapping[str, JSON]  # declared defaults of the fields of its jobs
-    target: str | None
-    unique: str | None
-    limits: tuple[str, ...]
-    compensate: str | None
-    everywhere: bool  # announced for all tenants
-    first_announced_at: datetime
-    announced_at: datetime
-    serving: tuple[Serving, ...]  # the versions that live workers have
 
 
 class Token(msgspec.Struct, frozen=True):

@@ -12,7 +12,14 @@ from tenure.store.call import Call
 from tenure.store.connection_pool import MAX_TENANTS
 from tenure.store.dedicated_connection import DedicatedConnection, connect_dedicated
 from tenure.store.driver_errors import is_contention
-from tenure.store.transport import explain_error, read_answer, retry_delays, statement
+from tenure.store.transport import (
+    BACKEND,
+    explain_error,
+    prepare_if_direct,
+    read_answer,
+    retry_delays,
+    statement,
+)
 
 T = TypeVar("T")
 
@@ -66,6 +73,8 @@ class SerialConnection:
                     self._url, self._settings, "tenure keeper"
                 )
                 self._cursor = psycopg.AsyncRawCursor(self._connection)
+                await self._cursor.execute(BACKEND)
+                prepare_if_direct(self._connection, await self._cursor.fetchone())
             await self._cursor.execute(statement(call), call.values)
             return read_answer(call, await self._cursor.fetchone())
         except psycopg.Error as error:

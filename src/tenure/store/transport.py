@@ -20,7 +20,10 @@ from tenure.store.driver_errors import as_tenure_error, is_cancelled, is_outage
 
 T = TypeVar("T")
 
+BACKEND = b"SELECT pg_catalog.pg_backend_pid()"
+
 _TRIES = 5
+_PREPARED_AFTER = 5  # calls of a statement on a connection
 _MAX_STATEMENTS = 1000  # that are kept: of all verbs of ten tenants, and of most verbs of a hundred
 _statements: dict[tuple[str, ...], bytes] = {}
 _LIMIT = b"""SELECT pg_catalog.set_config('statement_timeout', CAST(CAST(1000 *
@@ -119,12 +122,23 @@ def connect_timeout(settings: Settings | None) -> float:
 
 
 def connect_options(timeout: float) -> dict[str, Any]:
-    """Return the options of a connection.
-
-    No prepared statements: a pooler may give every call another backend.
-    """
+    """Return the options of a connection; ``prepare_if_direct`` may permit prepared statements."""
     return {
         "autocommit": True,
         "prepare_threshold": None,
         "connect_timeout": max(2, round(timeout)),
     }
+
+
+def prepare_if_direct(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], row: tuple[Any, ...] | None
+) -> None:
+    """Prepare the statements that are sent often, unless there may be a pooler in between.
+
+    The row begins with the process of the backend that answered. A pooler may give every call
+    another backend. So it gives its clients keys of its own to cancel a call, in which the server
+    would name this process.
+    """
+    assert row is not None
+    if row[0] == connection.pgconn.backend_pid:
+        connection.prepare_threshold = _PREPARED_AFTER

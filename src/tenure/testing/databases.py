@@ -6,7 +6,7 @@ workers of pytest-xdist, share it if they are given the same folder or URL, and 
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +24,7 @@ from tenure.testing.clock import Clock
 
 # Nothing has to survive a crash of a server of tests.
 _CARELESS = ("fsync = off", "full_page_writes = off", "autovacuum_naptime = '1h'")
+_OF_A_RUN = "^tenure_test_[0-9a-f]{8}_"  # names of databases, unless a prefix was given
 _LOCK = 7_204_310_442  # advisory: one process at a time makes the template
 _COPY = "CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy"
 _COPY_ON_14 = "CREATE DATABASE {} TEMPLATE {}"  # it copies files, and has no other strategy
@@ -68,8 +69,12 @@ class Databases:
                 for setting in _CARELESS:
                     server.execute(f"ALTER SYSTEM SET {setting}".encode())
                 server.execute("SELECT pg_reload_conf()")
-        elif self._owns_prefix:
-            self._stack.callback(self.drop_all)
+        else:
+            mark = psycopg.conninfo.make_conninfo(self._url, application_name=self._prefix)
+            self._stack.enter_context(self._server(mark))
+            self._drop_left_behind()
+            if self._owns_prefix:
+                self._stack.callback(self.drop_all)
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
@@ -97,6 +102,20 @@ class Databases:
             for (name,) in found.fetchall():
                 _drop(server, name)
 
+    def _drop_left_behind(self) -> None:
+        """Drop the databases of test runs that were killed: no connection has their prefix."""
+        with self._server() as server:
+            found = server.execute(
+                "SELECT d.datname FROM pg_database AS d"
+                " WHERE d.datname ~ %s AND pg_has_role(d.datdba, 'USAGE') AND NOT EXISTS ("
+                "SELECT FROM pg_stat_activity AS a WHERE a.datname = d.datname"
+                " OR starts_with(d.datname, a.application_name || '_'))",
+                (_OF_A_RUN,),
+            )
+            for (name,) in found.fetchall():
+                with suppress(psycopg.Error):  # another run drops it too
+                    server.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(name)))
+
     @property
     def _template(self) -> str:
         return f"{self._prefix}_template"
@@ -118,10 +137,10 @@ class Databases:
             server.execute(rename.format(Identifier(made), Identifier(self._template)))
         self._has_template = True
 
-    def _server(self) -> psycopg.Connection[Any]:
+    def _server(self, url: str | None = None) -> psycopg.Connection[Any]:
         assert self._url is not None
         try:
-            return psycopg.connect(self._url, autocommit=True)
+            return psycopg.connect(url or self._url, autocommit=True)
         except psycopg.OperationalError as error:
             raise StoreUnavailable(
                 f"the PostgreSQL for tests cannot be reached: {str(error).strip()}"

@@ -65,15 +65,10 @@ class LocalKeeper:
         self._handlers: dict[str, Callable[[Any], Any]] = {
             "flush": lambda _: None,  # every report is recorded when it is made
             "spawn": self._spawn,
-            "undo": lambda given: self._perform(job_requests.undo(self.run.job, given)),
-            "children": lambda given: self._perform(job_requests.children(self.run.job, given)),
-            "steps": lambda _: _sent(self.store.kept_steps(self.worker, *self._fence)),
-            "wait": lambda given: _sent(self.store.await_step(self.worker, *self._fence, given)),
             "slot": self._slot,
             "grant": self._granted,
             "reserve": self._granted,
             "transaction": lambda _: None,
-            "completed": lambda _: self._perform(job_requests.completed(self.worker, self.run.job)),
         }
 
     def report(self, report: AttemptReport) -> None:
@@ -91,9 +86,9 @@ class LocalKeeper:
         self._fire(events_of(report))
 
     def request(self, name: str, arguments: Any) -> Any:
-        if name not in self._handlers:
-            raise InputRefused(f"a sandbox cannot answer {name}; use a worker for this test")
-        return self._handlers[name](arguments)
+        if name in self._handlers:
+            return self._handlers[name](arguments)
+        return self._perform(job_requests.answer(self.worker, self.run.job, name, arguments))
 
     def stop(self) -> Stop | None:
         run = self.run
@@ -138,10 +133,6 @@ class LocalKeeper:
         self._fire(Counter(spawn=1))
         return child
 
-    @property
-    def _fence(self) -> tuple[int, int]:
-        return self.run.job.id, self.run.job.token
-
     def _slot(self, pool: str) -> str:
         known = [found.name for found in self.store.pools()]
         if pool not in known:
@@ -178,9 +169,6 @@ class LocalKeeper:
         return self.store.report(self.worker, [report])
 
     def _perform(self, operation: Operation[Any]) -> Any:
-        return perform(operation, self.store.send)
-
-
-def _sent(answer: Any) -> Any:
-    """Return an answer as it arrives in a runner."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(answer))
+        """Return the answer as it arrives in a runner."""
+        answer = perform(operation, self.store.send)
+        return msgspec.msgpack.decode(msgspec.msgpack.encode(answer))

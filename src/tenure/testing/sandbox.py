@@ -12,6 +12,7 @@ from tenure.app import Tenure
 from tenure.control.client import Client, as_tenant
 from tenure.control.job_operations import PAGE
 from tenure.control.task import Task
+from tenure.domain.generators import adrive, drive
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import ENDED, Reason
 from tenure.domain.tenant import DEFAULT, Tenant
@@ -93,19 +94,19 @@ class Sandbox:
 
         ``using`` gives it options: ``sandbox.run(crawl.using(priority=5), "example.org")``.
         """
-        return self._perform(self._run(task, args, kwargs))
+        return drive(self._run(task, args, kwargs), self._ended)
 
     async def arun(self, task: Task[P, R], *args: P.args, **kwargs: P.kwargs) -> JobRun[R]:
         """Async version of ``run``."""
-        return await self._aperform(self._run(task, args, kwargs))
+        return await adrive(self._run(task, args, kwargs), self._aended)
 
     def run_again(self, run: JobRun[R]) -> JobRun[R]:
         """Run the next attempt of a job; the clock is advanced to its time."""
-        return self._perform(self._run_next(run))
+        return drive(self._run_next(run), self._ended)
 
     async def arun_again(self, run: JobRun[R]) -> JobRun[R]:
         """Async version of ``run_again``."""
-        return await self._aperform(self._run_next(run))
+        return await adrive(self._run_next(run), self._aended)
 
     def drain(self, *, tenant: Tenant | str = DEFAULT) -> list[JobRun[Any]]:
         """Run every job that can run, with its children and retries, until none is left.
@@ -113,11 +114,11 @@ class Sandbox:
         The clock is advanced to the time of each retry. Jobs that are scheduled for later stay:
         advance the clock to run them. Return the jobs in the order in which they began.
         """
-        return self._perform(self._drain(as_tenant(tenant), lambda _: True))
+        return drive(self._drain(as_tenant(tenant), lambda _: True), self._ended)
 
     async def adrain(self, *, tenant: Tenant | str = DEFAULT) -> list[JobRun[Any]]:
         """Async version of ``drain``."""
-        return await self._aperform(self._drain(as_tenant(tenant), lambda _: True))
+        return await adrive(self._drain(as_tenant(tenant), lambda _: True), self._aended)
 
     def cancel_at(
         self, task: Task[..., Any] | None = None, reason: str | None = None, **at: Unpack[At]
@@ -258,14 +259,6 @@ class Sandbox:
     def _kept(self) -> str:
         return self._worker.artifacts
 
-    def _perform(self, attempts: _Attempts[T]) -> T:
-        try:
-            assigned = next(attempts)
-            while True:
-                assigned = attempts.send(self._ended(assigned))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
     def _ended(self, assigned: Assignment) -> AttemptEnded | None:
         attempt = assigned.attempt
         if self._is_killed(assigned):
@@ -277,14 +270,6 @@ class Sandbox:
         except RuntimeError:
             return _app_of(attempt)._run_coroutine(run_coroutine, attempt)
         raise InputRefused("this test is a coroutine: await arun() or adrain() of the sandbox")
-
-    async def _aperform(self, attempts: _Attempts[T]) -> T:
-        try:
-            assigned = next(attempts)
-            while True:
-                assigned = attempts.send(await self._aended(assigned))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
 
     async def _aended(self, assigned: Assignment) -> AttemptEnded | None:
         attempt = assigned.attempt

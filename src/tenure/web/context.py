@@ -1,8 +1,8 @@
 """The state of the app, and the parameters that many endpoints share."""
 
 from asyncio import AbstractEventLoop, get_running_loop
-from collections.abc import MutableMapping
-from typing import Annotated
+from collections.abc import AsyncGenerator, Callable, MutableMapping
+from typing import Annotated, TypeVar
 from weakref import WeakKeyDictionary
 
 from fastapi import Path, Query
@@ -19,7 +19,9 @@ from tenure.web.authentication import caller_of
 from tenure.web.limits import MAX_ID, MAX_ROWS, Quota, RequestLimits
 from tenure.web.principals import Authenticator
 from tenure.web.readiness import Readiness
-from tenure.web.streams import Chunks, Events, Stream, encoded
+from tenure.web.streams import Stream
+
+T = TypeVar("T")
 
 JobId = Annotated[str, Path(description="The id of a job, or its key.", examples=["42"])]
 Limit = Annotated[int, Query(ge=1, le=MAX_ROWS, description="Maximum number of rows.")]
@@ -65,15 +67,15 @@ def state_of(request: Request) -> AppState:
     return state
 
 
-def stream(request: Request, events: Events, authenticator: Authenticator) -> Stream:
-    """Return events as a response, which ends when its caller is no longer recognized."""
-    return stream_of_chunks(request, encoded(events), authenticator)
-
-
-def stream_of_chunks(request: Request, chunks: Chunks, authenticator: Authenticator) -> Stream:
-    """Like ``stream``, of events that are encoded already."""
+def stream(
+    request: Request,
+    values: AsyncGenerator[T],
+    authenticator: Authenticator,
+    encode: Callable[[T], bytes],
+) -> Stream[T]:
+    """Return values as events of a response, which ends when its caller is no longer recognized."""
     quota = state_of(request).streams.hold(caller_of(request).principal)
-    return Stream(chunks, quota, lambda: authenticator.authenticate(request))
+    return Stream(values, encode, quota, lambda: authenticator.authenticate(request))
 
 
 def find_job(name: str) -> Operation[int]:

@@ -6,11 +6,12 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from tenure.control.handle import Handle
-from tenure.control.stream_reading import JobStream
+from tenure.control.job_stream import StreamBatch
 from tenure.errors import InputRefused, JobNotFound
-from tenure.web.streams import Chunks, Stream, encoded_items
+from tenure.web.streams import Stream, encode_batch
 
 
 def stream_response(handle: Handle[Any], request: Request, *, after: int | str = 0) -> Response:
@@ -24,17 +25,19 @@ def stream_response(handle: Handle[Any], request: Request, *, after: int | str =
         stream = handle.stream(request.headers.get("last-event-id") or after)
     except InputRefused as error:
         raise HTTPException(400, str(error)) from None
-    return Stream(_chunks(stream), nullcontext(), _allowed)
+    return _OwnStream(stream.batches(), encode_batch, nullcontext(), _allowed)
 
 
-async def _chunks(stream: JobStream) -> Chunks:
-    try:
-        async for chunk in encoded_items(stream.batches()):
-            yield chunk
-    except JobNotFound as error:
-        raise HTTPException(404, str(error)) from None
-    except InputRefused as error:
-        raise HTTPException(400, str(error)) from None
+class _OwnStream(Stream[StreamBatch]):
+    """Tells what is wrong with a request in the way of the app that has the route."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        except JobNotFound as error:
+            raise HTTPException(404, str(error)) from None
+        except InputRefused as error:
+            raise HTTPException(400, str(error)) from None
 
 
 async def _allowed() -> None:

@@ -35,6 +35,10 @@ class ReasonBody(Body, frozen=True):
     reason: str | None = None
 
 
+class RunBody(Body, frozen=True):
+    beside: bool = False  # a run that has not ended, although they may not overlap
+
+
 def _json_type(kind: Any) -> Any:
     """Return the type in JSON for a type in Python; none if only Python has it."""
     origin = get_origin(kind)
@@ -108,15 +112,13 @@ class InspectBody(Body, frozen=True):
     wait: Duration = PATIENCE  # for the answer of its worker
 
 
-class ResumeBody(Body, frozen=True):
-    reason: str | None = None
+class ResumeBody(ReasonBody, frozen=True):
     fresh: bool = False  # ignore the checkpoint
     budget: dict[str, float] | None = None  # limits that replace the old ones
     value: JSON = None  # for the code of the job
 
 
-class RerunBody(Body, frozen=True):
-    reason: str | None = None
+class RerunBody(ReasonBody, frozen=True):
     from_step: str | None = None  # with the values of all steps before this one
     steps: dict[str, JSON] | None = None  # values to use instead, by name
 
@@ -183,9 +185,8 @@ class ArtifactInfo(msgspec.Struct, frozen=True):
     created_at: datetime
 
 
-class RollbackBody(Body, frozen=True):
+class RollbackBody(ReasonBody, frozen=True):
     tasks: tuple[int, ...] | None = None  # none: all completed children
-    reason: str | None = None
 
 
 class RollbackJob(msgspec.Struct, frozen=True):
@@ -226,9 +227,8 @@ class LimitBody(Body, frozen=True):
     at_once: int | None = None
 
 
-class CloseBody(Body, frozen=True):
+class CloseBody(ReasonBody, frozen=True):
     duration: str | float | None = None  # until it is opened if it is left out
-    reason: str | None = None
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -249,8 +249,7 @@ class Draining(msgspec.Struct, frozen=True):
     draining_at: datetime
 
 
-class EndRunnerBody(Body, frozen=True):
-    reason: str | None = None
+class EndRunnerBody(ReasonBody, frozen=True):
     force: bool = False
     grace: Duration | None = None
 
@@ -307,14 +306,13 @@ class BulkBody(StopBody, frozen=True, kw_only=True):
     fresh: bool = False  # for a resume: ignore checkpoints
 
 
-class PolicyBody(Body, frozen=True, kw_only=True):
+class PolicyBody(ReasonBody, frozen=True, kw_only=True):
     """The jobs that a policy stops, when, and how."""
 
     when: dict[str, JSON]
     filter: dict[str, JSON] = {}
     intent: Intent = Intent.CANCEL
     strategy: str | None = None
-    reason: str | None = None
     enabled: bool = True
 
     def spec(self) -> dict[str, JSON]:

@@ -1,8 +1,8 @@
 """The declaration of an endpoint: the signature of its handler says what it takes and returns."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NewType, get_args, get_origin
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, NewType, get_args, get_origin, get_type_hints
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -100,18 +100,28 @@ def _adapt(handler: Handler, signature: inspect.Signature, status: int) -> Handl
         answer = await handler(**given)
         return answer if isinstance(answer, Response) else JsonResponse(answer, status)
 
-    passed = {"request", "caller", "body"}
     theirs = [
         each.replace(
             kind=inspect.Parameter.KEYWORD_ONLY,
-            annotation=JobId if name in jobs else each.annotation,
+            annotation=JobId if each.name in jobs else each.annotation,
         )
-        for name, each in parameters.items()
-        if name not in passed
+        for each in _single(parameters.values())
+        if each.name not in ("request", "caller", "body")
     ]
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
     endpoint.__signature__ = inspect.Signature([_REQUEST, *theirs])  # type: ignore[attr-defined]
     return endpoint
+
+
+def _single(parameters: Iterable[inspect.Parameter]) -> Iterator[inspect.Parameter]:
+    """Yield the parameters; first, in place of a ``**``, those of its TypedDict, all optional."""
+    for each in sorted(parameters, key=lambda each: each.kind is not each.VAR_KEYWORD):
+        if each.kind is not each.VAR_KEYWORD:
+            yield each
+            continue
+        [options] = get_args(each.annotation)
+        for name, kind in get_type_hints(options, include_extras=True).items():
+            yield inspect.Parameter(name, each.KEYWORD_ONLY, default=None, annotation=kind)
 
 
 def _returned(signature: inspect.Signature) -> Any:

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, aclosing
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from tenure.control.job_stream import StreamBatch, StreamItem
 from tenure.control.polling import Event
@@ -26,11 +26,10 @@ _HEADERS = {
 }
 
 Events = AsyncGenerator[Event[Any]]
-Chunks = AsyncGenerator[bytes]
 
 
-class Stream(Response):
-    """A response that sends encoded events, each with the id of the state that it reports.
+class Stream(Response, Generic[T]):
+    """A response that sends events, each with the id of the state that it reports.
 
     A client that reconnects with that id receives only what is new. If it has seen the last event,
     it gets 204 and does not reconnect. ``allowed`` is called at each heartbeat, and raises when the
@@ -41,19 +40,21 @@ class Stream(Response):
 
     def __init__(
         self,
-        chunks: Chunks,
+        values: AsyncGenerator[T],
+        encode: Callable[[T], bytes],
         quota: AbstractContextManager[None],
         allowed: Callable[[], Awaitable[object]],
     ) -> None:
         super().__init__(headers=_HEADERS)
         del self.headers["content-length"]
-        self._chunks = chunks
+        self._values = values
+        self._encode = encode
         self._quota = quota
         self._allowed = allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         gone = asyncio.ensure_future(disconnected(receive))
-        first = asyncio.ensure_future(anext(self._chunks))
+        first = asyncio.ensure_future(anext(self._values))
         try:
             with self._quota:
                 await asyncio.wait({first, gone}, timeout=FIRST_WAIT, return_when="FIRST_COMPLETED")
@@ -63,31 +64,32 @@ class Stream(Response):
                     await self._send_all(first, gone, send)
         finally:
             await cancel(gone)
-            async with aclosing(self._chunks):
+            async with aclosing(self._values):
                 await cancel(first)
 
     async def _send_all(
-        self, first: asyncio.Future[bytes], gone: asyncio.Future[None], send: Send
+        self, first: asyncio.Future[T], gone: asyncio.Future[None], send: Send
     ) -> None:
         if first.done():
             first.result()  # an error is answered before anything is sent
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await _send(send, RECONNECT)
-        sending = asyncio.ensure_future(self._send_chunks(first, send))
+        await send(_body(RECONNECT))
+        sending = asyncio.ensure_future(self._send_values(first, send))
         try:
             is_there = await self._beat(sending, gone, send)
         finally:
             await cancel(sending)
         if is_there:
-            await _send(send, b"", more=False)
+            await send(_body(b"", more=False))
 
-    async def _send_chunks(self, first: asyncio.Future[bytes], send: Send) -> None:
+    async def _send_values(self, first: asyncio.Future[T], send: Send) -> None:
+        encode = self._encode
         try:
-            await _send(send, await first)
+            await send(_body(encode(await first)))
         except StopAsyncIteration:
             return
-        async for chunk in self._chunks:
-            await _send(send, chunk)
+        async for value in self._values:
+            await send(_body(encode(value)))
 
     async def _beat(
         self, sending: asyncio.Future[None], gone: asyncio.Future[None], send: Send
@@ -102,7 +104,7 @@ class Stream(Response):
                 return False
             if not await self._is_allowed():
                 return True
-            await _send(send, b": beat\n\n")
+            await send(_body(b": beat\n\n"))
 
     async def _is_allowed(self) -> bool:
         try:
@@ -119,20 +121,16 @@ async def events_of(values: AsyncGenerator[T], event: Callable[[T], Event[T]]) -
             yield event(value)
 
 
-async def encoded(events: Events) -> Chunks:
-    """Yield each event as it is sent."""
-    async with aclosing(events):
-        async for event in events:
-            yield _encode(event)
+def encode_event(event: Event[Any] | StreamItem) -> bytes:
+    data = msgspec.json.encode(event.value)
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.kind.encode(), data)
 
 
-async def encoded_items(batches: AsyncGenerator[StreamBatch]) -> Chunks:
-    """Yield what is found together in the stream of a job as one chunk, encoded once for all."""
-    async with aclosing(batches):
-        async for batch in batches:
-            if batch.encoded is None:
-                batch.encoded = b"".join(map(_encode, batch.items))
-            yield batch.encoded
+def encode_batch(batch: StreamBatch) -> bytes:
+    """Return the items of a batch as one chunk, which is encoded once for all readers."""
+    if batch.encoded is None:
+        batch.encoded = b"".join(map(encode_event, batch.items))
+    return batch.encoded
 
 
 async def disconnected(receive: Receive) -> None:
@@ -149,14 +147,5 @@ async def cancel(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
-def _encode(event: Event[Any] | StreamItem) -> bytes:
-    data = msgspec.json.encode(event.value)
-    return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.kind.encode(), data)
-
-
-async def _send(send: Send, data: bytes, *, more: bool = True) -> None:
-    await send({"type": "http.response.body", "body": data, "more_body": more})
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+def _body(data: bytes, *, more: bool = True) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": more}

@@ -1,8 +1,9 @@
 """Pictures of pages, compared with kept ones.
 
 A picture shows what a page looks like, not what time it is: times, durations and charts of the last
-hours are replaced before it is taken. It is compared at an eighth of its size, in which a pixel
-that moved is not seen and a part that moved is. Take all of them again with `make page-pictures`.
+hours are replaced before it is taken, unless the times of its scene are exact. It is compared at an
+eighth of its size, in which a pixel that moved is not seen and a part that moved is. Take all of
+them again with `make page-pictures`.
 """
 
 import os
@@ -44,15 +45,29 @@ _STILL = r"""(hidden) => {
   for (const meter of document.querySelectorAll("meter, progress")) meter.value = meter.max / 2;
 }"""
 
+# The same where the times are exact: only how long ago they were, and ids of workers, differ.
+_EXACT = r"""(hidden) => {
+  for (const time of document.querySelectorAll("time"))
+    if (/ago$|^in |^now$/.test(time.textContent)) time.textContent = "1 s ago";
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const ids = /\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b[0-9a-f]{8}\b/g;
+  while (walker.nextNode())
+    walker.currentNode.nodeValue = walker.currentNode.nodeValue.replace(ids, "00000000");
+  for (const drawn of document.querySelectorAll(hidden)) drawn.style.visibility = "hidden";
+}"""
+
 _SHOW = """(hidden) => {
   for (const drawn of document.querySelectorAll(hidden)) drawn.style.visibility = "";
 }"""
 
 
-def check_picture(page: Page, name: str) -> list[str]:
-    """Return what differs from the kept picture of this name, or take that picture again."""
-    hidden = ", ".join(_HIDDEN)
-    page.evaluate(_STILL, hidden)
+def check_picture(page: Page, name: str, *, exact: bool = False) -> list[str]:
+    """Return what differs from the kept picture of this name, or take that picture again.
+
+    ``exact`` keeps times and drawings: those of the scene are the same in every run.
+    """
+    hidden = ".version" if exact else ", ".join(_HIDDEN)
+    page.evaluate(_EXACT if exact else _STILL, hidden)
     size = page.viewport_size
     assert size is not None
     height = min(page.evaluate("document.documentElement.scrollHeight"), _MAX_HEIGHT)
@@ -95,7 +110,9 @@ def _keep(taken: Image.Image, path: Path) -> None:
     about = PngImagePlugin.PngInfo()
     about.add_text("font", machine_font())
     path.parent.mkdir(exist_ok=True)
-    palette = taken.quantize(_COLOURS, dither=Image.Dither.NONE)
+    # Not the median cut, which loses a colour that has few pixels, such as a red bar.
+    method = Image.Quantize.MAXCOVERAGE
+    palette = taken.quantize(_COLOURS, method, dither=Image.Dither.NONE)
     palette.save(path, optimize=True, pnginfo=about)
 
 

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+import psycopg
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
@@ -21,6 +22,7 @@ from tests.apps.paged import app as paged
 from tests.web.dashboard.browser import needs_chromium
 from tests.web.dashboard.pictures import check_picture
 from tests.web.dashboard.scenes import overfull, typical
+from tests.web.dashboard.still_scenes import StillClock, Stopped, failed, flow
 from tests.web.served import served
 
 pytestmark = needs_chromium
@@ -117,9 +119,39 @@ def test_pages_are_in_order_when_empty_and_when_overfull(
             for name, path in pages.items():
                 page.goto(path)
                 _shoot(page, f"{name}-{fullness}-{scheme}")
-                if name == "overview":
-                    different += check_picture(page, f"{name}-{fullness}-{scheme}")
+                different += check_picture(page, f"{name}-{fullness}-{scheme}")
                 _check(page, f"{name} {fullness}")
+    assert not different
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_jobs_stops_and_charts_are_drawn_as_they_were(
+    client: Client,
+    browser: Browser,
+    store: Store,
+    sql: psycopg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    monkeypatch.setattr(histories, "FRESH_FOR", 0.0)
+    clock = StillClock(sql)
+    stopped = Stopped(store, clock)
+    pages = {
+        "job-stopped": f"/jobs/{stopped.parent}",
+        "record": f"/cancellations/{stopped.record}",
+        "job-failed": f"/jobs/{failed(store, clock)}",
+    }
+    different: list[str] = []
+    with visiting(client, browser, scheme, width) as page:
+        for name, path in pages.items():
+            page.goto(path)
+            different += check_picture(page, f"{name}-{scheme}", exact=True)
+            _check(page, name)
+        flow(store, clock)
+        page.goto("/")
+        different += check_picture(page, f"overview-flow-{scheme}", exact=True)
+        _check(page, "overview with charts")
     assert not different
 
 

@@ -124,6 +124,15 @@ def test_a_schedule_shows_its_runs_and_is_run_and_paused(scheduled: Visitor, sto
     assert (job.owner, job.task) == ("root", "tests.apps.paged.report")
     assert job.args == {"message": "nightly"}
     assert "schedule:nightly" in (job.tags or ())
+    text = said(scheduled.sees("/schedules"))
+    assert "Job 2 of this schedule has not ended: it is queued." in text
+    assert "nothing is enqueued until then (overlap: skip)" in text
+    assert "Enqueue another beside job 2" in text
+    assert scheduled.does("/schedules/run", name="nightly").status_code == 409
+    assert scheduled.does("/schedules/run", name="nightly", beside="1").status_code == 303
+    for running in (2, 3):
+        store.stop(running)
+    assert "has not ended" not in said(scheduled.sees("/schedules"))
     assert scheduled.does("/schedules/run", name="x").status_code == 404
     scheduled.does("/schedules/pause", name="nightly", reason="holidays")
     text = said(scheduled.sees("/schedules"))

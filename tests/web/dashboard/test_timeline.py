@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from tenure.domain.lifecycle import State
+from tenure.store.outcomes import Report
 from tenure.store.store import Store
 from tenure.web.dashboard.timeline import Timeline, timeline
 from tenure.web.dashboard.window import WIDTH
@@ -52,15 +53,39 @@ def test_a_job_that_completed_at_once_has_its_bar(store: Store) -> None:
     assert own.bars[-1].tone == "good"
 
 
-def test_steps_and_what_they_spent_are_rows(store: Store) -> None:
+def test_steps_are_rows(store: Store) -> None:
+    worker, job = running(store)
+    keep(worker, job, step("plan"), step("write"))
+    assert names(drawn(store, job.id))[1:3] == ["step plan", "step write"]
+
+
+def test_checkpoints_are_marks_and_spending_is_a_curve_over_time(
+    store: Store, root: Visitor
+) -> None:
     worker, job = running(store, budget={"tokens": 10})
-    keep(worker, job, step("plan", spent={"tokens": 3}), step("write", spent={"tokens": 4}))
+    for n in range(3):
+        spent = {"tokens": 3.0, "<b>": 1.0} if n else {"tokens": 1.0}
+        told = Report(job=job.id, token=job.token, checkpoint={"n": n}, spent=spent)
+        store.report(worker.id, [told])
     seen = drawn(store, job.id)
-    assert names(seen)[1:4] == ["step plan", "step write", "spent tokens"]
-    assert seen.rows[3].text == "7 tokens of 10"
-    [(tone, path)] = seen.rows[3].curves
+    assert names(seen)[1:4] == ["checkpoints", "spent <b>", "spent tokens"]
+    own, marked, _, spent_row, *_ = seen.rows
+    assert [mark.tone for mark in marked.marks] == ["checkpoint"] * 3
+    assert all(own.bars[-1].x <= mark.x <= WIDTH for mark in marked.marks)
+    assert marked.marks[0].text.startswith("checkpoint at ")
+    assert marked.text.startswith("3, the last at ")
+    assert spent_row.text == "7 tokens of 10"
+    [(tone, path)] = spent_row.curves
     assert tone == "accent"
+    assert path.count("V") == 4, "a step for each report, and the end"
     assert path.endswith(f"V10.0H{WIDTH}V24Z"), "7 of 10 is 14 of 20 high"
+    page = root.sees(f"/jobs/{job.id}")
+    assert "<title>checkpoint at " in page
+    assert "spent &lt;b&gt;" in page
+    assert "3, the last at" in said(page)
+    zoomed = drawn(store, job.id, since=seen.window.last)
+    path = zoomed.rows[3].curves[0][1]
+    assert path.startswith("M0 24"), "what was spent before the window is its level at its start"
 
 
 def test_a_family_is_a_tree_with_arguments_that_tell_children_apart(store: Store) -> None:

@@ -1,16 +1,17 @@
 """``tenure job enqueue``: enqueue a job by the name of its task."""
 
+from functools import partial
 from typing import Any
 
 from tenure.cli.completion import complete_queues
-from tenure.cli.connection import Connection, connected_or_new, load_app
+from tenure.cli.connection import Connection, connected, load_app
 from tenure.cli.job.watch import follow
 from tenure.cli.options import AppOption, NotBefore, TaskName, argument, flag, option
 from tenure.cli.parsing import given, id_or_key, json_object, named_values, point_in_time
 from tenure.errors import InputRefused
 
 
-@connected_or_new
+@partial(connected, may_create=True)
 def enqueue(
     to: Connection,
     task: TaskName,

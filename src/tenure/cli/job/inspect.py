@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from tenure.cli.connection import Connection, connected
 from tenure.cli.options import JobName, Limit, Tail, option
-from tenure.cli.output import ago, compact, size_text
+from tenure.cli.output import ago, compact
 from tenure.cli.parsing import length
 from tenure.control.inspection import PATIENCE
 from tenure.control.inspection import inspect as inspect_job
 from tenure.domain.inspection import Inspection
-from tenure.domain.values import nearest_time
+from tenure.domain.values import nearest_time, size_text
 from tenure.store.calls import diagnosis, queries
 
 PAGE = 1000

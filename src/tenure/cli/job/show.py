@@ -20,11 +20,10 @@ from tenure.cli.output import (
     duration_text,
     exact_time,
     shown_result,
-    size_text,
 )
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
-from tenure.domain.values import amount, nearest_float, nearest_time
+from tenure.domain.values import amount, nearest_float, nearest_time, size_text
 from tenure.store.calls import queries, step_calls
 from tenure.store.results import Explanation
 
@@ -112,6 +111,8 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "stopped by", f"{job.cancelled_by}: {job.cancellation_reason} ({job.cancellation_id})"
     elif job.pause_reason:
         yield "paused", job.pause_reason
+    if job.checkpoints:
+        yield "checkpoints", f"{job.checkpoints:,}, the last {ago(job.checkpoint_times[-1])}"
     yield "spent", _spent(job)
     yield "partials", f"{job.partials} (tenure job partials {job.id})" if job.partials else ""
 

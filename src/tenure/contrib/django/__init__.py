@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tenure.contrib.django.application import app as app
     from tenure.contrib.django.backend import TenureBackend as TenureBackend
     from tenure.contrib.django.execution import TenureTaskContext as TenureTaskContext
+    from tenure.contrib.django.options import task_options as task_options
 
 __getattr__, __all__ = lazy(
     __name__,
@@ -22,5 +23,6 @@ __getattr__, __all__ = lazy(
         "tenure.contrib.django.application": ("DjangoTenure", "app"),
         "tenure.contrib.django.backend": ("TenureBackend",),
         "tenure.contrib.django.execution": ("TenureTaskContext",),
+        "tenure.contrib.django.options": ("task_options",),
     },
 )

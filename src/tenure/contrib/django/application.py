@@ -1,5 +1,6 @@
 """The app of a project, whose calls are part of the transactions of Django."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
@@ -13,7 +14,7 @@ from tenure.app import Tenure
 from tenure.config import Settings
 from tenure.contrib.django.configuration import Configuration, url_of
 from tenure.contrib.django.connections import with_fresh_connections
-from tenure.control.operation import Delay, Operation, aperform, perform
+from tenure.control.operation import Operation, aperform, perform
 from tenure.control.signature import Signature
 from tenure.control.task import Task
 from tenure.domain.options import Executor
@@ -93,9 +94,9 @@ class DjangoTenure(Tenure):
         """Perform an operation over the connection of Django, in its transaction."""
         if connection is not None or not self.uses_django:
             return super().perform(operation, tenant, connection)
-        if connections[self.alias].in_atomic_block and not _is_outside.get():
-            operation = _refusing_to_wait(operation)
-        return perform(operation, lambda call: self._send(call.of(tenant)))
+        waits = _is_outside.get() or not connections[self.alias].in_atomic_block
+        sleep = time.sleep if waits else _refuse_to_sleep
+        return perform(operation, lambda call: self._send(call.of(tenant)), sleep)
 
     async def aperform(
         self, operation: Operation[T], tenant: Tenant = DEFAULT, connection: Any = None
@@ -146,24 +147,11 @@ class DjangoTenure(Tenure):
         return super()._added(name, fresh, signature, executor, written)
 
 
-def _refusing_to_wait(operation: Operation[T]) -> Operation[T]:
-    """Perform an operation that must not wait: before the commit no worker sees the job."""
-    try:
-        wanted = next(operation)
-        while True:
-            if isinstance(wanted, Delay):
-                raise InputRefused(
-                    "this would wait for a job inside a transaction, and workers see nothing of a "
-                    "transaction before its commit; wait after it"
-                )
-            try:
-                answer = yield wanted
-            except TenureError as error:
-                wanted = operation.throw(error)
-            else:
-                wanted = operation.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+def _refuse_to_sleep(_: float) -> None:
+    raise InputRefused(
+        "this would wait for a job inside a transaction, and workers see nothing of a transaction "
+        "before its commit; wait after it"
+    )
 
 
 app = DjangoTenure()

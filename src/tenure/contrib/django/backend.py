@@ -15,6 +15,7 @@ from tenure.contrib.django import framework
 from tenure.contrib.django.application import app
 from tenure.contrib.django.execution import declare, declared_task
 from tenure.contrib.django.framework import BaseTaskBackend, TaskResult, TaskResultDoesNotExist
+from tenure.contrib.django.options import options_of
 from tenure.contrib.django.results import change, new_result, result_id, result_of
 from tenure.control.artifact_files import with_result
 from tenure.control.enqueue_options import EnqueueOptionSet
@@ -32,7 +33,8 @@ class TenureBackend(BaseTaskBackend):
 
     A task that is enqueued in ``transaction.atomic()`` is there when the transaction commits, and
     never if it rolls back; ``"ENQUEUE_ON_COMMIT": False`` enqueues it at once. ``OPTIONS`` are
-    options of each job, such as ``{"retry": 0, "timeout": "5m"}``.
+    options of each job, such as ``{"retry": 0, "timeout": "5m"}``; those of ``task_options`` come
+    first.
     """
 
     supports_defer = True
@@ -53,7 +55,7 @@ class TenureBackend(BaseTaskBackend):
         """Make a job of the task."""
         self.validate_task(task)
         result = new_result(task, args, kwargs, self.alias)
-        bound = self._bound(task)
+        bound = self._bound(task, result.args, result.kwargs)
         if self._is_on_commit and app.is_separate and connection.in_atomic_block:
             key = str(uuid4())
             keyed = bound.using(key=key)
@@ -103,12 +105,15 @@ class TenureBackend(BaseTaskBackend):
             if (wrong := bounds.validation_error("queue", queue)) is not None:
                 yield 5, f"QUEUES: {wrong}"
 
-    def _bound(self, task: Any) -> Task[..., Any]:
+    def _bound(self, task: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Task[..., Any]:
         run_at = task.run_after
         if run_at is not None and timezone.is_naive(run_at):
             run_at = timezone.make_aware(run_at)
+        own = options_of(task)
+        options = {name: it for name, it in self.options.items() if name not in own.plain}
+        options |= own.filled(task.takes_context, args, kwargs)
         return declare(task).using(
-            **self.options, priority=task.priority, queue=task.queue_name, run_at=run_at
+            **options, priority=task.priority, queue=task.queue_name, run_at=run_at
         )
 
 

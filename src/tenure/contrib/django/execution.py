@@ -12,6 +12,7 @@ from django.utils import timezone
 from tenure.contrib.django import framework
 from tenure.contrib.django.application import app
 from tenure.contrib.django.framework import TaskContext, TaskResult, TaskResultStatus
+from tenure.contrib.django.options import options_of
 from tenure.contrib.django.results import as_task_error, change, new_result, result_id
 from tenure.control.signature import Signature
 from tenure.control.task import Task
@@ -39,8 +40,10 @@ def declare(task: Any) -> Task[..., Any]:
     name: str = task.module_path
     if name not in app.tasks:
         _declared[name] = task
-        executor: Executor = "async" if iscoroutinefunction(task.func) else "process"
-        app._added(name, _runnable(task), _SIGNATURE, executor, {})
+        options = options_of(task)
+        by_default: Executor = "async" if iscoroutinefunction(task.func) else "process"
+        executor = options.executor or by_default
+        app._added(name, _runnable(task), _SIGNATURE, executor, dict(options.plain))
     return app.tasks[name]
 
 

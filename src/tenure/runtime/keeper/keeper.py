@@ -29,8 +29,9 @@ from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs.conclusions import Conclusions
 from tenure.runtime.keeper.runs.grant_requests import GrantRequests
 from tenure.runtime.keeper.runs.inspections import Inspections
+from tenure.runtime.keeper.runs.lost_attempts import LostAttempts
 from tenure.runtime.keeper.runs.run_table import RunTable
-from tenure.runtime.keeper.runs.run_times import RunTimes
+from tenure.runtime.keeper.runs.run_times import MeasuredTimes, RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.keeper.runs.runner_group import RunnerGroups
 from tenure.runtime.keeper.runs.runner_launcher import RunnerLauncher
@@ -103,6 +104,8 @@ class Keeper:
             on_gone=self.remove_tenants,
         )
 
+        self.measured = MeasuredTimes()
+        lost = LostAttempts(self.groups)
         self.conclusions = Conclusions(
             worker=worker,
             settings=settings,
@@ -113,6 +116,8 @@ class Keeper:
             database=self.database,
             clock=self.clock,
             counts=counts,
+            measured=self.measured,
+            lost=lost,
             tasks=self.tasks,
         )
         progress = StopProgress(worker, self.database, self.clock, counts, self.tasks)
@@ -165,6 +170,7 @@ class Keeper:
             exchanges=self.exchanges,
             supervisor=self.supervisor,
             times=times,
+            lost=lost,
             give_back=self.conclusions.give_back_waiting,
             may_claim=self.may_claim,
             on_capacity=self.exchange_dispatcher.capacity_freed,

@@ -250,6 +250,7 @@ async def _register(keeper: Keeper) -> None:
             keeper.settings.lease,
             keeper.queues,
             keeper.tenants,
+            keeper.settings.capacity,
         )
         keeper.lease.trust_from(asked_at)
         expires_at = datetime.fromisoformat(answer["expires_at"])

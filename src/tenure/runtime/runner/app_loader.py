@@ -40,8 +40,8 @@ def load(path: str) -> App:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     module = _from_file(module_name) if is_file else _by_name(module_name)
+    found = [key for key, value in vars(module).items() if isinstance(value, App)]
     if not name:
-        found = [key for key, value in vars(module).items() if isinstance(value, App)]
         if len(found) != 1:
             raise AppNotFound(
                 f"{module_name} holds {len(found)} apps; say which: {module_name}:name"
@@ -49,6 +49,11 @@ def load(path: str) -> App:
         [name] = found
     app = getattr(module, name, None)
     if not isinstance(app, App):
+        if found:
+            raise AppNotFound(
+                f"{shown(name)} in {module_name} is not an app; name the one that is there: "
+                f"{module_name}:{found[0]}"
+            )
         raise AppNotFound(
             f"{shown(name)} in {module_name} is not an app; write `app = Tenure()` there"
         )

@@ -7,7 +7,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
+from tenure.domain.bounds import validation_error
 from tenure.domain.duration import duration
+from tenure.domain.retry import Retry
+from tenure.domain.values import refusals_about
+from tenure.errors import InputRefused
 from tenure.runtime.control_exceptions import Discard
 from tenure.runtime.messages import RetryDecision
 from tenure.runtime.runner import forks
@@ -96,21 +100,31 @@ def _seconds(stated: Any) -> float | None:
 
 
 def decision_of(attempt: Attempt, error: BaseException) -> RetryDecision | Discard | None:
-    """Return what the retry function of a task decides; None: it has none, or it failed.
+    """Return what the retry function of a task decides; None: it has none, or it failed."""
+    task = attempt.link.app.tasks.get(attempt.work.task)
+    retry = task.options.retry if task is not None else None
+    return None if retry is None else decision_by(retry, attempt, error)
+
+
+def decision_by(
+    retry: Retry, attempt: Attempt, error: BaseException
+) -> RetryDecision | Discard | None:
+    """Return what the function of a retry decides; None: it has none, or it failed.
 
     The job's log tells of a function that failed.
     """
-    task = attempt.link.app.tasks.get(attempt.work.task)
-    retry = task.options.retry if task is not None else None
-    if retry is None or not callable(retry.function):
+    function = retry.function
+    if function is None or isinstance(function, str):
         return None
     context = attempt.make_context()
 
     def decide() -> RetryDecision | Discard | str:
         try:
-            return _read(retry.function(error, context))
+            return _read(function(error, context))
         except Discard as discard:
             return discard
+        except InputRefused as refusal:
+            return str(refusal)
         except BaseException as other:  # noqa: BLE001 - code of the job
             return f"it raised {name_of(type(other))}"
 
@@ -134,4 +148,8 @@ def _read(decision: Any) -> RetryDecision | Discard:
         case False:
             return RetryDecision(False)
         case _:
-            return RetryDecision(True, duration(decision).total_seconds())
+            with refusals_about("what it returned"):
+                delay = duration(decision)
+                if wrong := validation_error("delay", delay):
+                    raise InputRefused(wrong)
+            return RetryDecision(True, delay.total_seconds())

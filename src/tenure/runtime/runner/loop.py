@@ -34,6 +34,7 @@ from tenure.runtime.messages import (
     Interrupting,
     Quit,
     Ready,
+    ReportLost,
     RequestAnswer,
     Start,
     Terminate,
@@ -48,7 +49,7 @@ from tenure.runtime.runner.fitness import Fitness
 from tenure.runtime.runner.link import CANNOT_SERVE
 from tenure.runtime.runner.loop_attempt import LoopAttempt
 from tenure.runtime.runner.loop_link import LoopLink
-from tenure.runtime.runner.observation import flush, observed
+from tenure.runtime.runner.observation import flush, observed, report_lost
 from tenure.runtime.runner.on_cpu import OnCpu, TaskOnCpu
 from tenure.runtime.runner.output import JobOutput, capture_logging
 from tenure.runtime.runner.ownership import Ownership
@@ -149,6 +150,8 @@ class LoopRunner:
                     )
             case RequestAnswer():
                 self._link.answer(message)
+            case ReportLost(attempts):
+                report_lost(attempts, self._link)
             case Quit():
                 self._disconnected.set()
 

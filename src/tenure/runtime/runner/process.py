@@ -44,6 +44,7 @@ from tenure.runtime.messages import (
     Message,
     Quit,
     Ready,
+    ReportLost,
     RequestAnswer,
     RunnerRequest,
     Start,
@@ -61,7 +62,7 @@ from tenure.runtime.runner.endings import (
 )
 from tenure.runtime.runner.environment import ProcessEnvironment
 from tenure.runtime.runner.link import CANNOT_SERVE, Link
-from tenure.runtime.runner.observation import flush, observed
+from tenure.runtime.runner.observation import flush, observed, report_lost
 from tenure.runtime.runner.orphans import Orphans
 from tenure.runtime.runner.output import capture_logging
 from tenure.runtime.runner.ownership import Ownership
@@ -205,6 +206,8 @@ class ProcessRunner(Link):
             case RequestAnswer(request):
                 if waiting := self._requests.pop(request, None):
                     waiting.put(message)
+            case ReportLost(attempts):
+                report_lost(attempts, self)
             case Quit():
                 return  # the last ticket says the same to the main thread
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tenure.domain.duration import duration as read
 from tenure.domain.duration import in_words
+from tenure.domain.generators import adrive, drive
 from tenure.errors import InputRefused, Timeout
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.steps.alarm import alarm
@@ -55,32 +56,12 @@ Work = Generator[Effect, Any, T]
 
 def perform(attempt: Attempt, work: Work[T]) -> T:
     """Perform the work in a plain function."""
-    try:
-        wanted = next(work)
-        while True:
-            try:
-                answer = _perform(attempt, wanted)
-            except BaseException as error:  # noqa: BLE001 - the work decides what it means
-                wanted = work.throw(error)
-            else:
-                wanted = work.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+    return drive(work, partial(_perform, attempt))
 
 
 async def aperform(attempt: Attempt, work: Work[T]) -> T:
     """Perform the work in a coroutine."""
-    try:
-        wanted = next(work)
-        while True:
-            try:
-                answer = await _aperform(attempt, wanted)
-            except BaseException as error:  # noqa: BLE001 - the work decides what it means
-                wanted = work.throw(error)
-            else:
-                wanted = work.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+    return await adrive(work, partial(_aperform, attempt))
 
 
 def _perform(attempt: Attempt, wanted: Effect) -> Any:

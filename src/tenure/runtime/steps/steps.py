@@ -6,6 +6,7 @@ A step is in the database before its value is returned, so at most the step in f
 import random
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from tenure.domain.retry import Retry
 from tenure.domain.step import KeptStep, KeptSteps, WaitState
 from tenure.domain.values import refusals_about
 from tenure.errors import InputRefused, NotFound
-from tenure.runtime.control_exceptions import ControlException, Waits
+from tenure.runtime.control_exceptions import ControlException, Discard, Waits
 from tenure.runtime.large_values import encode_large, read_large, store_large
 from tenure.runtime.runner.attempt import Attempt
 from tenure.runtime.steps.effects import Invoke, Nap, Request, Work
@@ -124,10 +125,21 @@ class Steps:
 
     def _delay(self, step: Step, error: Exception, tries: int) -> float | None:
         """Return the seconds until the step is tried again; None if it is not."""
-        described = _describe(error)
-        if tries > step.retry.max or step.retry.gives_up(str(described["type"])):
+        from tenure.runtime.runner.failures import decision_by, kinds_of, retry_after_of
+
+        described, retry = _describe(error), step.retry
+        if tries > retry.max:
             return None
-        delay = step.retry.delay_after(tries, random.random())  # noqa: S311
+        decision = decision_by(retry, self._attempt, error)
+        if isinstance(decision, Discard):
+            raise decision from error
+        if retry.gives_up(kinds_of(error)) or (decision is not None and not decision.retries):
+            return None
+        delay = retry.delay_after(tries, random.random())  # noqa: S311
+        if decision is not None and decision.delay is not None:
+            delay = timedelta(seconds=decision.delay)
+        if retry.retry_after and (seconds := retry_after_of(error)) is not None:
+            delay = max(delay, timedelta(seconds=seconds))
         line = f"step {step.name!r} failed and is tried again in {in_words(delay)}: "
         self._attempt.log("warning", f"{line}{described['type']}: {described['message']}")
         return delay.total_seconds()

@@ -21,6 +21,7 @@ _RESOLVERS = 64  # threads
 TIMEOUT = 15.0  # seconds for all of it: name, connection, encryption, request and response
 _CONNECT_TIMEOUT = 5.0  # seconds for one of several addresses
 _MAX_HEAD = 65_536  # bytes of a response
+_MAX_RESPONSES = 10  # with the interim ones
 _MAX_WAIT = 3600.0  # seconds that a receiver may ask to be left alone
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: |\r)")
 _RETRY_AFTER = re.compile(rb"(?im)^retry-after:[ \t]*([0-9]{1,9})[ \t]*\r?$")
@@ -153,7 +154,7 @@ def _head(place: _Place, headers: Mapping[str, str], size: int) -> bytes:
 
 
 async def _response(reader: asyncio.StreamReader) -> Response:
-    while True:
+    for _ in range(_MAX_RESPONSES):
         head = await reader.readuntil(b"\r\n\r\n")
         found = _STATUS.match(head)
         if found is None:
@@ -162,3 +163,4 @@ async def _response(reader: asyncio.StreamReader) -> Response:
         if status >= 200:
             wait = _RETRY_AFTER.search(head)
             return Response(status, min(float(wait[1]), _MAX_WAIT) if wait else 0.0)
+    raise RequestFailed(f"the receiver sent {_MAX_RESPONSES} interim responses and no answer")

@@ -32,6 +32,7 @@ from tenure.store.results import (
     WorkerInfo,
 )
 from tenure.store.rollups import History
+from tenure.store.scale_results import Scale
 from tenure.store.totals import Totals
 from tenure.store.verb import Actor, Int4, verb
 
@@ -93,6 +94,18 @@ def queues() -> Call[Mapping[str, Queue]]:
 @verb(safe=True)
 def totals(grace: timedelta = timedelta(seconds=30)) -> Totals:
     """Return the counts for metrics; ``grace`` applies to stops that have none of their own."""
+
+
+@verb(safe=True)
+def scale(
+    queues: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+    *,
+    within: timedelta = timedelta(minutes=1),
+    min: Int4 = 0,
+    max: Int4 | None = None,
+) -> Scale:
+    """Return how many workers the work wants so that ready jobs begin ``within`` a time."""
 
 
 @verb(safe=True)

@@ -1,15 +1,14 @@
 """Verbs of workers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Generic, TypeVar, Unpack
+from typing import Annotated, Any, Unpack
 from uuid import UUID
 
 import msgspec
 
 from tenure.domain.inspection import InspectionAnswer
-from tenure.domain.lifecycle import State
-from tenure.store.answers import answer_reader, flattened
+from tenure.store.answers import flattened
 from tenure.store.claims import ClaimColumns, claim_of, read_claim
 from tenure.store.new_jobs import encode_json, refuse_not_json
 from tenure.store.outcomes import Ending, Report
@@ -20,15 +19,12 @@ from tenure.store.results import (
     Finished,
     Held,
     Holding,
-    Promoted,
     Renewal,
     Reported,
     SignalsRead,
     TenantActivity,
 )
 from tenure.store.verb import Actor, EncodedJSON, Int4, Parameter, verb
-
-C = TypeVar("C")
 
 
 class Want(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -69,59 +65,19 @@ def _encode_reports(reports: Sequence[Report]) -> str:
     return encode_json(reports)
 
 
-class _FinishedByState(msgspec.Struct):
-    accepted: dict[State, list[int]]
-    refused: tuple[int, ...]
-    busy: tuple[int, ...]
-    wakes: bool
-    repeated: tuple[int, ...] = ()
+_exchange = msgspec.json.Decoder(Exchanged[ClaimColumns]).decode
+_loose_exchange = msgspec.json.Decoder(Exchanged[msgspec.Raw]).decode
 
 
-_finished_by_state = answer_reader(_FinishedByState)
-
-
-def _read_finished(text: bytes | str) -> Finished:
-    return _finished(_finished_by_state(text))
-
-
-def _finished(answer: _FinishedByState) -> Finished:
-    accepted = {job: state for state, jobs in answer.accepted.items() for job in jobs}
-    return Finished(accepted, answer.refused, answer.busy, answer.wakes, answer.repeated)
-
-
-class _Exchange(msgspec.Struct, Generic[C]):
-    alive: bool
-    finished: _FinishedByState
-    claims: list[C]
-    promoted: Promoted | None
-    promote_error: str | None
-    next_due: float | None
-    idled: bool
-
-
-_exchange = msgspec.json.Decoder(_Exchange[ClaimColumns]).decode
-_loose_exchange = msgspec.json.Decoder(_Exchange[msgspec.Raw]).decode
-
-
-def _read_exchanged(text: bytes | str) -> Exchanged:
+def _read_exchanged(text: bytes | str) -> Exchanged[Claim]:
+    answer: Any
     try:
         answer = _exchange(text)
-        return _exchanged(answer, map(claim_of, answer.claims))
+        claims = tuple(map(claim_of, answer.claims))
     except (msgspec.DecodeError, RecursionError):
-        loose = _loose_exchange(flattened(text))
-        return _exchanged(loose, (read_claim(bytes(claim)) for claim in loose.claims))
-
-
-def _exchanged(answer: _Exchange[Any], claims: Iterable[Claim]) -> Exchanged:
-    return Exchanged(
-        answer.alive,
-        _finished(answer.finished),
-        tuple(claims),
-        answer.promoted,
-        answer.promote_error,
-        answer.next_due,
-        answer.idled,
-    )
+        answer = _loose_exchange(flattened(text))
+        claims = tuple(read_claim(bytes(claim)) for claim in answer.claims)
+    return msgspec.structs.replace(answer, claims=claims)
 
 
 Outcomes = Annotated[Sequence[Ending], Parameter("jsonb", _encode_endings)]
@@ -135,7 +91,9 @@ def register(
     lease: timedelta,
     queues: Sequence[str] | None = None,
     tenants: Sequence[str] | None = None,
-) -> dict[str, Any]: ...
+    capacity: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Register a worker; ``capacity`` is how many jobs of each executor it runs at once."""
 
 
 @verb(safe=True, control=True)
@@ -149,11 +107,13 @@ def renew(
     *,
     trouble: str | None = None,
     runners: Mapping[str, Mapping[str, Any]] | None = None,
+    run_times: Mapping[str, float] | None = None,
 ) -> Renewal:
     """Renew the lease of a worker; ``trouble`` tells why it can start no runner.
 
     ``runners`` maps the id of each runner to its tenant, kind, pid and the tokens of its jobs; None
-    leaves those of the previous call.
+    leaves those of the previous call. ``run_times`` has the seconds that runs of a task take,
+    where they changed.
     """
 
 
@@ -189,7 +149,7 @@ def claim(
 def held(worker: UUID) -> tuple[Held, ...]: ...
 
 
-@verb(read=_read_finished)
+@verb()
 def finish(worker: UUID, outcomes: Outcomes) -> Finished: ...
 
 
@@ -201,7 +161,7 @@ def exchange(
     *,
     promoting: bool = False,
     wants_jobs: bool = False,
-) -> Exchanged: ...
+) -> Exchanged[Claim]: ...
 
 
 @verb(safe=True, field="priority")
@@ -225,11 +185,11 @@ def answer_inspection(
 ) -> dict[str, bool]: ...
 
 
-@verb(read=_read_finished)
+@verb()
 def crash(worker: UUID, jobs: Sequence[Ending]) -> Finished: ...
 
 
-@verb(read=_read_finished)
+@verb()
 def release(worker: UUID, jobs: Sequence[Ending]) -> Finished: ...
 
 

@@ -4,13 +4,14 @@ from typing import Annotated, Any
 
 from fastapi import Header, Query
 from starlette.requests import Request
+from starlette.responses import Response
 
 from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.polling import job_event, record_event
 from tenure.domain.lifecycle import ENDED
-from tenure.web.context import state_of, stream, stream_of_chunks
+from tenure.web.context import state_of, stream
 from tenure.web.routes import JobNumber, Routes
-from tenure.web.streams import Stream, encoded_items, events_of
+from tenure.web.streams import encode_batch, encode_event, events_of
 
 routes = Routes("events", "/api")
 
@@ -29,12 +30,12 @@ async def job_events(
     caller: AuthorizedClient,
     job_id: JobNumber,
     last_event_id: LastEventId = None,
-) -> Stream:
+) -> Response:
     """Stream a job: its current state, then each change until it has ended."""
     state = state_of(request)
     jobs = (await state.subscription()).job(caller, job_id, after=last_event_id)
     events = events_of(jobs, lambda job: job_event(job, job.state in ENDED))
-    return stream(request, events, state.authenticator)
+    return stream(request, events, state.authenticator, encode_event)
 
 
 @routes.get("/jobs/{job_id}/stream", **_STREAM)
@@ -44,14 +45,14 @@ async def job_stream(
     job_id: JobNumber,
     after: After = "0",
     last_event_id: LastEventId = None,
-) -> Stream:
+) -> Response:
     """Stream what a job puts out: partial results, log lines, progress, status, until its end.
 
     A client that reconnects with the id of the last event misses nothing and gets nothing twice.
     """
     state = state_of(request)
     batches = (await state.subscription()).stream(caller, job_id, after=last_event_id or after)
-    return stream_of_chunks(request, encoded_items(batches), state.authenticator)
+    return stream(request, batches, state.authenticator, encode_batch)
 
 
 @routes.get("/cancellations/{cancellation_id}/events", **_STREAM)
@@ -60,19 +61,19 @@ async def cancellation_events(
     caller: AuthorizedClient,
     cancellation_id: str,
     last_event_id: LastEventId = None,
-) -> Stream:
+) -> Response:
     """Stream a stop record: its current state, then each change until it is closed."""
     state = state_of(request)
     subscription = await state.subscription()
     records = subscription.cancellation(caller, cancellation_id, after=last_event_id)
-    return stream(request, events_of(records, record_event), state.authenticator)
+    return stream(request, events_of(records, record_event), state.authenticator, encode_event)
 
 
 @routes.get("/events", **_STREAM)
 async def events(
     request: Request, caller: AuthorizedClient, last_event_id: LastEventId = None
-) -> Stream:
+) -> Response:
     """Stream the statistics as they change, and every stop that begins, advances or ends."""
     state = state_of(request)
     events = (await state.subscription()).everything(caller, after=last_event_id)
-    return stream(request, events, state.authenticator)
+    return stream(request, events, state.authenticator, encode_event)

@@ -1,7 +1,7 @@
 """Jobs: enqueue, list, show, explain and inspect them."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict, Unpack
 from uuid import UUID
 
 from fastapi import Header, Query
@@ -28,6 +28,31 @@ routes = Routes("jobs", "/api/jobs")
 
 EnqueuedJobs = Enqueued | tuple[Enqueued, ...]
 Id = Annotated[int, Field(ge=0, le=MAX_ID)]
+
+
+class JobFilters(TypedDict):
+    """The filters of the list of jobs, in the query of a request."""
+
+    id: Annotated[list[Id] | None, Query(description="Any of these; may be repeated.")]
+    status: Annotated[list[Status] | None, Query(description="Any of these; may be repeated.")]
+    state: State | None
+    queue: str | None
+    task: str | None
+    target: str | None
+    owner: str | None
+    tag: Annotated[list[str] | None, Query(description="All of these; may be repeated.")]
+    key: str | None
+    parent: Annotated[
+        Id | Literal["none"] | None, Query(description="A job; `none`: jobs without a parent.")
+    ]
+    root: Id | None
+    worker: UUID | None
+    text: Annotated[
+        list[str] | None,
+        Query(description="Text in the arguments; all of these; may be repeated."),
+    ]
+    since: Annotated[datetime | None, Query(description="Created at or after this.")]
+    until: Annotated[datetime | None, Query(description="Created before this.")]
 
 
 @routes.post("", status=201, returns=EnqueuedJobs, also={200: EnqueuedJobs}, errors=(409,))
@@ -65,51 +90,11 @@ async def enqueue(
 async def list_jobs(
     request: Request,
     caller: AuthorizedClient,
-    ids: Annotated[
-        list[Id] | None, Query(alias="id", description="Any of these; may be repeated.")
-    ] = None,
-    status: Annotated[
-        list[Status] | None, Query(description="Any of these; may be repeated.")
-    ] = None,
-    state: State | None = None,
-    queue: str | None = None,
-    task: str | None = None,
-    target: str | None = None,
-    owner: str | None = None,
-    tag: Annotated[list[str] | None, Query(description="All of these; may be repeated.")] = None,
-    key: str | None = None,
-    parent: Annotated[
-        Id | Literal["none"] | None, Query(description="A job; `none`: jobs without a parent.")
-    ] = None,
-    root: Id | None = None,
-    worker: UUID | None = None,
-    text: Annotated[
-        list[str] | None,
-        Query(description="Text in the arguments; all of these; may be repeated."),
-    ] = None,
-    since: Annotated[datetime | None, Query(description="Created at or after this.")] = None,
-    until: Annotated[datetime | None, Query(description="Created before this.")] = None,
     below: Below = None,
     limit: Limit = 50,
+    **filters: Unpack[JobFilters],
 ) -> JsonResponse[tuple[Job, ...]]:
     """List the jobs that match all given filters, newest first."""
-    filters = {
-        "id": ids,
-        "status": status,
-        "state": state,
-        "queue": queue,
-        "task": task,
-        "target": target,
-        "owner": owner,
-        "tag": tag,
-        "key": key,
-        "parent": parent,
-        "root": root,
-        "worker": worker,
-        "text": text,
-        "since": _timestamp("since", since),
-        "until": _timestamp("until", until),
-    }
     given = {name: value for name, value in filters.items() if value is not None}
     jobs = await caller.asend(queries.list_jobs(given, below=below, n=limit))
     return paged(request, jobs, limit)
@@ -156,9 +141,3 @@ async def list_tasks(
     if not jobs:
         await caller.asend(queries.show(job_id))
     return paged(request, jobs, limit)
-
-
-def _timestamp(name: str, value: datetime | None) -> str | None:
-    if value is not None and value.tzinfo is None:
-        raise InputRefused(f"{name}: {value.isoformat()} has no time zone; add one")
-    return None if value is None else value.isoformat()

@@ -11,6 +11,7 @@ from tenure.store.calls import diagnosis, queries, task_calls
 from tenure.store.diagnosis_results import Leak
 from tenure.store.results import AuditRow, Statistics
 from tenure.store.rollups import History, TaskRuns
+from tenure.store.scale_results import Scale
 from tenure.web.context import Below, Limit
 from tenure.web.responses import JsonResponse, paged
 from tenure.web.routes import Routes
@@ -22,6 +23,21 @@ routes = Routes("overview", "/api")
 async def statistics(caller: AuthorizedClient) -> Statistics:
     """Count jobs by status and by queue, refused writes and recoveries."""
     return await caller.asend(queries.statistics())
+
+
+@routes.get("/scale")
+async def scale(
+    caller: AuthorizedClient,
+    queue: Annotated[list[str] | None, Query(description="Only these queues.")] = None,
+    task: Annotated[list[str] | None, Query(description="Only these tasks.")] = None,
+    within: Annotated[str, Query(description="Ready jobs should begin within: 1s to 24h.")] = "1m",
+    min: Annotated[int, Query(ge=0, le=100_000, description="Fewest workers.")] = 0,  # noqa: A002
+    max: Annotated[  # noqa: A002
+        int | None, Query(ge=0, le=100_000, description="Most workers.")
+    ] = None,
+) -> Scale:
+    """Return how many workers the work wants, why, and in which order to drain workers."""
+    return await caller.asend(queries.scale(queue, task, within=duration(within), min=min, max=max))
 
 
 @routes.get("/history")

@@ -13,7 +13,7 @@ from tenure.control.schedule_runs import (
 )
 from tenure.store.calls import control_calls
 from tenure.store.results import Enqueued
-from tenure.web.models import Body, Paused, ReasonBody
+from tenure.web.models import Paused, ReasonBody, RunBody
 from tenure.web.routes import Routes
 
 routes = Routes("schedules", "/api/schedules")
@@ -38,10 +38,14 @@ async def resume_schedule(caller: AuthorizedClient, name: str, body: ReasonBody)
 
 
 @routes.post("/{name:path}/run", status=201)
-async def run_schedule(caller: AuthorizedClient, name: str, body: Body) -> Enqueued:  # noqa: ARG001
-    """Enqueue a job of this schedule at once, beside its usual times."""
+async def run_schedule(caller: AuthorizedClient, name: str, body: RunBody) -> Enqueued:
+    """Enqueue a job of this schedule at once, beside its usual times.
+
+    If its jobs may not overlap and one has not ended, the answer is 409, unless `beside` is true.
+    """
     await caller.arequire("enqueue")
-    return await caller.aperform(run_at_once(find_schedule(visible_schedules(caller), name)))
+    schedule = find_schedule(visible_schedules(caller), name)
+    return await caller.aperform(run_at_once(schedule, beside=body.beside))
 
 
 def visible_schedules(caller: AuthorizedClient) -> list[Schedule]:

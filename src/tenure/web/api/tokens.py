@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Path
 
 from tenure.control.authorized_client import AuthorizedClient
-from tenure.control.tokens import amake_token
+from tenure.control.tokens import new_token
 from tenure.domain.options import read_duration
 from tenure.domain.tenant import Tenant
 from tenure.store.calls import control_calls, queries
@@ -27,10 +27,8 @@ async def list_tokens(caller: AuthorizedClient, tenant: str | None = None) -> tu
 async def create_token(caller: AuthorizedClient, body: TokenBody) -> NewToken:
     """Create a token. Only this response contains its secret."""
     lifetime = read_duration("lifetime", body.lifetime)
-    secret, token = await amake_token(
-        caller, body.name, body.role, tenant=body.tenant, lifetime=lifetime
-    )
-    return NewToken(secret, token)
+    made = new_token(caller, body.name, body.role, body.tenant, lifetime)
+    return NewToken(*await caller.aperform(made))
 
 
 @routes.post("/{token_id}/revoke")

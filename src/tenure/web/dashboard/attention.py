@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from starlette.requests import Request
 
@@ -77,7 +78,7 @@ class Attention:
         """Return the pauses of queues, of targets or of another subject by their names."""
         return {pause.name: pause for pause in self.pauses if pause.subject == subject}
 
-    @property
+    @cached_property
     def counts(self) -> dict[str, SidebarCount]:
         """Return the numbers of the sidebar by the path of their page; no zeros."""
         unrunnable = sum(task.jobs for task in self.totals.unrunnable)

@@ -16,7 +16,7 @@ from tenure.store.policy_results import Bulk
 from tenure.web.api.bulk import advance_bulk, begin_bulk
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.form import Form, read_choice
-from tenure.web.dashboard.jobs import PAGE_SIZE, Given, filters_of, progress_of, read_filters
+from tenure.web.dashboard.jobs import PAGE_SIZE, Given, filters_of, read_filters
 from tenure.web.dashboard.rendering import render
 from tenure.web.dashboard.rows import tree
 from tenure.web.limits import whole_number
@@ -42,7 +42,6 @@ async def preview(request: Request) -> Response:
         consequence=consequence(found, intent),
         preview=found,
         rows=tree(newest, newest.ids, ()),
-        progress_of=progress_of,
         strategies=await caller.asend(queries.strategies()),
     )
 

@@ -79,8 +79,12 @@ def when(value: datetime | str | None) -> Markup:
     at = timestamp(value)
     if at is None:
         return Markup()
-    attributes = f'datetime="{machine(at)}" title="{exact(at)}"'
-    return Markup(f"<time {attributes}>{ago(at)}</time>")  # noqa: S704  made of digits
+    return Markup(f"<time {_dated(at)}>{ago(at)}</time>")  # noqa: S704  made of digits
+
+
+@lru_cache(maxsize=5000)
+def _dated(at: datetime) -> str:
+    return f'datetime="{machine(at)}" title="{exact(at)}"'
 
 
 def timestamp(value: datetime | str | None) -> datetime | None:
@@ -142,16 +146,13 @@ def took(begin: datetime | str, end: datetime | str | None) -> str:
     return "" if first is None or last is None else elapsed((last - first).total_seconds())
 
 
-def size(value: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"
-
-
 def number(value: float) -> str:
     return f"{value:,}"
+
+
+def quantity(value: float) -> str:
+    """Return a number that may have decimals: 14,500 or 0.25."""
+    return f"{value:,.12g}"
 
 
 def pretty(value: Any) -> str:

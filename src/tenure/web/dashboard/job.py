@@ -23,11 +23,10 @@ from tenure.web.api.output import download_artifact
 from tenure.web.context import caller_and_job
 from tenure.web.dashboard import strip
 from tenure.web.dashboard.answer_form import answer_fields
-from tenure.web.dashboard.formatting import exact
+from tenure.web.dashboard.formatting import exact, quantity
 from tenure.web.dashboard.graph import graph
 from tenure.web.dashboard.job_actions import may_control, offered
 from tenure.web.dashboard.job_tabs import TABS, image_kind, load_tab, read_artifact
-from tenure.web.dashboard.jobs import progress_of
 from tenure.web.dashboard.rendering import render, url
 from tenure.web.dashboard.stop_view import names_of, stop_view
 from tenure.web.dashboard.timeline import MAX_STEPS, timeline
@@ -78,7 +77,6 @@ async def show_job(request: Request) -> Response:
         here=here,
         given=given,
         facts=tuple(_facts(job)),
-        progress_of=progress_of,
         live=None if is_final else f"/jobs/{number}/live",
         every=refresh if is_final else _REFRESH,
     )
@@ -243,6 +241,7 @@ def _spent(job: Job) -> str:
     limits: Any = job.budget or {}
     units = {**dict.fromkeys(limits, 0.0), **job.spent}
     return ", ".join(
-        f"{amount:g} {unit}" + (f" of {nearest_float(limits[unit]):g}" if unit in limits else "")
+        f"{quantity(amount)} {unit}"
+        + (f" of {quantity(nearest_float(limits[unit]))}" if unit in limits else "")
         for unit, amount in units.items()
     )

@@ -8,14 +8,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tenure.control.bulk import WORDS
-from tenure.domain.job import Job
-from tenure.domain.lifecycle import ENDED, Status
+from tenure.domain.lifecycle import Status
 from tenure.domain.policy import FILTERS, SEVERAL
 from tenure.domain.principal import Role
-from tenure.domain.values import nearest_float
 from tenure.errors import InputRefused
 from tenure.store.calls import queries
-from tenure.store.job_rows import JobRow, JobRows
+from tenure.store.job_rows import JobRows
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.rendering import render, url
 from tenure.web.dashboard.rows import tree
@@ -83,7 +81,6 @@ async def list_jobs(request: Request) -> Response:
         filters=given,
         toggle=toggle,
         intents=WORDS,
-        progress_of=progress_of,
         may_select=caller.principal.role.includes(Role.OPERATOR),
         below=below,
         following=ids[-1] if len(page.ids) > PAGE_SIZE else None,
@@ -159,16 +156,3 @@ def read_below(request: Request) -> int | None:
     if (below := whole_number(text)) is None:
         raise InputRefused("below: must be the id of a row")
     return below
-
-
-def progress_of(job: Job | JobRow) -> float | None:
-    """Return the share of a job that is done, from 0 to 1; none if it is not known."""
-    progress = job.progress if isinstance(job.progress, dict) else {}
-    done, total = progress.get("done"), progress.get("total")
-    if (
-        job.state in ENDED
-        or not isinstance(done, int | float)
-        or not isinstance(total, int | float)
-    ):
-        return None
-    return min(max(nearest_float(done) / nearest_float(total), 0), 1) if total > 0 else None

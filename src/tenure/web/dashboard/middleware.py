@@ -19,6 +19,7 @@ from tenure.web.dashboard.form import FORM, read_form
 from tenure.web.dashboard.history import HISTORIES, Histories
 from tenure.web.dashboard.rendering import redirect
 from tenure.web.dashboard.sessions import SESSIONS, Sessions, drop_cookie, refuse_forged
+from tenure.web.dashboard.sidebar import SIDEBARS, Sidebars
 from tenure.web.dashboard.status_counts import COUNTS, StatusCounts
 from tenure.web.dashboard.tenant_switch import in_chosen_tenant
 from tenure.web.errors import explain_error
@@ -47,6 +48,7 @@ class Dashboard:
         self._histories = Histories()
         self._counts = StatusCounts()
         self._attentions = Attentions()
+        self._sidebars = Sidebars(self._attentions)
         self._router = Router(routes.ROUTES, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,6 +69,7 @@ class Dashboard:
         scope[HISTORIES] = self._histories
         scope[COUNTS] = self._counts
         scope[ATTENTIONS] = self._attentions
+        scope[SIDEBARS] = self._sidebars
         try:
             answer = await self._refused(request)
             with self._counted(scope):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -76,7 +76,6 @@ async def overview(request: Request) -> Response:
         totals=totals,
         now_needs=attention,
         failures=failures,
-        failed_since=_FAILED_SINCE,
         workers=workers,
         load=_load(workers),
         events={tally.labels[0]: tally.n for tally in totals.tally if tally.kind == "event"},
@@ -89,10 +88,8 @@ async def overview(request: Request) -> Response:
 
 async def _failures(caller: AuthorizedClient) -> list[FailedTask]:
     """Return the tasks whose jobs failed lately, those with the most first."""
-    since = (datetime.now(UTC) - _FAILED_SINCE).isoformat()
-    found = await caller.asend(
-        queries.list_jobs({"status": "failed", "since": since}, n=_MAX_FAILED)
-    )
+    lately = {"status": "failed", "since": _FAILED_SINCE.total_seconds()}
+    found = await caller.asend(queries.list_jobs(lately, n=_MAX_FAILED))
     failures: dict[str, FailedTask] = {}
     for job in found:  # the newest first
         failures.setdefault(job.task or "", FailedTask(job.task or "", job)).n += 1

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tenure.control.health import examine
-from tenure.control.tokens import amake_token
+from tenure.control.tokens import new_token
 from tenure.domain.duration import in_words
 from tenure.domain.job import NEVER
 from tenure.domain.lifecycle import Rung
@@ -88,14 +88,11 @@ async def list_tenants(request: Request) -> Response:
 
 async def create_token(request: Request) -> Response:
     """Show the new token. Only this page contains its secret, so there is no redirect."""
-    form = form_of(request)
-    secret, token = await amake_token(
-        caller_of(request),
-        form.name,
-        read_choice("role", form.get("role"), Role.VIEWER),
-        tenant=form.get("tenant"),
-        lifetime=_lifetime(form.get("lifetime")),
-    )
+    caller, form = caller_of(request), form_of(request)
+    role = read_choice("role", form.get("role"), Role.VIEWER)
+    lifetime = _lifetime(form.get("lifetime"))
+    made = new_token(caller, form.name, role, form.get("tenant"), lifetime)
+    secret, token = await caller.aperform(made)
     return await list_tokens(request, made=token, secret=secret)
 
 

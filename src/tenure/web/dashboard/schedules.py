@@ -14,7 +14,7 @@ from tenure.control.authorized_client import AuthorizedClient
 from tenure.control.schedule import Schedule
 from tenure.control.schedule_runs import TAG, find_schedule, run_at_once
 from tenure.domain.job import JSON, Job
-from tenure.domain.lifecycle import State
+from tenure.domain.lifecycle import ENDED, State
 from tenure.store.calls import queries
 from tenure.store.limit_results import DispatchPause
 from tenure.web.api.schedules import visible_schedules
@@ -49,6 +49,7 @@ class ScheduleRow:
     pause: DispatchPause | None
     next_runs: Sequence[datetime]
     last_runs: Sequence[Job]
+    active: Job | None  # the newest run that has not ended
     result: JSON  # of the newest run that completed
     span: str
     strip: Sequence[StripRun]
@@ -66,7 +67,7 @@ async def run_now(caller: AuthorizedClient, form: Form) -> int:
     """Enqueue the job of a schedule; return its id."""
     await caller.arequire("enqueue")
     schedule = find_schedule(visible_schedules(caller), form.name)
-    return (await caller.aperform(run_at_once(schedule))).id
+    return (await caller.aperform(run_at_once(schedule, beside="beside" in form))).id
 
 
 def explain(schedule: Schedule) -> str:
@@ -93,6 +94,7 @@ async def _row(
         pause,
         coming[:_NEXT_RUNS],
         last[:_LISTED],
+        next((job for job in last if job.state not in ENDED), None),
         result,
         span,
         tuple(_strip(last, coming if pause is None else (), _SPANS[span])),

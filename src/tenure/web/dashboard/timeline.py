@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from tenure.domain.cancellation import CancellationRecord
 from tenure.domain.job import Job
 from tenure.domain.lifecycle import State
-from tenure.domain.values import amount
+from tenure.domain.values import amount, nearest_float
 from tenure.store.family_results import Family, FamilyMember
-from tenure.web.dashboard.formatting import compact, elapsed, plain, timestamp
+from tenure.web.dashboard.formatting import clock, compact, elapsed, plain, quantity, timestamp
 from tenure.web.dashboard.window import WIDTH, Window
 
 MAX_ATTEMPTS = 8  # rows of attempts
 MAX_STEPS = 30  # rows of steps
+_MAX_UNITS = 3
 _MIN_WIDTH = 3
 _HEIGHT = 24  # of a curve
 PARTS = 100  # of the time, in which the verb counts
@@ -91,7 +92,8 @@ def timeline(
         _own(window, job, now),
         *_attempt_rows(window, job, now),
         *_step_rows(window, steps, now),
-        *_spending(window, job, steps),
+        *_checkpoints(window, job),
+        *_spending(window, job),
         *_events(window, job, record, partials, events),
     ]
     children = sum(family.counts.values())
@@ -199,27 +201,28 @@ def _step_detail(step: Mapping[str, Any]) -> str | None:
     return compact(step["value"])[:80] if step["kind"] == "step" and step["value"] else None
 
 
-def _spending(window: Window, job: Job, steps: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Yield a curve for each unit that steps have spent."""
-    ended = sorted(
-        (
-            (at, step["spent"])
-            for step in steps
-            if step["spent"]
-            if (at := timestamp(step["ended_at"]))
-        ),
-        key=lambda each: each[0],
-    )
-    for unit in sorted({unit for _, spent in ended for unit in spent})[:3]:
-        total, points = 0.0, []
-        for at, spent in ended:
-            total += float(spent.get(unit, 0))
-            points.append((window.x(at), total))
-        limit = float((job.budget or {}).get(unit) or total or 1)
-        curve = f"M{points[0][0]} {_HEIGHT}" + "".join(
-            f"H{x}V{round(_HEIGHT - 20 * min(value / limit, 1), 1)}" for x, value in points
+def _checkpoints(window: Window, job: Job) -> Iterator[Row]:
+    """Yield a row with some of the checkpoints; the newest is among them."""
+    if times := job.checkpoint_times:
+        marks = tuple(
+            TimelineMark(window.x(at), "checkpoint", f"checkpoint at {clock(at)}") for at in times
         )
-        text = f"{total:g} {unit}" + (f" of {limit:g}" if unit in (job.budget or {}) else "")
+        text = f"{job.checkpoints:,}, the last at {clock(times[-1])}"
+        yield Row("checkpoints", "checkpoints", text, 1, marks=marks)
+
+
+def _spending(window: Window, job: Job) -> Iterator[Row]:
+    """Yield a curve for each unit: what the job and its descendants had spent until then."""
+    for unit, points in sorted(job.spending.items())[:_MAX_UNITS]:
+        budget = nearest_float((job.budget or {}).get(unit) or 0)
+        total = points[-1][1]
+        limit = budget or total or 1
+        first = max(window.x(points[0][0]), 0)
+        curve = f"M{first} {_HEIGHT}" + "".join(
+            f"H{max(window.x(at), 0)}V{round(_HEIGHT - 20 * min(spent / limit, 1), 1)}"
+            for at, spent in points
+        )
+        text = f"{quantity(total)} {unit}" + (f" of {quantity(budget)}" if budget else "")
         path = f"{curve}H{WIDTH}V{_HEIGHT}Z"
         yield Row("spending", f"spent {unit}", text, 1, curves=(("accent", path),))
 

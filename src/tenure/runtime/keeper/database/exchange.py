@@ -298,7 +298,7 @@ class Exchange(TenantQueue):
 
     def _handle(
         self,
-        answer: Exchanged,
+        answer: Exchanged[Claim],
         endings: list[Ending],
         claims: list[PendingClaim],
         asked_at: float,

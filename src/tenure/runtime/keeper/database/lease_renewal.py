@@ -19,6 +19,7 @@ from tenure.runtime.keeper.database.access import ask_within
 from tenure.runtime.keeper.database.backoff import Backoff
 from tenure.runtime.keeper.database.clock import DatabaseClock
 from tenure.runtime.keeper.database.lease import Lease
+from tenure.runtime.keeper.runs.run_times import MeasuredTimes
 from tenure.store.calls import worker_calls
 from tenure.store.results import Holding, SignalsRead
 from tenure.store.serial_connection import SerialConnection
@@ -32,6 +33,10 @@ class LeaseHolder(Protocol):
     @property
     def trouble(self) -> str | None:
         """Why no runner can be started, if none can."""
+
+    @property
+    def measured(self) -> MeasuredTimes:
+        """The run times of its tasks."""
 
     def describe_runners(self) -> Mapping[str, Mapping[str, Any]]: ...
 
@@ -87,14 +92,17 @@ class LeaseRenewal:
         late = not self.lease.is_trusted
         asked_at = boottime()
         runners = self.holder.describe_runners()
+        run_times = self.holder.measured.changed()
         call = worker_calls.renew(
             self.worker,
             # After a late beat, ask which jobs are left; in time, all of them are.
             self.holder.holdings() if late else [],
             trouble=self.holder.trouble,
             runners=None if runners == self._described else runners,
+            run_times=run_times or None,
         )
         answer = await ask_within(self.line, call, self._patience)
+        self.holder.measured.acknowledge(run_times)
         self._described = runners
         if answer.expires_at is not None:
             self.clock.learn(answer.expires_at - self._length, asked_at)

@@ -17,7 +17,7 @@ import msgspec
 from tenure.domain.bounds import LOG_LEVEL, LOG_LINE
 from tenure.domain.job import JSON
 from tenure.domain.tenant import Tenant
-from tenure.errors import IllegalTransition, InputRefused, TenureError
+from tenure.errors import IllegalTransition, InputRefused, TenureError, WriteRefused
 from tenure.runtime.keeper.background_tasks import BackgroundTasks
 from tenure.runtime.keeper.database.access import DatabaseAccess, ask_within
 from tenure.runtime.keeper.database.backoff import Backoff
@@ -171,7 +171,7 @@ class Reports(TenantQueue):
                 self.patience,
                 self.tenant,
             )
-        except InputRefused as problem:
+        except (InputRefused, WriteRefused) as problem:
             # One of them cannot be recorded. Sent alone it is dropped, and the others are kept.
             if len(batch.pendings) > 1:
                 self._again.extendleft(map(self._batch, reversed(batch.pendings)))
@@ -217,7 +217,11 @@ class Reports(TenantQueue):
 
     def _record(self, pending: Pending, answer: Reported) -> None:
         granted = answer.granted.get(str(pending.run.job.id), {})
-        if pending.run.job.id in answer.refused:
+        dropped = pending.run.dropped if pending.flushes else None
+        if dropped is not None:
+            pending.run.dropped = None
+            _fail(pending.flushes, _not_recorded(dropped))
+        elif pending.run.job.id in answer.refused:
             # Its code must not continue as if this were kept: another attempt may do its work.
             _fail(
                 pending.flushes, IllegalTransition(f"{pending.run} is not this worker's any more")
@@ -244,7 +248,7 @@ class Reports(TenantQueue):
                 break
         _set_done(pending.flushes)
 
-    def _refuse(self, pending: Pending, problem: InputRefused) -> None:
+    def _refuse(self, pending: Pending, problem: TenureError) -> None:
         """Drop a report, and tell everybody who waits for it."""
         run = pending.run
         _log.error("what %s reported cannot be recorded: %s", run, problem, extra=run.about)
@@ -253,12 +257,18 @@ class Reports(TenantQueue):
             *pending.slots.values(),
             *pending.asks.values(),
         ]
-        _fail(waiting, InputRefused(f"a report was not recorded: {problem}"))
+        if not pending.flushes:  # the next one tells: it may be on its way in another message
+            run.dropped = problem
+        _fail(waiting, _not_recorded(problem))
         self._settle(pending)
 
     def _settle(self, pending: Pending) -> None:
         pending.run.unrecorded -= 1
         self.on_recorded(pending.run)
+
+
+def _not_recorded(problem: TenureError) -> InputRefused:
+    return InputRefused(f"a report was not recorded: {problem}")
 
 
 def _fail(waiting: Iterable["asyncio.Future[Any]"], problem: TenureError) -> None:

@@ -23,9 +23,11 @@ from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs import endings
 from tenure.runtime.keeper.runs.attempt_log import log_ended
+from tenure.runtime.keeper.runs.lost_attempts import LostAttempts
 from tenure.runtime.keeper.runs.process_group import ProcessGroup
 from tenure.runtime.keeper.runs.run import Run
 from tenure.runtime.keeper.runs.run_table import RunTable
+from tenure.runtime.keeper.runs.run_times import MeasuredTimes
 from tenure.runtime.keeper.runs.runner import Runner
 from tenure.runtime.keeper.runs.runner_group import RunnerGroup, RunnerGroups
 from tenure.runtime.messages import AttemptReport
@@ -35,6 +37,7 @@ from tenure.store.outcomes import Ending
 _log = logging.getLogger("tenure.worker")
 
 _BUSY_PAUSE = 0.02
+_RAN = ("completed", "failed", "retry")  # endings of code that was not cut short
 
 
 @dataclass(eq=False, kw_only=True)
@@ -48,6 +51,8 @@ class Conclusions:
     database: DatabaseAccess
     clock: DatabaseClock
     counts: Counting
+    measured: MeasuredTimes
+    lost: LostAttempts
     tasks: BackgroundTasks
 
     def conclude(self, runner: Runner, done: Sequence[tuple[Run, Ending | None]]) -> None:
@@ -59,6 +64,9 @@ class Conclusions:
         for run, ending in done:
             self._end(runner, run)
             run.ending = ending
+            self.lost.note(run, ending)
+            if run.started_at is not None and ending is not None and ending.outcome in _RAN:
+                self.measured.note(run.job.task, now - run.started_at)
             if ending is None:
                 self.runs.remove(run)
                 self.exchanges[run.tenant].promote_soon()
@@ -75,6 +83,7 @@ class Conclusions:
         """End a run that is charged with the death of its runner."""
         self._end(runner, run)
         self.counts.ended([(run, crash)], asyncio.get_running_loop().time())
+        self.lost.note(run, crash)
         self.tasks.start(self._charge(run, crash))
 
     def release(self, runner: Runner, n: int) -> None:

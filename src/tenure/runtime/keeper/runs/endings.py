@@ -24,6 +24,7 @@ _log = logging.getLogger("tenure.worker")
 
 OVER_TIME = "tenure.Timeout"
 OVER_MEMORY = "tenure.MemoryLimit"
+CRASHED = "tenure.Crashed"
 
 
 def ended(run: Run, end: AttemptEnded, now: datetime, on_drain: str) -> Ending | None:
@@ -78,7 +79,7 @@ def crashed(run: Run, runner: Runner, how: Exit | None, *, guard: bool) -> Endin
         if guard
         else f"the process that ran it died: {how}"
     )
-    error = {"type": "tenure.Crashed", "message": message, "runner": runner.name}
+    error = {"type": CRASHED, "message": message, "runner": runner.name}
     return Ending(
         job=run.job.id, token=run.job.token, error=error, runner=runner.name, waited=run.waited
     )

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tenure.config import Settings
 from tenure.domain.lifecycle import Rung
 from tenure.domain.options import restored
+from tenure.errors import TenureError
 from tenure.observe.tracing import TRACE, Span
 from tenure.runtime.messages import Orders, Work
 from tenure.store.outcomes import Ending
@@ -30,63 +32,36 @@ class RunLimits(SimpleNamespace):
         super().__init__(**{**read, "ask_for": min(read["ask_for"], read["grace"])})
 
 
+@dataclass(eq=False, slots=True)
 class Run:
-    __slots__ = (
-        "alone",
-        "cause",
-        "claimed_at",
-        "climbing",
-        "end_waits",
-        "ending",
-        "gone",
-        "has_session",
-        "inspection",
-        "job",
-        "killed",
-        "limits",
-        "lines",
-        "lost",
-        "number",
-        "orders",
-        "overspent",
-        "reached",
-        "rung",
-        "runner",
-        "span",
-        "started_at",
-        "stop_signal",
-        "tenant",
-        "timers",
-        "unrecorded",
-    )
-
-    def __init__(self, number: int, tenant: str, job: Claimed, limits: RunLimits) -> None:
-        self.number = number
-        self.tenant = tenant
-        self.job = job
-        self.limits = limits
-        self.alone = False  # has a runner to itself
-        self.runner: Runner | None = None
-        self.claimed_at = 0.0  # loop time
-        self.started_at: float | None = None  # loop time at which it began, as far as is known
-        self.cause: Cause | None = None  # why it is being stopped
-        self.orders: Orders | None = None
-        self.climbing: asyncio.Task[None] | None = None
-        self.stop_signal: Mapping[str, Any] | None = None  # the latest that the database sent
-        self.inspection: int | None = None  # the latest that was asked for
-        self.rung: Rung | None = None  # how far the ladder was climbed
-        self.gone: asyncio.Event | None = None  # set when it has ended; made on demand
-        self.ending: Ending | None = None  # waits for the reports to be recorded
-        self.unrecorded = 0  # reports on their way into the database
-        self.timers: list[asyncio.TimerHandle] | None = None
-        self.reached: dict[str, str] = {}  # timestamps of its stop: delivered, a rung, cleaning
-        self.killed = False  # by its own ladder
-        self.lost = False  # another worker has it by now
-        self.end_waits = False  # it ended, but its runner must end too
-        self.lines = 0  # printed
-        self.overspent = False  # its budget; its stop is requested
-        self.has_session = False  # in the database, for a transaction of its own
-        self.span: Span | None = None  # of its ladder, if tracing is on
+    number: int
+    tenant: str
+    job: Claimed
+    limits: RunLimits
+    alone: bool = False  # has a runner to itself
+    runner: "Runner | None" = None
+    claimed_at: float = 0.0  # loop time
+    started_at: float | None = None  # loop time at which it began, as far as is known
+    cause: Cause | None = None  # why it is being stopped
+    orders: Orders | None = None
+    climbing: asyncio.Task[None] | None = None
+    stop_signal: Mapping[str, Any] | None = None  # the latest that the database sent
+    inspection: int | None = None  # the latest that was asked for
+    rung: Rung | None = None  # how far the ladder was climbed
+    gone: asyncio.Event | None = None  # set when it has ended; made on demand
+    ending: Ending | None = None  # waits for the reports to be recorded
+    unrecorded: int = 0  # reports on their way into the database
+    dropped: TenureError | None = None  # why a report was; the next flush tells
+    timers: list[asyncio.TimerHandle] | None = None
+    # Timestamps of its stop: delivered, a rung, cleaning.
+    reached: dict[str, str] = field(default_factory=dict)
+    killed: bool = False  # by its own ladder
+    lost: bool = False  # another worker has it by now
+    end_waits: bool = False  # it ended, but its runner must end too
+    lines: int = 0  # printed
+    overspent: bool = False  # its budget; its stop is requested
+    has_session: bool = False  # in the database, for a transaction of its own
+    span: Span | None = None  # of its ladder, if tracing is on
 
     def __str__(self) -> str:
         return f"job {self.job.id}"

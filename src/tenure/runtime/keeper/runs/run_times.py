@@ -1,11 +1,14 @@
-"""Estimate how long functions take, by task, and how many of them to claim ahead."""
+"""Estimate how long jobs take, by task, and how many functions to claim ahead."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from itertools import islice
 
 HORIZON = 0.12  # seconds within which a job that is claimed ahead is expected to begin
 MAX_AHEAD = 500  # jobs, for one process
 _WEIGHT = 0.2  # of the last run in the estimate
 _SHORTEST = 0.0001
+_REMEMBERED = 50  # runs in a mean
+_AT_ONCE = 500  # tasks sent in one beat
 
 
 class RunTimes:
@@ -32,3 +35,35 @@ class RunTimes:
         slowest = max(map(self.expected, tasks), default=HORIZON * 10)
         seen = min((self._runs.get(task, 0) for task in tasks), default=0)
         return min(int(HORIZON / max(slowest, _SHORTEST)), seen, MAX_AHEAD)
+
+
+class MeasuredTimes:
+    """Mean run times of all tasks, for the database, which is sent those that have changed."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._runs: dict[str, int] = {}
+        self._sent: dict[str, float] = {}
+        self._noted: set[str] = set()  # since the last call of ``changed``
+
+    def note(self, task: str, seconds: float) -> None:
+        runs = self._runs[task] = min(self._runs.get(task, 0) + 1, _REMEMBERED)
+        before = self._seconds.get(task, 0.0)
+        self._seconds[task] = before + (seconds - before) / runs
+        self._noted.add(task)
+
+    def changed(self) -> Mapping[str, float]:
+        """Return the times that differ by more than a tenth from what the database has."""
+        changed = {
+            task: self._seconds[task]
+            for task in self._noted
+            if abs(self._seconds[task] - self._sent.get(task, -1.0)) > 0.1 * self._seconds[task]
+        }
+        self._noted.clear()
+        first = dict(islice(changed.items(), _AT_ONCE))
+        self._noted |= changed.keys() - first.keys()
+        return first
+
+    def acknowledge(self, sent: Mapping[str, float]) -> None:
+        """Note that the database has these times."""
+        self._sent |= sent

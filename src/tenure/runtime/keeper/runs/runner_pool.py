@@ -14,6 +14,7 @@ from tenure.runtime.guarding import Exit
 from tenure.runtime.keeper.database.backoff import Backoff
 from tenure.runtime.keeper.database.exchange import Exchange
 from tenure.runtime.keeper.database.storable import storable
+from tenure.runtime.keeper.runs.lost_attempts import LostAttempts
 from tenure.runtime.keeper.runs.process_group import ProcessGroup
 from tenure.runtime.keeper.runs.run_times import RunTimes
 from tenure.runtime.keeper.runs.runner import Runner
@@ -44,6 +45,7 @@ class RunnerPool:
     exchanges: Mapping[str, Exchange]
     supervisor: RunSupervisor
     times: RunTimes
+    lost: LostAttempts
     give_back: Callable[[RunnerGroup], None]
     may_claim: Callable[[], bool]
     on_capacity: Callable[[], None]
@@ -58,12 +60,7 @@ class RunnerPool:
     def add_group(self, kind: Kind, tenant: str) -> RunnerGroup:
         """Make a group for the jobs of a tenant, within the capacity that all tenants share."""
         if kind not in self._capacities:
-            size = {
-                "async": self.settings.concurrency,
-                "thread": self.settings.threads,
-                "process": self.settings.processes,
-            }[kind]
-            self._capacities[kind] = Capacity(size, self.on_capacity)
+            self._capacities[kind] = Capacity(self.settings.capacity[kind], self.on_capacity)
         capacity = self._capacities[kind]
         group = (
             ProcessGroup(
@@ -127,6 +124,7 @@ class RunnerPool:
             return
         runner.begin(group.kind, group.tenant, str(self.worker), self.runner_settings, self.folder)
         group.add_runner(runner)
+        self.lost.tell(runner)
         self.exchanges[group.tenant].wake()
         self._retire_idle()
 

@@ -39,16 +39,10 @@ class RunnerRequests:
     def __post_init__(self) -> None:
         self._handlers: dict[str, Callable[[Run, Any], Awaitable[Any]]] = {
             "flush": self._flush,
-            "spawn": self._spawn,
-            "undo": self._undo,
-            "children": self._children,
-            "steps": self._steps,
-            "wait": self._wait,
             "slot": self._slot,
             "grant": self.grants.grant,
             "reserve": self.grants.reserve,
             "transaction": self._transaction,
-            "completed": self._completed,
         }
 
     def receive(self, runner: Runner, request: RunnerRequest) -> None:
@@ -72,26 +66,24 @@ class RunnerRequests:
         backoff, tries = Backoff(), 0
         while True:
             try:
-                return await self._handlers[request.name](run, request.arguments)
+                return await self._answer_of(run, request.name, request.arguments)
             except StoreUnavailable as problem:
                 tries += 1
                 if run.has_ended or (self.lease.is_current and tries >= _TRIES):
                     raise
                 await self.database.wait_out(problem, backoff)
 
+    async def _answer_of(self, run: Run, name: str, arguments: Any) -> Any:
+        if name in self._handlers:
+            return await self._handlers[name](run, arguments)
+        operation = job_requests.answer(self.worker, run.job, name, arguments)
+        answer = await self._perform(run, operation)
+        if name in job_requests.ENQUEUE:
+            self.exchanges[run.tenant].promote_soon()
+        return answer
+
     async def _flush(self, run: Run, _arguments: None) -> None:
         await self.reports[run.tenant].flushed(run)
-
-    async def _spawn(self, run: Run, arguments: tuple[str, bytes]) -> int:
-        return await self._enqueue_child(run, job_requests.spawn(run.job, arguments))
-
-    async def _undo(self, run: Run, arguments: tuple[int, bytes]) -> int:
-        return await self._enqueue_child(run, job_requests.undo(run.job, arguments))
-
-    async def _enqueue_child(self, run: Run, operation: Operation[int]) -> int:
-        child = await self._perform(run, operation)
-        self.exchanges[run.tenant].promote_soon()
-        return child
 
     async def enqueue_cleanup(self, run: Run, task: str, args: Mapping[str, JSON]) -> None:
         """Enqueue a job that closes a resource which could not be closed."""
@@ -103,19 +95,6 @@ class RunnerRequests:
                 await self.database.wait_out(problem, backoff)
             else:
                 return
-
-    async def _children(self, run: Run, arguments: list[int]) -> list[Any] | None:
-        return await self._perform(run, job_requests.children(run.job, arguments))
-
-    async def _steps(self, run: Run, _arguments: None) -> Any:
-        """Return what earlier attempts of this job have kept."""
-        store = self.database.store(run.tenant)
-        return await store.kept_steps(self.worker, run.job.id, run.job.token)
-
-    async def _wait(self, run: Run, wait: Mapping[str, Any]) -> Any:
-        """Begin a wait, or tell how it ended."""
-        store = self.database.store(run.tenant)
-        return await store.await_step(self.worker, run.job.id, run.job.token, wait)
 
     async def _slot(self, run: Run, pool: str) -> str | None:
         """Wait for a slot and return its name; None if the job ends first."""
@@ -131,9 +110,6 @@ class RunnerRequests:
     async def _transaction(self, run: Run, _arguments: None) -> None:
         """Note that it may have a database session of its own, which ends with it."""
         run.has_session = True
-
-    async def _completed(self, run: Run, _arguments: None) -> list[Any]:
-        return await self._perform(run, job_requests.completed(self.worker, run.job))
 
     async def _perform(self, run: Run, operation: Operation[T]) -> T:
         return await aperform(operation, self.database.store(run.tenant).send)

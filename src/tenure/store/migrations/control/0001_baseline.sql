@@ -63,13 +63,12 @@ CREATE TYPE tenure.draft AS (
 
 -- A lane and priority that has ready jobs.
 CREATE TYPE tenure.ready_lane AS (
-    priority smallint, lane integer, pools text[], limited boolean, since bigint, head bigint
+    priority smallint, lane integer, pools text[], limited boolean, since bigint
 );
 
 -- Lanes of one priority that a claim reads together, up to a position.
 CREATE TYPE tenure.lane_group AS (
-    priority smallint, pools text[], limited boolean, lanes integer[], since bigint[], head bigint,
-    until bigint
+    priority smallint, pools text[], limited boolean, lanes integer[], since bigint[], until bigint
 );
 
 -- A limit that a transaction has locked, as it is now.
@@ -113,6 +112,8 @@ CREATE TABLE tenure.worker (
     left_at       timestamptz,          -- unregistered, holding nothing
     idle          boolean NOT NULL DEFAULT false,  -- wanted more jobs than there were: notify it
     trouble       text,                 -- why it cannot start a runner; null: it can
+    capacity      jsonb NOT NULL DEFAULT '{}',  -- how many jobs it runs at once, by executor
+    run_times     jsonb NOT NULL DEFAULT '{}',  -- of its tasks, in seconds, as it measured them
     runners       jsonb NOT NULL DEFAULT '{}',  -- at its last beat, by id: tenant, kind, pid, job tokens
     ending        jsonb NOT NULL DEFAULT '{}',  -- runners that it was asked to end, by id, and how
     CONSTRAINT "a lease lasts" CHECK (lease > interval '0'),
@@ -149,7 +150,7 @@ CREATE TABLE tenure.last_sweep (
     swept_at    timestamptz NOT NULL,
     returned_at timestamptz NOT NULL DEFAULT '-infinity',  -- the last sweep that came late
     away        interval NOT NULL DEFAULT '0',             -- how long no sweep ran before it
-    CONSTRAINT "one row" CHECK (only_row)
+    CONSTRAINT "a single row" CHECK (only_row)
 );
 
 -- The catalogue of tasks

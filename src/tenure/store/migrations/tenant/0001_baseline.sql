@@ -86,10 +86,10 @@ CREATE INDEX job_lanes ON tenant.job USING brin (lane int4_minmax_multi_ops)
     WITH (pages_per_range = 32, autosummarize = on);
 CREATE INDEX job_targets ON tenant.job USING brin (target text_bloom_ops)
     WITH (pages_per_range = 32, autosummarize = on);
-CREATE UNIQUE INDEX "one holder per target" ON tenant.job (target) WHERE holds;
-CREATE UNIQUE INDEX "one live job per unique key" ON tenant.job (unique_key)
+CREATE UNIQUE INDEX "single holder per target" ON tenant.job (target) WHERE holds;
+CREATE UNIQUE INDEX "single live job per unique key" ON tenant.job (unique_key)
     WHERE unique_key IS NOT NULL AND state IN ('pending', 'running', 'paused');
-CREATE UNIQUE INDEX "one job per idempotency key" ON tenant.job (idempotency_key)
+CREATE UNIQUE INDEX "single job per idempotency key" ON tenant.job (idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 
 -- The input of a job: written once.
@@ -116,7 +116,10 @@ CREATE TABLE tenant.outcome (
     resume_value jsonb,                -- what the last resume carries, until the job has kept it
     progress   jsonb,
     cleanup    jsonb,
-    noted_at   timestamptz NOT NULL
+    noted_at   timestamptz NOT NULL,
+    checkpoints bigint,                -- their number; null: none
+    checkpoint_at timestamptz,         -- the newest
+    checkpoint_times timestamptz[]     -- some of them, evenly
 ) WITH (fillfactor = 80);
 -- Jobs that left a resource open.
 CREATE INDEX outcome_leak ON tenant.outcome (job_id)
@@ -217,7 +220,7 @@ CREATE TABLE tenant.job_step (
                AND (kind = 'event') = (event IS NOT NULL AND key IS NOT NULL)
                AND (kind = 'question') = (question IS NOT NULL) AND (kind <> 'step' OR ended_at IS NOT NULL))
 );
-CREATE UNIQUE INDEX "a job has one open wait" ON tenant.job_step (job_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX "a job has a single open wait" ON tenant.job_step (job_id) WHERE ended_at IS NULL;
 CREATE INDEX job_step_event ON tenant.job_step (event, key) WHERE ended_at IS NULL AND event IS NOT NULL;
 CREATE INDEX job_step_question ON tenant.job_step (id) WHERE ended_at IS NULL AND question IS NOT NULL;
 
@@ -374,6 +377,10 @@ CREATE TABLE tenant.spent (
     unit      text NOT NULL,
     worker_id uuid NOT NULL,
     amount    numeric NOT NULL,
+    spent_at  timestamptz NOT NULL,    -- the newest report
+    reports   bigint NOT NULL,         -- their number
+    times     timestamptz[] NOT NULL,  -- some of them, evenly, with what was spent until then
+    amounts   numeric[] NOT NULL,
     PRIMARY KEY (job_id, unit, worker_id)
 ) WITH (fillfactor = 70);
 
@@ -627,7 +634,7 @@ CREATE TABLE tenant.rolled_up (
     checked_at timestamptz,
     marked_at timestamptz,             -- becomes settled
     marked_by xid8,                    -- when every transaction up to this one has ended
-    CONSTRAINT "one row" CHECK (only_row),
+    CONSTRAINT "a single row" CHECK (only_row),
     CONSTRAINT "only what is settled is counted" CHECK (until <= settled),
     CONSTRAINT "a mark is a time and a transaction" CHECK ((marked_at IS NULL) = (marked_by IS NULL))
 ) WITH (fillfactor = 50);

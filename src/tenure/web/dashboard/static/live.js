@@ -3,11 +3,15 @@
 // <main data-live="stream" data-every="seconds"> is fetched and merged into the page, so that focus,
 // scrolling, open details and half-filled forms are kept. A part with a mark is not sent again while
 // it is unchanged. A page's own script may change what arrives, the detail of the event "tenure:fresh".
+//
+// The stream also brings the numbers of the sidebar. A page that never changes opens one for them alone.
 
 const PAUSE = 250; // ms between two refreshes, at least; up to data-pause with many viewers
 const RETRY = 2000; // ms before a refused stream is opened again
+const RARELY = 30000; // the same for a page that never changes
 
 const page = () => document.querySelector("main");
+const side = document.querySelector(".side");
 const cut = document.querySelector(".cut");
 
 let stream = null;
@@ -84,8 +88,9 @@ function soon() {
 }
 
 function begin() {
-  const { live, every } = page()?.dataset ?? {};
-  if (streamed !== (live ?? null) || (live && !stream)) open(live ?? null);
+  const { every } = page()?.dataset ?? {};
+  const live = page()?.dataset.live ?? side?.dataset.counts ?? null;
+  if (streamed !== live || (live && !stream)) open(live);
   clearInterval(timer);
   timer = every && !document.hidden ? setInterval(soon, every * 1000) : null;
 }
@@ -99,7 +104,7 @@ function open(live) {
   let isFirst = true;
   opened.onopen = () => {
     showCut(false);
-    if (!isFirst) soon();
+    if (!isFirst && mayChange()) soon();
     isFirst = false;
   };
   opened.onerror = () => {
@@ -107,12 +112,31 @@ function open(live) {
     if (opened.readyState === EventSource.CLOSED) {
       // Refused, or nothing more to come: a refresh of the page shows which.
       stream = null;
-      setTimeout(() => stream === null && streamed === live && refresh(), RETRY);
+      const again = mayChange() ? refresh : begin;
+      setTimeout(() => stream === null && streamed === live && again(), mayChange() ? RETRY : RARELY);
     } else {
       showCut(true);
     }
   };
-  for (const kind of ["job", "cancellation", "totals"]) opened.addEventListener(kind, soon);
+  for (const kind of ["job", "cancellation", "totals"]) {
+    opened.addEventListener(kind, () => page().dataset.live && soon());
+  }
+  opened.addEventListener("counts", (event) => showCounts(JSON.parse(event.data)));
+}
+
+function showCounts(counts) {
+  for (const link of side?.querySelectorAll("[data-counted]") ?? []) {
+    const count = counts[link.dataset.counted];
+    let shown = link.querySelector(".count");
+    if (!count) {
+      shown?.remove();
+      continue;
+    }
+    if (!shown) link.append(" ", (shown = document.createElement("span")));
+    shown.className = `count ${count.tone}`;
+    shown.title = count.text;
+    shown.textContent = count.n;
+  }
 }
 
 // Not node.id: in a form that is its field with the name "id".
@@ -187,6 +211,8 @@ document.addEventListener("visibilitychange", () => {
     clearInterval(timer);
   } else if (mayChange()) {
     refresh();
+  } else {
+    begin();
   }
 });
 document.addEventListener("tenure:refresh", refresh); // the address has changed

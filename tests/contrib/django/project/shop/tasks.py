@@ -11,7 +11,7 @@ from django.db import connection
 from shop.framework import TaskContext, signals, task
 from shop.models import Order
 from tenure import Context, Retry
-from tenure.contrib.django import app
+from tenure.contrib.django import app, task_options
 
 logging.getLogger("shop").setLevel("INFO")
 
@@ -54,6 +54,18 @@ def count_attempts(context: TaskContext, until: int) -> list[Any]:
     if context.attempt < until:
         raise ValueError(f"attempt {context.attempt}")
     return [context.task_result.id, context.attempt, context.task_result.status]
+
+
+@task(backend="at_once", queue_name="default")
+@task_options(retry=2, timeout="90s", grace=3, target="order:{order}", limits=["api:{kind}"])
+def reprice(order: int, kind: str = "plain") -> int:
+    return order
+
+
+@task(takes_context=True)
+@task_options(unique="count:{until}", executor="thread")
+def count_once(context: TaskContext, until: int) -> int:
+    return until
 
 
 @task

@@ -2,7 +2,7 @@
 -- database role that registered the worker may act for it.
 CREATE OR REPLACE FUNCTION tenure.register(
     worker uuid, host text, pid integer, lease interval, queues text[] DEFAULT NULL,
-    tenants text[] DEFAULT NULL
+    tenants text[] DEFAULT NULL, capacity jsonb DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -31,13 +31,18 @@ BEGIN
     ELSIF queues IS NOT NULL AND NOT tenure.are_names(to_jsonb(queues), {served.max}, {served.each}) THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
             'a worker serves at most {served.max} queues by name';
+    ELSIF EXISTS (SELECT FROM jsonb_each(capacity) AS c WHERE c.key NOT IN ('async', 'process', 'thread')
+            OR NOT tenure.is_whole(c.value, 1, {at_once.max})) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE =
+            'a worker runs 1 to {at_once.max} jobs at once of the kinds async, process and thread';
     ELSIF lease <= interval '0' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = format('a lease of %s does not last; give a longer one', lease);
     END IF;
     INSERT INTO tenure.worker (id, host, pid, lease, queues, tenants, started_at, beat_at, expires_at,
-        registered_by)
-    VALUES (worker, host, pid, lease, queues, tenants, now_ts, now_ts, now_ts + lease, session_user);
+        registered_by, capacity)
+    VALUES (worker, host, pid, lease, queues, tenants, now_ts, now_ts, now_ts + lease, session_user,
+        coalesce(capacity, '{}'));
     RETURN json_build_object('worker_id', worker, 'expires_at', now_ts + lease);
 EXCEPTION WHEN unique_violation THEN
     RAISE EXCEPTION USING ERRCODE = 'TN001',

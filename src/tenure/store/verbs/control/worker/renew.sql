@@ -4,9 +4,11 @@
 -- under a new id. A late renewal counts until then. The cost is one row, however many jobs the worker
 -- holds. A worker that passes the jobs it believes to hold ("holding", a list of tenant, job and token)
 -- gets those back that it no longer holds ("lost"). "trouble" is why it cannot start a runner, for explain.
--- "runners" are its runners by id, if they changed; "ending" are the runners that it must end.
+-- "runners" are its runners by id, if they changed; "ending" are the runners that it must end. "run_times"
+-- are the seconds that runs of a task take, of the tasks where they changed.
 CREATE OR REPLACE FUNCTION tenure.renew(
-    worker uuid, holding jsonb DEFAULT '[]', trouble text DEFAULT NULL, runners jsonb DEFAULT NULL
+    worker uuid, holding jsonb DEFAULT '[]', trouble text DEFAULT NULL, runners jsonb DEFAULT NULL,
+    run_times jsonb DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_generic_plan AS $$
@@ -21,6 +23,10 @@ BEGIN
     UPDATE tenure.worker AS w
     SET beat_at = now_ts, expires_at = greatest(w.expires_at, now_ts + w.lease),
         trouble = left(renew.trouble, {trouble.max}), runners = coalesce(renew.runners, w.runners),
+        run_times = CASE WHEN renew.run_times IS NULL THEN w.run_times ELSE w.run_times || (
+            SELECT coalesce(jsonb_object_agg(t.key, t.value), '{}')
+            FROM (SELECT * FROM jsonb_each(renew.run_times) LIMIT {announced.max}) AS t
+            WHERE jsonb_typeof(t.value) = 'number' AND length(t.key) <= {task.max}) END,
         -- Runners that are gone need not be ended.
         ending = CASE WHEN w.ending = '{}' OR renew.runners IS NULL THEN w.ending ELSE (
             SELECT coalesce(jsonb_object_agg(e.key, e.value), '{}') FROM jsonb_each(w.ending) AS e

@@ -26,6 +26,7 @@ DECLARE
     claims   json[] := '{}';
     open     boolean := false;
     idled    boolean;
+    alive    boolean;
 BEGIN
     IF jsonb_typeof(outcomes) <> 'array' OR jsonb_typeof(wants) <> 'array' THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
@@ -51,10 +52,12 @@ BEGIN
         taken := tenant.claim_batch(worker, coalesce(want.n, 0), want.queues, want.tasks, want.floors);
         claims := claims || taken.answer;
         open := open OR taken.got < want.n;
+        alive := taken.alive;
     END LOOP;
     idled := tenure.set_idle(worker, open OR wants_jobs);
     RETURN json_build_object(
-        'alive', EXISTS (SELECT FROM tenure.worker AS w WHERE w.id = worker AND w.dead_at IS NULL),
+        'alive', coalesce(alive, EXISTS (SELECT FROM tenure.worker AS w
+            WHERE w.id = worker AND w.dead_at IS NULL)),
         'finished', finished, 'claims', array_to_json(claims), 'promoted', promoted, 'promote_error', problem,
         -- After the claims: what they leave to a limit becomes due too.
         'next_due', CASE WHEN promoted IS NOT NULL OR open THEN tenant.next_due() END,

@@ -58,13 +58,27 @@ BEGIN
         WHERE EXISTS (SELECT FROM unnest(accepted, tokens) AS a(job, token)
             WHERE a.job = r.job AND a.token = r.token)
     ), noted AS (
-        INSERT INTO tenant.outcome AS o (job_id, progress, checkpoint, noted_at)
-        SELECT t.job, (array_agg(t.progress ORDER BY t.place DESC) FILTER (WHERE t.progress IS NOT NULL))[1],
-            (array_agg(t.checkpoint ORDER BY t.place DESC) FILTER (WHERE t.checkpoint IS NOT NULL))[1], now_ts
-        FROM parsed AS t WHERE t.progress IS NOT NULL OR t.checkpoint IS NOT NULL GROUP BY t.job
+        INSERT INTO tenant.outcome AS o (job_id, progress, checkpoint, noted_at, checkpoints, checkpoint_at,
+            checkpoint_times)
+        SELECT n.*, CASE WHEN n.checkpoint IS NOT NULL THEN 1 END,
+            CASE WHEN n.checkpoint IS NOT NULL THEN n.at END,
+            CASE WHEN n.checkpoint IS NOT NULL THEN ARRAY[n.at] END
+        FROM (
+            SELECT t.job,
+                (array_agg(t.progress ORDER BY t.place DESC) FILTER (WHERE t.progress IS NOT NULL))[1],
+                (array_agg(t.checkpoint ORDER BY t.place DESC) FILTER (WHERE t.checkpoint IS NOT NULL))[1],
+                now_ts
+            FROM parsed AS t WHERE t.progress IS NOT NULL OR t.checkpoint IS NOT NULL GROUP BY t.job
+        ) AS n(job, progress, checkpoint, at)
         ON CONFLICT (job_id) DO UPDATE SET noted_at = excluded.noted_at,
             progress = coalesce(excluded.progress, o.progress),
             checkpoint = coalesce(excluded.checkpoint, o.checkpoint),
+            checkpoints = CASE WHEN excluded.checkpoint IS NULL THEN o.checkpoints
+                ELSE coalesce(o.checkpoints, 0) + 1 END,
+            checkpoint_at = coalesce(excluded.checkpoint_at, o.checkpoint_at),
+            checkpoint_times = CASE WHEN excluded.checkpoint IS NULL THEN o.checkpoint_times
+                ELSE tenure.sampled(coalesce(o.checkpoint_times, '{}'), coalesce(o.checkpoints, 0),
+                    excluded.checkpoint_at) END,
             -- The attempt has had the value; what it needs of it is in its checkpoint.
             resume_value = CASE WHEN excluded.checkpoint IS NULL THEN o.resume_value END
     ), emitted AS (

@@ -5,7 +5,9 @@
 -- ended last. "ids" are the jobs of the page; "rows" also has the children.
 CREATE OR REPLACE FUNCTION tenant.job_rows(filter jsonb DEFAULT '{}', below bigint DEFAULT NULL,
     n integer DEFAULT 50, open bigint[] DEFAULT '{}') RETURNS json
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
+{index_scans} AS $$
 DECLARE
     ids        CONSTANT bigint[] := tenant.matching_ids(filter, below, n);
     below_open CONSTANT bigint[] := ARRAY(

@@ -12,6 +12,7 @@ BEGIN
         'spent', (SELECT coalesce(jsonb_object_agg(s.unit, s.amount), '{}') FROM (
             SELECT s.unit, sum(s.amount) AS amount FROM tenant.spent AS s WHERE s.job_id = show.job
             GROUP BY s.unit) AS s),
+        'spending', tenant.spending(show.job),
         'slots', (SELECT coalesce(jsonb_agg(s.pool || '/' || s.name ORDER BY s.pool, s.name), '[]')
             FROM tenant.slot AS s WHERE s.job_id = show.job),
         'needs', (SELECT coalesce(
@@ -21,6 +22,11 @@ BEGIN
             FROM tenant.artifact AS a WHERE a.job_id = show.job),
         'steps', (SELECT count(*) FROM tenant.job_step AS s WHERE s.job_id = show.job),
         'partials', (SELECT count(*) FROM tenant.partial AS p WHERE p.job_id = show.job),
+        'checkpoints', (SELECT coalesce(max(o.checkpoints), 0) FROM tenant.outcome AS o
+            WHERE o.job_id = show.job),
+        'checkpoint_times', (SELECT coalesce(jsonb_agg(DISTINCT c.at ORDER BY c.at), '[]')
+            FROM tenant.outcome AS o CROSS JOIN LATERAL unnest(o.checkpoint_times || o.checkpoint_at) AS c(at)
+            WHERE o.job_id = show.job AND o.checkpoints > 0),
         'attempts', (SELECT coalesce(jsonb_agg(to_jsonb(a) - 'job_id' - 'token' ORDER BY a.started_at), '[]')
                      FROM tenant.attempt AS a WHERE a.job_id = show.job));
 END $$;

@@ -18,6 +18,9 @@ BEGIN
             MESSAGE = format('worker %s does not hold job %s', worker, job);
     ELSIF pg_column_size(wait) > {value.max} THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a wait takes at most {value.max} bytes';
+    ELSIF tenant.is_bad_wait(wait) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = 'a wait has a name, a digest and a kind: a sleep, '
+            'an event with its name and key, or a question with its text and the schema of the answer';
     END IF;
     now_ts := tenure.now();
     SELECT s.* INTO step FROM tenant.job_step AS s

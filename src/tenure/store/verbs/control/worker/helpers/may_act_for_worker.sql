@@ -2,6 +2,5 @@
 -- member of it, or the owner of the schema. The id of a worker is not secret, so it proves nothing.
 CREATE OR REPLACE FUNCTION tenure.may_act_for_worker(registered_by text) RETURNS boolean
 LANGUAGE sql STABLE
-RETURN registered_by IS NULL OR registered_by = session_user OR session_user = current_user OR EXISTS (
-    SELECT FROM pg_catalog.pg_roles AS r
-    WHERE r.rolname IN (registered_by, current_user) AND pg_has_role(session_user, r.oid, 'MEMBER'));
+RETURN registered_by IS NULL OR registered_by = session_user OR session_user = current_user
+    OR tenure.is_member_for_worker(registered_by);

@@ -10,7 +10,8 @@ DECLARE
         'bulks', 'bulk_preview', 'stops', 'diagnose',
         'server', 'principal', 'session_principal', 'log_in', 'log_in_by_code', 'create_login_code',
         'log_out', 'whoami', 'cancellation_name', 'status', 'tasks', 'steps', 'questions', 'limits',
-        'pauses', 'leaks', 'task_runs', 'family', 'dependencies', 'newest_output'];
+        'pauses', 'leaks', 'task_runs', 'family', 'dependencies', 'newest_output',
+        'scale'];
     own     CONSTANT text[] := ARRAY['enqueue', 'enqueue_many', 'queue', 'stop', 'resume', 'clear', 'rerun',
         'rollback', 'refuse',
         'set_policy', 'drop_policy', 'bulk_stop', 'bulk_resume', 'bulk_rerun', 'advance_bulk', 'inspect',

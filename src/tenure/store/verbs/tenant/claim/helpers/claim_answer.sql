@@ -9,6 +9,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 DECLARE
     columns record;  -- of the jobs, and the range of their lanes, priorities and positions
     reach   jsonb;
+    lanes   json;    -- task and queue of each
 BEGIN
     IF ids = '{}' THEN
         RETURN json_build_object('alive', alive, 'floors', floors);
@@ -30,11 +31,11 @@ BEGIN
         'waited_ms', json_agg(CASE
             WHEN isfinite(c.run_at) THEN (extract(epoch FROM c.started_at - c.run_at) * 1000)::bigint END)
         ) AS jobs,
-        min(c.lane) AS first_lane, max(c.lane) AS last_lane,
+        min(c.lane) AS first_lane, max(c.lane) AS last_lane, min(c.task) AS task, min(c.queue) AS queue,
         min(c.priority) AS lowest, max(c.priority) AS highest, max(c.position) AS last_turn
     INTO columns FROM (
         SELECT j.*, p.args, p.owner, p.key, p.options, p.budget, o.checkpoint, o.resume_value,
-            CASE WHEN l.pools <> '{}' THEN (
+            l.task, l.queue, CASE WHEN l.pools <> '{}' THEN (
                 SELECT json_object_agg(s.pool, s.name) FROM tenant.slot AS s WHERE s.job_id = j.id
             ) END AS slots
         FROM tenant.job AS j
@@ -49,6 +50,7 @@ BEGIN
         reach := jsonb_build_object(columns.first_lane,
             coalesce(floors -> columns.first_lane::text, '{}')
             || jsonb_build_object(columns.lowest, columns.last_turn));
+        lanes := json_build_object(columns.first_lane, json_build_array(columns.task, columns.queue));
     ELSE
         SELECT jsonb_object_agg(f.lane, coalesce(floors -> f.lane::text, '{}') || f.positions) INTO reach
         FROM (
@@ -57,9 +59,9 @@ BEGIN
                 WHERE j.id = ANY (ids)
                 GROUP BY j.lane, j.priority) AS t
             GROUP BY t.lane) AS f;
+        lanes := (SELECT json_object_agg(l.id, json_build_array(l.task, l.queue)) FROM tenant.lane AS l
+            WHERE l.id = ANY (SELECT r.key::integer FROM jsonb_object_keys(reach) AS r(key)));
     END IF;
     RETURN json_build_object('alive', alive, 'token', draw, 'jobs', columns.jobs,
-        'floors', floors || coalesce(reach, '{}'),
-        'lanes', (SELECT json_object_agg(l.id, json_build_array(l.task, l.queue)) FROM tenant.lane AS l
-                  WHERE l.id = ANY (SELECT r.key::integer FROM jsonb_object_keys(reach) AS r(key))));
+        'floors', floors || coalesce(reach, '{}'), 'lanes', lanes);
 END $$;

@@ -1,7 +1,8 @@
 -- Start up to n jobs for a worker, for claim and exchange. "got" is how many, "answer" what the worker
 -- needs to run them.
 CREATE OR REPLACE FUNCTION tenant.claim_batch(
-    worker uuid, n integer, queues text[], tasks text[], floors jsonb, OUT got integer, OUT answer json
+    worker uuid, n integer, queues text[], tasks text[], floors jsonb, OUT got integer, OUT answer json,
+    OUT alive boolean
 )
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} SET jit = off AS $$
@@ -29,8 +30,7 @@ BEGIN
       AND tenure.may_act_for_worker(w.registered_by) FOR KEY SHARE SKIP LOCKED;
     now_ts := tenure.now();
     floors := coalesce(floors, '{}');
-    IF caller.expires_at > now_ts AND caller.draining_at IS NULL AND n > 0
-            AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'tenant') THEN
+    IF caller.expires_at > now_ts AND caller.draining_at IS NULL AND n > 0 THEN
         LOOP
             level := NULL;
             more := false;
@@ -74,7 +74,7 @@ BEGIN
     IF got > 0 THEN
         INSERT INTO tenure.hold (worker_id, tenant) VALUES (worker, '{tenant}') ON CONFLICT DO NOTHING;
     END IF;
-    answer := tenant.claim_answer(claimed, draw, floors,
-        caller.id IS NOT NULL OR EXISTS (SELECT FROM tenure.worker AS w
-            WHERE w.id = worker AND w.dead_at IS NULL));
+    alive := caller.id IS NOT NULL OR EXISTS (SELECT FROM tenure.worker AS w
+        WHERE w.id = worker AND w.dead_at IS NULL);
+    answer := tenant.claim_answer(claimed, draw, floors, alive);
 END $$;

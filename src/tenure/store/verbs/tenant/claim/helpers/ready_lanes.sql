@@ -12,14 +12,13 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
 #variable_conflict use_column
 DECLARE
-    open       tenant.lane;
-    upper      integer;
-    known      integer;
-    found_at   smallint;
-    since      bigint;
-    first_turn bigint;
-    places     tenure.ready_lane[] := '{}';
-    sole       tenure.ready_lane;
+    open     tenant.lane;
+    upper    integer;
+    known    integer;
+    found_at smallint;
+    since    bigint;
+    places   tenure.ready_lane[] := '{}';
+    sole     tenure.ready_lane;
 BEGIN
     FOR open IN
         SELECT l.* FROM tenant.lane AS l
@@ -29,6 +28,7 @@ BEGIN
           AND l.id <> ALL (spent)
           AND NOT EXISTS (SELECT FROM unnest(l.pools) AS p(pool) WHERE NOT EXISTS (
                 SELECT FROM tenant.slot AS s WHERE s.pool = p.pool AND s.job_id IS NULL))
+          AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'tenant')
           AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'queue' AND p.name = l.queue)
           AND NOT EXISTS (SELECT FROM tenant.pause AS p WHERE p.subject = 'pool' AND p.name = ANY (l.pools))
     LOOP
@@ -47,27 +47,27 @@ BEGIN
             since := CASE WHEN found_at IS NULL THEN (floors #>> ARRAY[open.id::text, known::text])::bigint
                 ELSE 0 END;
             upper := coalesce(found_at, known);
-            first_turn := (SELECT j.position FROM tenant.job AS j
-                WHERE j.ready AND j.lane = open.id AND j.priority = upper AND j.position >= since
-                ORDER BY j.position LIMIT 1);
-            IF first_turn IS NOT NULL THEN
-                places := places || (upper, open.id, open.pools, open.limited, since,
-                    first_turn)::tenure.ready_lane;
+            IF found_at IS NOT NULL OR EXISTS (SELECT FROM tenant.job AS j
+                    WHERE j.ready AND j.lane = open.id AND j.priority = upper AND j.position >= since) THEN
+                places := places || (upper, open.id, open.pools, open.limited, since)::tenure.ready_lane;
             END IF;
         END LOOP;
     END LOOP;
     IF cardinality(places) < 2 THEN
         FOREACH sole IN ARRAY places LOOP
             RETURN NEXT (sole.priority, sole.pools, sole.limited, ARRAY[sole.lane], ARRAY[sole.since],
-                sole.head, NULL::bigint)::tenure.lane_group;
+                NULL::bigint)::tenure.lane_group;
         END LOOP;
         RETURN;
     END IF;
     RETURN QUERY
     WITH line AS (
         SELECT p.priority, p.pools, p.limited, array_agg(p.lane) AS lanes, array_agg(p.since) AS since,
-            min(p.head) AS head, count(*) OVER (PARTITION BY p.priority) AS lines
-        FROM unnest(places) AS p
+            min(f.position) AS head, count(*) OVER (PARTITION BY p.priority) AS lines
+        FROM unnest(places) AS p CROSS JOIN LATERAL (
+            SELECT j.position FROM tenant.job AS j
+            WHERE j.ready AND j.lane = p.lane AND j.priority = p.priority AND j.position >= p.since
+            ORDER BY j.position LIMIT 1) AS f
         GROUP BY p.priority, p.pools, p.limited, CASE WHEN p.limited OR p.pools <> '{}' THEN p.lane END
     ), bound AS (
         SELECT level.priority, (
@@ -79,7 +79,7 @@ BEGIN
             ORDER BY f.position OFFSET reach LIMIT 1) AS until
         FROM (SELECT DISTINCT l.priority FROM line AS l WHERE l.lines > 1) AS level
     )
-    SELECT l.priority, l.pools, l.limited, l.lanes, l.since, l.head, b.until
+    SELECT l.priority, l.pools, l.limited, l.lanes, l.since, b.until
     FROM line AS l LEFT JOIN bound AS b ON b.priority = l.priority
     WHERE (l.head < b.until) IS NOT FALSE
     ORDER BY l.priority DESC, l.head;

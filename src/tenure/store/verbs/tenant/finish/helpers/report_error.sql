@@ -20,12 +20,17 @@ BEGIN
         WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'partials') AS p
             WHERE pg_column_size(p) > {value.max})
             THEN 'a partial result takes at most {value.max} bytes'
-        WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'steps') AS s
-                WHERE coalesce(length(s ->> 'name') NOT BETWEEN 1 AND {step.max}, true)
-                   OR pg_column_size(s -> 'value') > {value.max}
-                   OR tenure.json_error(s -> 'value') IS NOT NULL)
-            THEN 'a step has a name of 1 to {step.max} characters, and a value of at most {value.max} bytes '
-                'that every reader of JSON can take'
+        WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'steps') AS s WHERE tenant.is_bad_step(s))
+            THEN 'a step has a name of 1 to {step.max} characters, a digest, a value of at most {value.max} '
+                'bytes that every reader of JSON can take, attempts, and the seconds it took'
+        WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'asks') AS a
+                WHERE tenant.is_bad_request(a) OR a ?| ARRAY['used', 'retry_after'])
+            THEN 'a request has a number from 1 on, and is for a grant of a named limit, with one call or '
+                'more, or for a reservation; amounts are numbers from 0 to 1e18'
+        WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'settled') AS s
+                WHERE tenant.is_bad_request(s) OR NOT s ?| ARRAY['used', 'retry_after'])
+            THEN 'a request ends with what was used, as numbers from 0 to 1e18, or is throttled for 0 to '
+                '86400 seconds'
         WHEN EXISTS (SELECT FROM jsonb_array_elements(r -> 'logs') AS l
                 WHERE jsonb_typeof(l -> 'line') IS DISTINCT FROM 'string'
                    OR length(l ->> 'line') > {log_line.max} OR length(l ->> 'level') > {log_level.max}

@@ -3,6 +3,10 @@
 --
 -- The time and the snapshot of each statement below are from after the lock: they follow all that earlier
 -- holders have granted.
+--
+-- The clock may have been set back since the limit was refilled. Nothing is refilled for the time that is
+-- repeated, but for no longer than a whole refill takes: a clock that was a year ahead must not close a limit
+-- for a year.
 CREATE OR REPLACE FUNCTION tenant.lock_limit(name text, waits boolean DEFAULT false)
 RETURNS tenure.open_limit
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
@@ -24,6 +28,11 @@ BEGIN
     l.known := rule.name IS NOT NULL;
     l.rates := coalesce(rule.rates, '{}');
     l.at_once := rule.at_once;
+    IF state.refilled_at > l.at THEN
+        state.refilled_at := least(state.refilled_at,
+            l.at + make_interval(secs => tenant.limit_refill(l.rates)));
+        UPDATE tenant.limit_state AS s SET refilled_at = state.refilled_at WHERE s.name = lock_limit.name;
+    END IF;
     l.levels := tenant.limit_levels(l.rates, coalesce(state.levels, '{}'),
         coalesce(state.refilled_at, l.at), l.at);
     l.running := CASE WHEN rule.at_once IS NULL THEN 0 ELSE (

@@ -1,4 +1,5 @@
--- Delete the state of limits that have nothing to remember: no line, no grant, and everything refilled.
+-- Delete the state of limits that have nothing to remember: no line, no grant, and everything refilled. Wake
+-- lines that wait for a time that the clock, set back meanwhile, would reach much later.
 CREATE OR REPLACE FUNCTION tenant.prune_limits(n integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -6,6 +7,8 @@ DECLARE
     l      tenure.open_limit;
 BEGIN
     DELETE FROM tenant.limit_closure AS c WHERE c.until < now_ts;
+    INSERT INTO tenant.wake (limit_name)
+    SELECT s.name FROM tenant.limit_state AS s WHERE s.lined AND s.refilled_at > now_ts;
     FOR l IN
         SELECT (tenant.lock_limit(s.name)).* FROM (
             SELECT o.name FROM tenant.limit_state AS o

@@ -9,7 +9,14 @@ DECLARE
     absent text := (SELECT k FROM jsonb_object_keys(edits) AS k WHERE NOT EXISTS (
         SELECT FROM tenant.job_step AS s WHERE s.job_id = source AND s.name = k AND s.ended_at IS NOT NULL)
         ORDER BY k LIMIT 1);
+    wrong  CONSTANT text := (SELECT k.key FROM jsonb_each(edits) AS k
+        WHERE pg_column_size(k.value) > {args.max} OR tenure.json_error(k.value) IS NOT NULL
+        ORDER BY k.key LIMIT 1);
 BEGIN
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'TN001', MESSAGE = format('the value of step %s takes at most '
+            '{args.max} bytes of JSON that every reader can take', left(wrong, 100));
+    END IF;
     IF from_step IS NOT NULL THEN
         first := (SELECT min(s.id) FROM tenant.job_step AS s WHERE s.job_id = source
             AND (s.name = from_step

@@ -1,5 +1,6 @@
--- Write the steps of a record, the first of them as far as the stop itself has completed them.
-CREATE OR REPLACE FUNCTION tenant.open_steps(stop bigint) RETURNS void
+-- Write the steps of a record, the first of them as far as the stop itself has completed them. Return
+-- whether any of its members still runs.
+CREATE OR REPLACE FUNCTION tenant.open_steps(stop bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     now_ts  CONSTANT timestamptz := tenure.now();
@@ -22,4 +23,5 @@ BEGIN
     IF running > 0 THEN
         UPDATE tenant.cancellation AS c SET status = 'stopping_runners' WHERE c.id = stop;
     END IF;
+    RETURN running > 0;
 END $$;

@@ -8,26 +8,27 @@ SET enable_seqscan = off AS $$
 DECLARE
     asked   CONSTANT text := intent;
     preset  CONSTANT jsonb := tenant.strategy_options(options.strategy);
+    forced  CONSTANT boolean := coalesce(options.force,
+        CASE WHEN options.last_rung < 'killed' THEN false END, (preset -> 'force')::boolean, false);
     now_ts  timestamptz;
     chosen  tenant.job;
     current tenant.cancellation;
     written tenant.cancellation;
     reached bigint[];
     added   bigint[];
-    locked  bigint[] := '{}';
+    locked  bigint[];
 BEGIN
-    options.force := coalesce(options.force, CASE WHEN options.last_rung < 'killed' THEN false END,
-        (preset -> 'force')::boolean, false);
-    options.last_rung := coalesce(options.last_rung, CASE WHEN options.force THEN 'killed' END::tenure.rung,
-        (preset ->> 'last_rung')::tenure.rung, 'killed');
-    options."cascade" := coalesce(options."cascade", (preset -> 'cascade')::boolean, true);
-    options.grace := coalesce(options.grace,
-        make_interval(secs => (preset ->> 'grace')::double precision));
-    options.ask_for := coalesce(options.ask_for,
-        make_interval(secs => (preset ->> 'ask_for')::double precision));
-    options.preserve := coalesce(options.preserve, (preset -> 'preserve')::boolean);
-    options.rollback := coalesce(options.rollback, options.rollback_tasks IS NOT NULL
-        OR ((preset -> 'rollback')::boolean AND intent = 'cancel'), false);
+    -- In one expression: PostgreSQL prepares each again in every transaction.
+    options := ROW(options.strategy, forced,
+        coalesce(options."cascade", (preset -> 'cascade')::boolean, true),
+        coalesce(options.grace, make_interval(secs => (preset ->> 'grace')::double precision)),
+        coalesce(options.ask_for, make_interval(secs => (preset ->> 'ask_for')::double precision)),
+        coalesce(options.last_rung, CASE WHEN forced THEN 'killed' END::tenure.rung,
+            (preset ->> 'last_rung')::tenure.rung, 'killed'),
+        coalesce(options.preserve, (preset -> 'preserve')::boolean),
+        coalesce(options.rollback, options.rollback_tasks IS NOT NULL
+            OR ((preset -> 'rollback')::boolean AND intent = 'cancel'), false),
+        options.rollback_tasks);
     IF intent IS NULL OR intent NOT IN ('cancel', 'pause') THEN
         RAISE EXCEPTION USING ERRCODE = 'TN001',
             MESSAGE = format('a stop cancels or pauses; %L is neither', intent);
@@ -54,14 +55,18 @@ BEGIN
             MESSAGE = 'tasks are named to be rolled back, or nothing is rolled back; '
                 'leave the names out to roll back all of them';
     END IF;
-    PERFORM FROM tenant.job AS r
+    SELECT r.* INTO chosen FROM tenant.job AS r
     WHERE r.id = (SELECT j.root_id FROM tenant.job AS j WHERE j.id = stop_job.job) FOR UPDATE;
-    SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop_job.job FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop_job.job);
+    IF chosen.id IS DISTINCT FROM stop_job.job THEN
+        SELECT j.* INTO chosen FROM tenant.job AS j WHERE j.id = stop_job.job FOR UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = 'TN002', MESSAGE = format('there is no job %s', stop_job.job);
+        END IF;
     END IF;
     locked := ARRAY[chosen.root_id];
-    SELECT c.* INTO current FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id;
+    IF chosen.stop_id IS NOT NULL THEN
+        SELECT c.* INTO current FROM tenant.cancellation AS c WHERE c.id = chosen.stop_id;
+    END IF;
     IF intent = 'cancel' AND NOT options.force AND actor NOT LIKE 'policy:%'
         AND chosen.state IN ('pending', 'running')
             AND current.intent IS DISTINCT FROM 'cancel'
@@ -121,7 +126,9 @@ BEGIN
         PERFORM tenant.stop_members(written.id, added);
         reached := reached || added;
     END LOOP;
-    PERFORM tenant.end_stopped_parents(reached, now_ts);
+    IF cardinality(reached) > 1 THEN
+        PERFORM tenant.end_stopped_parents(reached, now_ts);
+    END IF;
     IF options.rollback THEN
         PERFORM tenant.enqueue_rollback(written, options.rollback_tasks, via);
     END IF;
@@ -134,7 +141,8 @@ BEGIN
         || CASE WHEN options.rollback THEN '{"rollback": true}'::jsonb ELSE '{}' END
         || jsonb_strip_nulls(jsonb_build_object('strategy', options.strategy, 'preserve', options.preserve,
             'rollback_tasks', to_jsonb(options.rollback_tasks))));
-    PERFORM tenant.open_steps(written.id);
-    PERFORM tenant.close_if_complete(written.id);
+    IF NOT tenant.open_steps(written.id) THEN
+        PERFORM tenant.close_if_complete(written.id);
+    END IF;
     RETURN tenant.cancellation_report(written.id);
 END $$;

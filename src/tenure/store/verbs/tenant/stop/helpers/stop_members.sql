@@ -13,7 +13,7 @@ DECLARE
     done    bigint[];
     parents bigint[];
     targets text[];
-    above   bigint[];  -- these have running descendants
+    above   bigint[] := '{}';  -- these have running descendants
     orders  jsonb;     -- for the workers
 BEGIN
     SELECT c.* INTO record FROM tenant.cancellation AS c WHERE c.id = stop;
@@ -21,8 +21,10 @@ BEGIN
     ends := CASE WHEN record.intent = 'pause' THEN 'paused' ELSE 'cancelled' END;
 
     -- By primary key only, here and below; see conclude.
-    above := tenant.ancestors_of(ARRAY(
-        SELECT r.id FROM tenant.job AS r WHERE r.id = ANY (ids) AND r.state::text = 'running'));
+    IF cardinality(ids) > 1 THEN
+        above := tenant.ancestors_of(ARRAY(
+            SELECT r.id FROM tenant.job AS r WHERE r.id = ANY (ids) AND r.state::text = 'running'));
+    END IF;
 
     -- The rows are locked, so what is read here still holds below.
     IF stop IS NOT NULL THEN
