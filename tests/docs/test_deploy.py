@@ -74,6 +74,11 @@ def test_manifests_start_existing_commands() -> None:
         assert parses(words)
 
 
+def test_every_service_has_time_to_import_its_app() -> None:
+    for name in ("tenure-worker", "tenure-serve"):
+        assert pods()[name]["containers"][0]["startupProbe"]["failureThreshold"] == 30
+
+
 def test_a_worker_has_more_time_to_leave_than_it_takes() -> None:
     told = dict(
         re.findall(

@@ -42,7 +42,12 @@ SHOP: dict[str, Any] = {"image": {"repository": "shop", "tag": "1.4"}, "app": "s
 EVERYTHING: dict[str, Any] = {
     **SHOP,
     "imagePullSecrets": [{"name": "registry"}],
-    "settings": {"artifacts": "s3://shop", "recycle_after": 5000, "hosts": "jobs.example.org"},
+    "settings": {
+        "artifacts": "s3://shop",
+        "recycle_after": 5000,
+        "max_artifact_bytes": 1 << 31,  # templates have numbers as floats: 2.147483648e+09
+        "hosts": "jobs.example.org",
+    },
     "env": [{"name": "OPENAI_API_KEY", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}}],
     "envFrom": [{"secretRef": {"name": "shop"}}],
     "workers": {
@@ -125,10 +130,17 @@ def test_every_command_and_setting_is_there(tmp_path: Path) -> None:
         assert parses(words)
         given = {it["name"]: it.get("value", "") for it in container(each)["env"]}
         names = {name: text for name, text in given.items() if name.startswith("TENURE_")}
-        assert Settings.from_environment(names).recycle_after == 5000
+        settings = Settings.from_environment(names)
+        assert (settings.recycle_after, settings.max_artifact_bytes) == (5000, 1 << 31)
     crawl = container(made["Deployment", "shop-worker-crawl"])["command"]
     assert {"--queues=crawl,mail", "--tenants=acme"} <= set(crawl)
     assert "--all-tenants" in container(made["Deployment", "shop-worker-default"])["command"]
+
+
+def test_every_service_has_time_to_import_its_app(tmp_path: Path) -> None:
+    made = objects(SHOP, tmp_path)
+    services = [container(it) for (kind, _), it in made.items() if kind == "Deployment"]
+    assert [it["startupProbe"]["failureThreshold"] for it in services] == [30, 30]
 
 
 def test_kubernetes_waits_longer_than_a_worker_drains(tmp_path: Path) -> None:

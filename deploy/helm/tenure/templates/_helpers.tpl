@@ -27,7 +27,7 @@ app.kubernetes.io/name: tenure, app.kubernetes.io/instance: {{ .Release.Name }},
 
 {{- define "tenure.settings" }}
             {{- range $name, $value := .Values.settings }}
-            - {name: TENURE_{{ upper $name }}, value: {{ $value | toString | quote }}}
+            - {name: TENURE_{{ upper $name }}, value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}}
             {{- end }}
             {{- range .Values.env }}
             - {{ toJson . }}
