@@ -74,3 +74,15 @@ def test_a_run_beside_one_that_has_not_ended_is_asked_for(scheduled: Cli, store:
     store.stop(first.id)
     store.stop(made["id"])
     assert scheduled.json("schedule", "run", "nightly", *NAMED)["id"] > made["id"]
+
+
+def test_a_list_of_schedules_makes_no_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app_without_a_database.py").write_text(APP)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "nothing"
+    words = ("schedule", "list", "--app", "app_without_a_database.py:app")
+    refused = Cli("", TENURE_FOLDER=str(folder))(*words).sentence(13)
+    assert refused.startswith(f"there is no database in {folder}; start one with")
+    assert not folder.exists()

@@ -106,7 +106,9 @@ class Connection:
 
     def use(self, app: "App") -> None:
         """Use the database and settings of an app, unless the command names a database."""
+        may_create = self.client.may_create
         self.client = Client(self.client.known_url or app.known_url, settings=app.settings)
+        self.client.may_create = may_create
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run async code, and close its connections in its own event loop."""
