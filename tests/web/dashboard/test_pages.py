@@ -4,12 +4,13 @@ from datetime import timedelta
 
 import pytest
 
+from tenure.config import Settings
 from tenure.control.client import Client
 from tenure.control.tokens import make_token
 from tenure.domain.job import RESULT_ARTIFACT, NewJob
 from tenure.domain.lifecycle import Intent, Rung, State
 from tenure.domain.principal import Role
-from tenure.store.outcomes import Report
+from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
 from tenure.web import create_app
 from tests.apps.paged import app as paged
@@ -54,6 +55,23 @@ def test_a_large_result_is_a_link(root: Visitor, store: Store) -> None:
     assert f"stored as the artifact {RESULT_ARTIFACT}" in said(text)
     links = [told["href"] for tag, told in tags(text) if tag == "a" and "download" in told]
     assert links == [f"/jobs/{job}/artifacts/{RESULT_ARTIFACT}"]
+
+
+def test_a_page_says_that_the_storage_of_an_artifact_cannot_be_read(
+    database: str, store: Store
+) -> None:
+    job = make_job(store)
+    promote(store)
+    worker = make_worker(store)
+    claimed = worker.claim_one()
+    kept = [Artifact("a.txt", "nosuch://store/a.txt", 1)]
+    store.report(worker.id, [Report(job=job, token=claimed.token, artifacts=kept)])
+    settings = Settings(artifacts="nosuch://store")
+    with Client(database, settings=settings) as client, asking(create_app(client)) as http:
+        root = Visitor(http, make_token(client, "root", Role.ADMIN)[0])
+        page = said(root.sees(f"/jobs/{job}?tab=artifacts&show=a.txt"))
+    assert "The artifact storage cannot be read here" in page
+    assert f"Job {job}" in page
 
 
 def test_jobs_are_listed_newest_first_page_by_page(root: Visitor, store: Store) -> None:

@@ -89,6 +89,9 @@ async def preview_of(caller: AuthorizedClient, job: Job, name: str) -> Preview:
         content = await read_artifact(caller, job, name, _MAX_PREVIEW + 1)
     except NotFound as missing:
         return Preview(name, note=str(missing))
+    except Exception as error:  # noqa: BLE001  the store may raise anything; the page is shown
+        why = str(error) or type(error).__name__
+        return Preview(name, note=f"The artifact storage cannot be read here: {why}")
     if image_kind(content):
         return Preview(name, is_image=True)
     try:
