@@ -11,10 +11,13 @@ def test_an_open_question_is_on_the_overview_and_answered_on_the_page_of_its_job
     _, job = waiting(store, "question", owner="ann")
     [question] = store.questions()
     assert "1 question needs an answer Well?" in said(ann.sees("/"))
-    assert f'href="/jobs/{job}#needs-you"' in ann.sees("/questions")
-    assert "Well?" in said(ann.sees(f"/jobs/{job}"))
+    assert f'href="/jobs/{job}#question-{question.id}"' in ann.sees("/questions")
+    page = ann.sees(f"/jobs/{job}")
+    assert "Well?" in said(page)
+    assert f'id="question-{question.id}"' in page
     fields = {"value": '{"ok": true}', "question": str(question.id)}
     assert vic.does(f"/jobs/{job}/answer", **fields).status_code == 403
+    assert ann.does(f"/jobs/{job}/answer", question="9" * 5000).status_code == 422
     assert ann.does(f"/jobs/{job}/answer", **fields).status_code == 303
     assert store.steps(job)[0].value == {"ok": True}
     assert "needs an answer" not in said(ann.sees("/"))

@@ -21,6 +21,7 @@ from tenure.web.context import caller_and_job
 from tenure.web.dashboard.answer_form import read_answer
 from tenure.web.dashboard.form import Form, form_of
 from tenure.web.dashboard.rendering import redirect
+from tenure.web.limits import whole_number
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ async def _inspect(caller: AuthorizedClient, job: int, _: Form) -> None:
 
 
 async def _answer(caller: AuthorizedClient, job: int, form: Form) -> None:
-    question = form.required("question")
-    if not question.isdecimal():
-        raise InputRefused(f"question: must be the number of a question, not {shown(question)}")
+    text = form.required("question")
+    if (question := whole_number(text)) is None:
+        raise InputRefused(f"question: must be the number of a question, not {shown(text)}")
     asked = await caller.asend(step_calls.questions(job))
-    schema = next((each.schema for each in asked if each.id == int(question)), {})
-    await caller.aperform(answer(job, read_answer(schema, form), int(question)))
+    schema = next((each.schema for each in asked if each.id == question), {})
+    await caller.aperform(answer(job, read_answer(schema, form), question))
 
 
 def _is_stopping(job: Job) -> bool:
