@@ -24,7 +24,9 @@ QUERY = {  # what pages take; none of the others looks at its query
     "/jobs": (*FILTERS, "q", "open", "below"),
     "/bulk": (*FILTERS, "from", "all", "intent"),
     "/complete": ("word",),
-    "/audit": ("below",),
+    "/audit": ("below", "subject", "name"),
+    "/targets": ("target", "after"),
+    "/jobs/{job}": ("tab", "below", "level", "q", "show", "from", "to", "after", "state"),
     "/tasks": ("order",),
     "/jump": ("q",),
     "/jump/names": ("q",),
@@ -35,6 +37,7 @@ FIELDS = (
     *("reason", "grace", "strategy", "name", "role", "lifetime", "tenant", "queue", "target"),
     *("pool", "slot", "add", "remove", "filter", "when", "intent", "status", "text", "since"),
     *("until", "confirm", "force", "enabled", "owner", "tag", "key", "job", "tasks", "options"),
+    *("question", "value", "rates", "at_once", "for", "delivery", "url", "keep", "event", "worker"),
 )
 
 
