@@ -18,6 +18,7 @@ def test_limits_are_set_shown_closed_opened_and_deleted(cli: Cli, store: Store) 
     assert "50 tokens" in cli("limit", "show", "api").out
     closed = cli("limit", "close", "api", "--for", "5m", "--reason", "429").out
     assert "closed by" in closed
+    assert " UTC (in " in closed
     assert cli("limit", "open", "api").out == "Limit api is open again.\n"
     assert cli("limit", "open", "api").out == "Limit api was not closed.\n"
     assert json.loads(cli("limit", "list", "--json").out)[0]["name"] == "api"

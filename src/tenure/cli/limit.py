@@ -6,6 +6,7 @@ import typer
 
 from tenure.cli.connection import Connection, action
 from tenure.cli.options import Reason, argument, option
+from tenure.cli.output import exact_time
 from tenure.cli.parsing import not_found
 from tenure.cli.program import group
 from tenure.domain.limits import read_rates, shown_rates
@@ -73,7 +74,7 @@ def show(to: Connection, limit: Name) -> None:
                     ", ".join(f"{left:g} {unit}" for unit, left in name.levels.items()),
                     name.in_use,
                     name.waiting,
-                    name.due_at,
+                    exact_time(name.due_at),
                     _state(name.closed or found[0].closed),
                 )
                 for name in found[0].names
@@ -87,7 +88,7 @@ def show(to: Connection, limit: Name) -> None:
 def close(
     to: Connection,
     limit: Name,
-    for_: str | None = option("TIME", "How long; without it until it is opened.", "--for"),
+    for_: str | None = option("TIME", "How long (default: until it is opened).", "--for"),
     reason: Reason = None,
 ) -> None:
     """Let a limit, or one name of a template, grant nothing."""
@@ -112,8 +113,8 @@ def delete(to: Connection, limit: str = argument("LIMIT", "Name of a limit.")) -
 def _state(closed: LimitClosure | None) -> str:
     if closed is None:
         return "open"
-    until = "until it is opened" if closed.until is None else f"until {closed.until:%F %T}"
-    return f"closed by {closed.by} {until}"
+    until = "it is opened" if closed.until is None else exact_time(closed.until)
+    return f"closed by {closed.by} until {until}"
 
 
 def _answer(to: Connection, limit: Limit) -> None:

@@ -26,9 +26,9 @@ def mcp(
 ) -> None:
     """Serve the tasks of an app as tools of the Model Context Protocol (MCP).
 
-    By default it serves one client over standard input and output, which starts it. To cancel the
-    call of a tool cancels its job. Exit codes: 0 the client has left, or a signal; 1 an error; 3
-    the app cannot be imported.
+    By default it serves one client over standard input and output, which starts it. Cancelling a
+    call cancels its job. Exit codes: 0 the client has left, or a signal; 1 an error; 3 the app
+    cannot be imported.
     """
     _require_mcp()
     from tenure.contrib.mcp import create_server, serve_stdio

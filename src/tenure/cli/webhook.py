@@ -6,10 +6,11 @@ import typer
 
 from tenure.cli.connection import Connection, action
 from tenure.cli.options import Below, Limit, argument, option
-from tenure.cli.output import ago
+from tenure.cli.output import ago, exact_time
 from tenure.cli.parsing import length, whole
 from tenure.cli.program import group
 from tenure.control import webhooks
+from tenure.domain.values import amount
 from tenure.domain.webhook import EVENTS
 from tenure.store.calls import webhook_calls
 from tenure.store.webhook_results import Delivery, Webhook
@@ -104,12 +105,13 @@ def deliveries(to: Connection, webhook: Name, below: Below = None, limit: Limit 
 def redeliver(
     to: Connection,
     webhook: Name,
-    delivery: str | None = argument("ID", "Id of a delivery; without it all that failed.", None),
+    delivery: str | None = argument("ID", "Id of a delivery (default: all that failed).", None),
 ) -> None:
     """Deliver again: one delivery, or all that were not delivered."""
     number = None if delivery is None else whole(delivery, "a delivery")
     answer = to.send(webhook_calls.redeliver(webhook, number))
-    to.out.answer(answer, f"{answer['deliveries']} deliveries to {webhook} are tried again.")
+    deliveries = amount(answer["deliveries"], "delivery", "deliveries")
+    to.out.answer(answer, f"{deliveries} to {webhook} will be tried again.")
 
 
 @action(commands, "delete", "tenure webhook delete ci")
@@ -135,7 +137,11 @@ def _filter(names: tuple[str, ...] | None) -> str:
 def _state(webhook: Webhook) -> str:
     if webhook.disabled is not None:
         return f"disabled: {webhook.disabled}"
-    return "works" if webhook.failing_since is None else f"fails for {ago(webhook.failing_since)}"
+    return (
+        "works"
+        if webhook.failing_since is None
+        else f"failing since {exact_time(webhook.failing_since)}"
+    )
 
 
 def _outcome(delivery: Delivery) -> str:

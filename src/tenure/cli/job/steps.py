@@ -91,4 +91,4 @@ def _value(step: StepRecord) -> str:
 def _awaited(step: StepRecord) -> str:
     if step.question:
         return f"question {step.id}: {step.question['text']}"
-    return f"until {step.due_at}" if step.due_at else f"{step.event} {step.key}".strip()
+    return f"until {exact_time(step.due_at)}" if step.due_at else f"{step.event} {step.key}".strip()
