@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tools import links
 
+from tests.workers import ROOT
+
 
 def test_every_link_leads_to_an_existing_page_and_heading() -> None:
     assert [f"{page.name}: {link}" for page in links.pages() for link in links.broken(page)] == []
@@ -12,6 +14,12 @@ def test_every_link_leads_to_an_existing_page_and_heading() -> None:
 
 def test_every_page_can_be_reached_from_the_map() -> None:
     assert links.unreached() == []
+
+
+def test_the_index_lists_every_decision() -> None:
+    listed = (ROOT / "docs" / "index.md").read_text()
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [page.name for page in pages if f"(decisions/{page.name})" not in listed] == []
 
 
 @pytest.mark.parametrize(
