@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tenure.domain.lifecycle import State
 from tenure.domain.principal import Role
@@ -91,3 +91,20 @@ def test_a_worker_is_drained_and_its_lane_empties(stage: Stage, tmp_path: Path) 
         stage.store.stop(job, reason="enough")
         expect(lane.locator("li")).to_have_count(0)
         expect(lane.locator(".status")).to_contain_text("left")
+
+
+def test_a_refresh_that_comes_too_often_keeps_what_was_filled_in(stage: Stage) -> None:
+    def answer(route: Route) -> None:
+        if "x-fragment" in route.request.headers:
+            text = "<!doctype html><main><h1>Too Many Requests</h1></main>"
+            route.fulfill(status=429, content_type="text/html", body=text)
+        else:
+            route.continue_()
+
+    page = stage.opens("root", Role.ADMIN, path="/pools")
+    page.locator("#pool-name").fill("half")
+    page.route("**/pools", answer)
+    expect(page.locator(".cut")).to_be_visible()
+    page.unroute("**/pools")
+    expect(page.locator(".cut")).to_be_hidden()
+    expect(page.locator("#pool-name")).to_have_value("half")

@@ -50,7 +50,7 @@ async function refresh() {
       location.reload();
       return;
     }
-    if (answer.status < 500) {
+    if (answer.status < 500 && answer.status !== 429) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       const main = fresh.querySelector("main");
       if (main && main.dataset.tenant !== page().dataset.tenant) {
