@@ -141,9 +141,23 @@ STEPS: tuple[Mutant, ...] = (
     mutant(
         "an event counts beyond its retention",
         "deliver_events",
-        "AND e.expires_at > now_ts",
+        "AND (e.expires_at > now_ts OR e.published_at >= w.started_at)",
         "",
         "steps::test_an_event_published_before_the_wait_counts_until_its_retention_is_over",
+    ),
+    mutant(
+        "a job that waits loses an event that is kept briefly",
+        "deliver_events",
+        "OR e.published_at >= w.started_at)",
+        ")",
+        "steps::test_a_job_that_waits_gets_an_event_however_briefly_it_is_kept",
+    ),
+    mutant(
+        "an event is pruned before the jobs that wait have it",
+        "prune",
+        "p.expires_at < now_ts - interval '1 hour'",
+        "p.expires_at < now_ts",
+        "steps::test_a_job_that_waits_gets_an_event_however_briefly_it_is_kept",
     ),
     mutant(
         "a job that waits is ready without an answer",

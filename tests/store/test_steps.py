@@ -262,6 +262,19 @@ def test_an_event_published_before_the_wait_counts_until_its_retention_is_over(
     assert wait(worker, job, "event", "again").state == "open"
 
 
+def test_a_job_that_waits_gets_an_event_however_briefly_it_is_kept(
+    store: Store, clock: Clock
+) -> None:
+    worker, job = waiting(store, "event")
+    clock.advance(timedelta(seconds=1))
+    store.publish("paid", "7", "5", keep=timedelta(0))
+    clock.advance(timedelta(seconds=1))
+    store.prune({})
+    promote(store)
+    assert wait(worker, worker.claim_one(), "event").value == 5
+    assert store.show(job).waiting is None
+
+
 def test_a_job_gets_each_event_once_and_in_order(store: Store) -> None:
     store.publish("paid", "7", "1")
     store.publish("paid", "7", "2")

@@ -72,7 +72,8 @@ BEGIN
     WHERE cardinality(roots) < n AND coalesce((
         SELECT o.state = 'completed' OR (o.ended_at IS NOT NULL AND e.policy <> 'wait')
         FROM tenant.job AS o WHERE o.id = e.needs_id), true);
-    DELETE FROM tenant.publication AS p WHERE p.expires_at < now_ts;
+    -- Not at once: jobs that waited when it was published may not have got it yet.
+    DELETE FROM tenant.publication AS p WHERE p.expires_at < now_ts - interval '1 hour';
     -- Inspections are short-lived.
     WITH old AS (DELETE FROM tenant.inspection AS l WHERE l.asked_at < now_ts - interval '1 hour'
         RETURNING l.job_id)

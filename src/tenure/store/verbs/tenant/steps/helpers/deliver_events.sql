@@ -1,5 +1,5 @@
--- End the waits of these jobs, which are locked, for which an event was published. A job gets each event
--- once.
+-- End the waits of these jobs, which are locked, for which an event was published: since they began, however
+-- briefly it is kept, or before that and within its retention. A job gets each event once.
 CREATE OR REPLACE FUNCTION tenant.deliver_events(ids bigint[], now_ts timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 {index_scans} AS $$
@@ -8,7 +8,8 @@ BEGIN
         value = p.payload, publication_id = p.id, answered_by = p.published_by, ended_at = now_ts
     FROM tenant.job_step AS w CROSS JOIN LATERAL (
         SELECT e.* FROM tenant.publication AS e
-        WHERE e.name = w.event AND e.key = w.key AND e.expires_at > now_ts
+        WHERE e.name = w.event AND e.key = w.key
+          AND (e.expires_at > now_ts OR e.published_at >= w.started_at)
           AND NOT EXISTS (SELECT FROM tenant.job_step AS o
               WHERE o.job_id = w.job_id AND o.publication_id = e.id)
         ORDER BY e.id LIMIT 1) AS p
