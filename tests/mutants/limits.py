@@ -119,6 +119,20 @@ LIMITS: tuple[Mutant, ...] = (
         "limits::test_a_limit_starts_what_it_has_room_for_and_lines_up_the_rest",
     ),
     mutant(
+        "a claim passes all jobs of a locked limit",
+        "start_limited",
+        "OR cardinality(busy) >= 1000",
+        "",
+        "races/limits::test_a_claim_does_not_pass_all_jobs_of_a_locked_limit",
+    ),
+    mutant(
+        "a line that forms while its limit is opened is forgotten",
+        "wake_limits",
+        "WHERE s.name LIKE",
+        "WHERE s.lined AND s.name LIKE",
+        "races/limits::test_a_line_that_forms_while_its_limit_is_opened_continues",
+    ),
+    mutant(
         "an attempt keeps its grants",
         "return_grants",
         "WHERE g.job_id = ANY (jobs)",

@@ -97,6 +97,40 @@ def test_a_line_that_forms_while_a_grant_is_returned_continues(store: Store, sta
     assert worker.claim_one().id == late
 
 
+def test_a_line_that_forms_while_its_limit_is_opened_continues(store: Store, stage: Stage) -> None:
+    store.set_limit("api", {"calls": {"amount": 100, "per": "1m"}})
+    make_job(store, limits=["api"])
+    worker = make_worker(store, timedelta(hours=1))
+    worker.claim_one()
+    late = make_job(store, limits=["api"])
+    store.close_limit("api")
+    promote(store)
+    a = stage.session()
+    assert a(worker_calls.claim(worker.id, 1)).jobs == ()  # it has read that the limit is closed
+    store.open_limit("api")
+    a.commit()
+    assert store.show(late).waiting is Reason.LIMIT
+    promote(store)
+    assert worker.claim_one().id == late
+
+
+def test_a_claim_does_not_pass_all_jobs_of_a_locked_limit(store: Store, stage: Stage) -> None:
+    """It would read and lock them all, and other claims would find none until it commits."""
+    store.set_limit("api", {"calls": {"amount": 1000, "per": "1s"}})
+    for _ in range(3):
+        store.enqueue([NewJob(task="work", limits=["api"])] * 1000)
+    worker = make_worker(store, timedelta(hours=1))
+    holder, claiming = stage.session(), stage.session()
+    holder.connection.execute("SELECT pg_advisory_xact_lock(tenure.limit_class(), hashtext('api'))")
+    assert claiming(worker_calls.claim(worker.id, 1)).jobs == ()
+    free = "SELECT id FROM tenure.job WHERE ready FOR UPDATE SKIP LOCKED"
+    passed = 3000 - stage.one(f"WITH free AS ({free}) SELECT count(*) FROM free")
+    assert 0 < passed <= 1500
+    claiming.commit()
+    holder.commit()
+    assert len(worker.claim(10)) == 10
+
+
 def test_a_job_enqueued_into_a_line_that_ends_meanwhile_starts(store: Store, stage: Stage) -> None:
     store.set_limit("api", at_once=1)
     make_job(store, limits=["api"])

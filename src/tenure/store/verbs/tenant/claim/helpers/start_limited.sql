@@ -3,7 +3,8 @@
 --
 -- A job that was called from a line has its place there; others that are ready wait behind a line. A limit
 -- that another transaction has locked is asked again soon: its jobs stay ready, and promote gets a wake. A
--- claim moves about a thousand jobs "aside", so that a long lane does not hold it up.
+-- claim moves about a thousand jobs "aside", and passes over about a thousand whose limit is locked, so that
+-- a long lane does not hold it up.
 CREATE OR REPLACE FUNCTION tenant.start_limited(
     worker uuid, draw bigint, now_ts timestamptz, place tenure.lane_group, wanted integer,
     INOUT aside integer, OUT started bigint[]
@@ -89,7 +90,7 @@ BEGIN
             END IF;
         END LOOP;
         EXIT WHEN cardinality(started) >= wanted OR cardinality(ids) < scope
-            OR aside + cardinality(parked) >= 1000;
+            OR aside + cardinality(parked) >= 1000 OR cardinality(busy) >= 1000;
         scope := 500;
     END LOOP;
 
