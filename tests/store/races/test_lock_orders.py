@@ -8,9 +8,11 @@ import pytest
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import Rung
 from tenure.errors import StoreUnavailable
-from tenure.store.calls import control_calls, enqueue_calls, worker_calls
+from tenure.store.call import Call
+from tenure.store.calls import control_calls, enqueue_calls, webhook_calls, worker_calls
 from tenure.store.outcomes import Artifact, Report
 from tenure.store.store import Store
+from tenure.store.webhook_results import AttemptedDelivery
 from tests.factories import ending, make_job, make_jobs, make_worker, promote
 from tests.store.races.stage import Session, Stage
 
@@ -167,3 +169,21 @@ def test_a_stop_and_a_resume_below_one_root_do_not_deadlock(store: Store, stage:
     promote(store)
 
     assert stage.states(ids["k0"], ids["k2"]) == ("cancelled", "cancelled")
+
+
+@pytest.mark.parametrize(
+    "change", [webhook_calls.redeliver("hook"), webhook_calls.drop_webhook("hook")]
+)
+def test_an_attempt_and_a_change_of_its_webhook_do_not_deadlock(
+    store: Store, stage: Stage, change: Call[Any]
+) -> None:
+    store.set_webhook("hook", "https://hooks.example.org/in")
+    store.test_webhook("hook")
+    [taken] = store.take_deliveries("hook")
+    failed = [AttemptedDelivery(taken.id, taken.attempt, status=500, error="no")]
+    a, b = stage.session(), stage.session()
+    stage.stop_at_row("webhook", "UPDATE OR DELETE", a)
+
+    first = stage.waits(a, change)
+    second = stage.waits(b, webhook_calls.record_deliveries("hook", failed))
+    both_end(stage, first, second, a, b)

@@ -11,11 +11,12 @@ BEGIN
         RETURN refusal;
     END IF;
     was := (SELECT tenant.shown_webhook(w) FROM tenant.webhook AS w WHERE w.name = drop_webhook.name);
+    -- Deliveries first, as in record_deliveries, so that the two cannot deadlock.
+    DELETE FROM tenant.delivery AS d WHERE d.webhook = drop_webhook.name;
     DELETE FROM tenant.webhook AS w WHERE w.name = drop_webhook.name;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006', MESSAGE = format('there is no webhook %L', name);
     END IF;
-    DELETE FROM tenant.delivery AS d WHERE d.webhook = drop_webhook.name;
     PERFORM tenant.write_audit(tenure.actor(by), via, 'drop', 'webhook', name, NULL, was, NULL);
     RETURN json_build_object('dropped', name);
 END $$;

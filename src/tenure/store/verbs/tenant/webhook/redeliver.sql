@@ -13,15 +13,16 @@ BEGIN
     IF refusal IS NOT NULL THEN
         RETURN refusal;
     END IF;
-    UPDATE tenant.webhook AS w SET resumes_at = NULL WHERE w.name = redeliver.webhook AND w.disabled IS NULL;
-    IF NOT FOUND THEN
-        PERFORM tenant.refuse_webhook(webhook);
-    END IF;
+    -- Deliveries first, as in record_deliveries, so that the two cannot deadlock.
     UPDATE tenant.delivery AS d SET due_at = now_ts, until = tenant.delivery_until(now_ts),
         delivered_at = NULL
     WHERE d.webhook = redeliver.webhook
       AND CASE WHEN delivery IS NULL THEN d.delivered_at IS NULL ELSE d.id = delivery END;
     GET DIAGNOSTICS again = ROW_COUNT;
+    UPDATE tenant.webhook AS w SET resumes_at = NULL WHERE w.name = redeliver.webhook AND w.disabled IS NULL;
+    IF NOT FOUND THEN
+        PERFORM tenant.refuse_webhook(webhook);
+    END IF;
     IF again = 0 AND delivery IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'TN006',
             MESSAGE = format('webhook %s has no delivery %s', webhook, delivery);
