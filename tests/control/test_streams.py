@@ -20,7 +20,7 @@ from tenure.control.polling import Reader as Waiting
 from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State, Status
 from tenure.domain.tenant import DEFAULT, Tenant
-from tenure.errors import InputRefused, JobNotFound
+from tenure.errors import InputRefused, JobNotFound, StoreUnavailable
 from tenure.stops import Subscription
 from tenure.store.calls import queries
 from tenure.store.outcomes import LogLine, Report
@@ -367,6 +367,31 @@ def test_the_end_does_not_overtake_output_that_needs_another_answer() -> None:
         return note(items)
 
     assert run(story())[-5:] == [1, 2, 3, 4, "completed"]
+
+
+def test_a_page_that_could_not_be_read_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while the query itself is answered, and has no news."""
+    monkeypatch.setattr(job_stream, "RETRY_AFTER", 0.01)
+
+    async def story() -> list[Any]:
+        failures = [StoreUnavailable("all connections are in use")]
+
+        async def ask(above: int | None, follow: bool) -> StreamPage:
+            if above == 0 and failures:
+                raise failures.pop()
+            return answer(State.RUNNING, 2, *([1, 2] if above == 0 else []))
+
+        query = OutputQuery(ask, 600)
+        reader = Waiting([query])
+        query.join(reader)
+        polling = asyncio.create_task(query.run())
+        async with aclosing(read_stream(nullcontext((query, reader)), Position())) as batches:
+            async with asyncio.timeout(5):
+                batch = await anext(batches)
+        polling.cancel()
+        return note(batch.items)
+
+    assert run(story())[:2] == [1, 2]
 
 
 def test_a_stream_that_is_notified_asks_rarely() -> None:

@@ -50,6 +50,13 @@ STREAMS: tuple[Mutant, ...] = (
         f"{_STREAMS}::test_the_end_does_not_overtake_output_that_needs_another_answer",
     ),
     python_mutant(
+        "a page that could not be read is not asked for again",
+        "control/job_stream.py",
+        "async with asyncio.timeout(RETRY_AFTER):",
+        "async with asyncio.timeout(None):",
+        f"{_STREAMS}::test_a_page_that_could_not_be_read_is_asked_for_again",
+    ),
+    python_mutant(
         "the output of a job is kept in memory without a limit",
         "control/job_stream.py",
         "while len(self._kept) > MAX_KEPT:",

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from tenure.errors import InputRefused, StoreUnavailable
 from tenure.store.results import Output, StreamPage
 
 BREATH = 0.02  # seconds from one poll to the next
+RETRY_AFTER = 1.0  # seconds until a page that could not be read is asked for again
 MAX_KEPT = 500  # items for readers that are almost up to date
 _ID = re.compile(r"([0-9]{1,19})(?:\.([0-9a-f]{0,8})\.([0-9a-f]{0,8}))?")
 
@@ -164,7 +165,10 @@ async def read_stream(reading: Reading, position: Position) -> AsyncGenerator[St
             try:
                 batch, position = query.known(position) or await query.after(position)
             except StoreUnavailable:
-                await reader.wait()
+                # It may have been this page alone: then the query has no news to wake readers for.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_AFTER):
+                        await reader.wait()
                 continue
             is_over = query.is_over and query.is_current(position)
             if batch.items:
