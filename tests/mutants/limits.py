@@ -133,6 +133,13 @@ LIMITS: tuple[Mutant, ...] = (
         "races/limits::test_a_line_that_forms_while_its_limit_is_opened_continues",
     ),
     mutant(
+        "limits that refill slowly hold up the pruning of others",
+        "prune_limits",
+        "ORDER BY random() LIMIT n",
+        "LIMIT n",
+        "limits::test_limits_that_refill_slowly_do_not_hold_up_the_pruning_of_others",
+    ),
+    mutant(
         "an attempt keeps its grants",
         "return_grants",
         "WHERE g.job_id = ANY (jobs)",

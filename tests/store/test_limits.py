@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from tenure.domain.job import NewJob
@@ -344,3 +345,29 @@ def test_unused_states_are_pruned_once_they_are_full(store: Store, clock: Clock)
     clock.advance(timedelta(hours=6))
     store.prune({})
     assert store.limits()[0].names == ()
+
+
+def test_limits_that_refill_slowly_do_not_hold_up_the_pruning_of_others(
+    store: Store, clock: Clock
+) -> None:
+    worker = make_worker(store, timedelta(days=1))
+    for name, per in (("slow", "100d"), ("fast", "1s")):
+        store.set_limit(name, {"calls": {"amount": 1, "per": per}})
+        make_jobs(store, 1, name)
+        worker.claim_one()
+    clock.advance(timedelta(hours=2))
+    for _ in range(60):
+        store.prune({}, n=1)
+    assert [name.name for limit in store.limits() for name in limit.names] == ["slow"]
+
+
+def test_prune_reads_each_limit_once(store: Store, clock: Clock, sql: psycopg.Connection) -> None:
+    store.set_limit("api", PER_MINUTE)
+    make_jobs(store, 1)
+    make_worker(store, timedelta(days=1)).claim_one()
+    clock.advance(timedelta(hours=2))
+    with sql.transaction():
+        sql.execute("SET LOCAL track_functions = 'all'")
+        sql.execute("SELECT tenure.prune()")
+        calls = "SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'lock_limit'"
+        assert sql.execute(calls.encode()).fetchall() == [(1,)]

@@ -10,9 +10,11 @@ BEGIN
     INSERT INTO tenant.wake (limit_name)
     SELECT s.name FROM tenant.limit_state AS s WHERE s.lined AND s.refilled_at > now_ts;
     FOR l IN
-        SELECT (tenant.lock_limit(s.name)).* FROM (
+        -- In a random order: names that refill slowly must not hold up the others.
+        SELECT k.* FROM (
             SELECT o.name FROM tenant.limit_state AS o
-            WHERE o.refilled_at < now_ts - interval '1 hour' AND NOT o.lined LIMIT n) AS s
+            WHERE o.refilled_at < now_ts - interval '1 hour' AND NOT o.lined ORDER BY random() LIMIT n) AS s
+        CROSS JOIN LATERAL tenant.lock_limit(s.name) AS k
     LOOP
         DELETE FROM tenant.limit_state AS s
         WHERE l.locked AND s.name = l.name AND NOT s.lined AND s.called = '{}'
