@@ -28,6 +28,14 @@ RUNTIME: tuple[Mutant, ...] = (
         "::test_attempts_that_end_one_after_the_other_share_surveys",
     ),
     python_mutant(
+        "threads trip over one another in the kept statements",
+        "store/transport.py",
+        "with suppress(RuntimeError):",
+        "with suppress(KeyError):",
+        "tests/store/test_store.py"
+        "::test_threads_that_call_for_many_tenants_share_the_kept_statements",
+    ),
+    python_mutant(
         "statements are prepared behind a pooler",
         "store/transport.py",
         "if row[0] == connection.pgconn.backend_pid:",

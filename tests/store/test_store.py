@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -19,8 +19,8 @@ from tenure.domain.job import NewJob
 from tenure.domain.lifecycle import State
 from tenure.domain.tenant import Tenant
 from tenure.errors import InputRefused, NotAllowed, SchemaMismatch, StoreUnavailable
-from tenure.store import schema
-from tenure.store.calls import control_calls, policy_calls
+from tenure.store import schema, transport
+from tenure.store.calls import control_calls, policy_calls, queries
 from tenure.store.driver_errors import as_tenure_error, is_contention, is_outage
 from tenure.store.store import AsyncStore, Method, Store, Verbs
 from tests.conftest import Connect
@@ -294,3 +294,24 @@ def test_a_role_without_rights_is_not_allowed(database: str, sql: psycopg.Connec
     url = database.replace("postgres@", f"nobody_of_{name}@")
     with pytest.raises(NotAllowed, match=r"^the database role may not do this: permission denied"):
         ask_once(url)
+
+
+class Shared(dict[Any, bytes]):
+    """Statements to which another thread adds one between two steps of the code that reads them."""
+
+    def __iter__(self) -> Iterator[Any]:
+        found = super().__iter__()
+        self.setdefault("of another thread", b"")
+        return found
+
+
+def test_threads_that_call_for_many_tenants_share_the_kept_statements(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = Shared()
+    monkeypatch.setattr(transport, "_statements", kept)
+    monkeypatch.setattr(transport, "_MAX_STATEMENTS", 2)
+    for at in range(5):
+        call = queries.show(1).of(Tenant(f"t{at}"))
+        assert b"show" in transport.statement(call)
+    assert len(kept) == 2

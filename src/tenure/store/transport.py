@@ -4,7 +4,7 @@ import asyncio
 import random
 import select
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import count
 from typing import Any, TypeVar
@@ -39,8 +39,9 @@ def statement(call: Call[Any]) -> bytes:
     if (found := _statements.get(key)) is None:
         numbered = call.sql(f"${number}" for number in count(1)).encode()
         found = _statements.setdefault(key, numbered)
-        if len(_statements) > _MAX_STATEMENTS:
-            _statements.pop(next(iter(_statements)), None)
+        while len(_statements) > _MAX_STATEMENTS:
+            with suppress(RuntimeError):  # another thread has just added or removed one
+                _statements.pop(next(iter(_statements)), None)
     return found
 
 
