@@ -70,6 +70,36 @@ TESTING: tuple[Mutant, ...] = (
         _TESTS + "test_a_job_is_cancelled_at_the_event_that_a_test_names",
     ),
     python_mutant(
+        "a database of another program is dropped as one of a killed run",
+        "testing/databases.py",
+        '{{8}}_{_MADE_HERE}"',
+        '{{8}}_"',
+        "tests/testing/test_plugin.py::test_no_database_is_dropped_that_no_test_run_has_made",
+    ),
+    python_mutant(
+        "databases are dropped that only begin like those of a run",
+        "testing/databases.py",
+        'f"^{re.escape(self._prefix)}_{_MADE_HERE}"',
+        'f"^{re.escape(self._prefix)}"',
+        "tests/testing/test_plugin.py::test_no_database_is_dropped_that_no_test_run_has_made",
+    ),
+    python_mutant(
+        "an option of the URL decides which database tests change",
+        "testing/databases.py",
+        'if it and not it.startswith("dbname=")',
+        "if it",
+        "tests/testing/test_plugin.py"
+        "::test_any_form_of_the_url_of_a_server_leads_to_a_database_of_its_own",
+    ),
+    python_mutant(
+        "a server that is away fails tests that do not use it",
+        "testing/plugin.py",
+        "with suppress(StoreUnavailable):",
+        "with suppress():",
+        "tests/testing/test_plugin.py"
+        "::test_a_server_that_is_away_does_not_fail_tests_that_do_not_use_it",
+    ),
+    python_mutant(
         "a worker on another system begins and fails later",
         "runtime/platforms.py",
         'if sys.platform == "linux" or (PORTABLE and sys.platform != "win32"):',

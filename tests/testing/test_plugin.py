@@ -6,9 +6,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from tenure.testing import Databases
 
@@ -196,3 +198,40 @@ def test_a_test_without_the_fixture_does_not_touch_the_database_of_the_developer
     output = project.pytest(fails=True)
     assert "take the fixture as a parameter of the test" in output
     assert not (project.folder / ".tenure").exists()
+
+
+def test_no_database_is_dropped_that_no_test_run_has_made(server: str) -> None:
+    others = {"tenure_test_20261119_dump", "shop", "shop_live", "shopping"}
+    there = "SELECT datname FROM pg_database WHERE datname ~ '^(shop|tenure_test_20261119)'"
+    with psycopg.connect(server, autocommit=True) as connection:
+        try:
+            for name in others:
+                connection.execute(f"CREATE DATABASE {name}".encode())
+            with Databases(server, prefix="shop") as databases:
+                with databases.database():
+                    assert len(connection.execute(there).fetchall()) == len(others) + 2
+                databases.drop_all()
+            assert {name for (name,) in connection.execute(there).fetchall()} == others
+        finally:
+            for name in others:
+                connection.execute(f"DROP DATABASE IF EXISTS {name}".encode())
+
+
+@pytest.mark.parametrize("form", ["postgresql:///tenure?{}", "postgresql:///?{}&dbname=tenure"])
+def test_any_form_of_the_url_of_a_server_leads_to_a_database_of_its_own(
+    server: str, form: str
+) -> None:
+    place = {**conninfo_to_dict(server)}
+    del place["dbname"]
+    with (
+        Databases(form.format(urlencode(place))) as databases,
+        databases.database() as url,
+        psycopg.connect(url) as connection,
+    ):
+        assert connection.info.dbname.startswith("tenure_test_")
+
+
+def test_a_server_that_is_away_does_not_fail_tests_that_do_not_use_it(project: Project) -> None:
+    (project.folder / "test_shop.py").write_text("def test_nothing(): ...\n")
+    url = "--tenure-database-url=postgresql://127.0.0.1:9/none"
+    assert "1 passed" in project.pytest("-p", "xdist", "-n", "1", url)

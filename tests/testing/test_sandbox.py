@@ -300,6 +300,24 @@ def test_a_job_that_is_killed_after_a_step_does_not_repeat_it(
     assert done.read_text().split() == ["a", "b"]
 
 
+def test_an_attempt_that_breaks_before_it_is_killed_says_why(
+    databases: Databases, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app = Tenure()
+
+    @app.task
+    def breaks(ctx: Context) -> None:
+        pytest.fail("the price is wrong")
+
+    sandbox = Sandbox(databases)
+    sandbox.__enter__()
+    sandbox.kill_at(checkpoint=1)
+    assert sandbox.run(breaks).job.crashes == 1
+    with pytest.raises(AssertionError, match="kill at checkpoint 1: no attempt got that far"):
+        sandbox.__exit__(None)
+    assert "the price is wrong" in capfd.readouterr().err
+
+
 def test_a_trigger_that_nothing_reaches_fails_the_test(databases: Databases) -> None:
     app = Tenure()
 

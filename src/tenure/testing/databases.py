@@ -4,13 +4,14 @@ The server is an embedded PostgreSQL in a temporary folder, or yours. Several pr
 workers of pytest-xdist, share it if they are given the same folder or URL, and the same prefix.
 """
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
@@ -24,7 +25,9 @@ from tenure.testing.clock import Clock
 
 # Nothing has to survive a crash of a server of tests.
 _CARELESS = ("fsync = off", "full_page_writes = off", "autovacuum_naptime = '1h'")
-_OF_A_RUN = "^tenure_test_[0-9a-f]{8}_"  # names of databases, unless a prefix was given
+# Names of databases: what follows the prefix, and all of it unless a prefix was given.
+_MADE_HERE = "(template|template_new|[0-9a-f]{8}_[0-9]+)$"
+_OF_A_RUN = f"^tenure_test_[0-9a-f]{{8}}_{_MADE_HERE}"
 _LOCK = 7_204_310_442  # advisory: one process at a time makes the template
 _COPY = "CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy"
 _COPY_ON_14 = "CREATE DATABASE {} TEMPLATE {}"  # it copies files, and has no other strategy
@@ -97,7 +100,8 @@ class Databases:
         """Drop the template, and what processes left behind that were killed."""
         with self._server() as server:
             found = server.execute(
-                "SELECT datname FROM pg_database WHERE starts_with(datname, %s)", (self._prefix,)
+                "SELECT datname FROM pg_database WHERE datname ~ %s",
+                (f"^{re.escape(self._prefix)}_{_MADE_HERE}",),
             )
             for (name,) in found.fetchall():
                 _drop(server, name)
@@ -148,7 +152,9 @@ class Databases:
 
     def _url_of(self, name: str) -> str:
         parts = urlsplit(str(self._url))
-        return urlunsplit(parts._replace(path=f"/{name}"))
+        # Options may name a database, too, and would take precedence.
+        options = [it for it in parts.query.split("&") if it and not it.startswith("dbname=")]
+        return f"{parts.scheme}://{parts.netloc}/{name}{'?' if options else ''}{'&'.join(options)}"
 
 
 def new_prefix() -> str:

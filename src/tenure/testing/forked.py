@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-import pickle
 import signal
+import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -95,7 +95,8 @@ def _run_child(attempt: SandboxAttempt, pipe: "Connection[Any, Any]") -> NoRetur
         ended = asyncio.run(run_coroutine(attempt)) if in_loop else run_plain(attempt)
         pipe.send(("ended", ended))
         code = 0
-    except pickle.PickleError as error:
-        os.write(2, f"the forked attempt cannot say how it ended: {error}\n".encode())
+    except BaseException:  # noqa: BLE001 - it would be taken for a kill
+        error = traceback.format_exc()
+        os.write(2, f"the forked attempt cannot say how it ended:\n{error}".encode())
     finally:
         os._exit(code)

@@ -4,13 +4,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tenure.control.client import Client
-from tenure.errors import TenureError
+from tenure.errors import StoreUnavailable, TenureError
 
 if TYPE_CHECKING:
     from tenure.testing.databases import Databases
@@ -64,7 +65,8 @@ class TenurePlugin:
         else:
             from tenure.testing.databases import Databases
 
-            Databases(self.url, prefix=self.prefix).drop_all()
+            with suppress(StoreUnavailable):  # the next run drops what there may be
+                Databases(self.url, prefix=self.prefix).drop_all()
 
 
 @pytest.fixture(scope="session")
