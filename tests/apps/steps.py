@@ -48,6 +48,11 @@ def read_page(page: str) -> int:
     return len(page)
 
 
+def read_slowly(page: str) -> None:
+    mark(f"read {page}")
+    time.sleep(0.2)
+
+
 async def aread_page(page: str) -> int:
     mark(f"read {page}")
     await asyncio.sleep(0.01)
@@ -164,6 +169,8 @@ def steps_thread(ctx: Context, how: str, topic: str) -> Any:
 
 def _sync(ctx: Context, how: str, topic: str) -> Any:
     match how:
+        case "slow":
+            return ctx.gather("slow", [partial(read_slowly, topic) for _ in range(40)], limit=1)
         case "plan":
             plan = ctx.step("plan", make_plan, topic)
             assert isinstance(plan, Plan)

@@ -237,4 +237,19 @@ STEPS: tuple[Mutant, ...] = (
         "if False:",
         "tests/web/test_steps.py::test_a_question_is_listed_checked_and_answered_once",
     ),
+    python_mutant(
+        "a stop waits for all steps of a gather",
+        "runtime/steps/parallel.py",
+        "pool.shutdown(wait=False, cancel_futures=True)",
+        "pass",
+        f"{_STEPS}::test_after_a_stop_a_gather_begins_no_other_step",
+    ),
+    python_mutant(
+        "a step with a time limit gives the step around it more time",
+        "runtime/steps/alarm.py",
+        "left = outer - (time.monotonic() - began)",
+        "left = outer",
+        "tests/runtime/test_step_attacks.py"
+        "::test_the_time_of_a_step_goes_on_while_steps_in_it_have_times_of_their_own",
+    ),
 )

@@ -1,6 +1,7 @@
 """Values, names and calls of steps and waits that no reasonable job would have."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
@@ -146,3 +147,22 @@ def test_a_fork_with_a_value_or_a_step_that_is_none_is_refused(sandbox: Sandbox)
     with pytest.raises(NotFound, match="has no step 'two'; it has: one"):
         handle.rerun(from_step="two")
     assert len(sandbox.enqueued(steps)) == 1
+
+
+def test_the_time_of_a_step_goes_on_while_steps_in_it_have_times_of_their_own(
+    sandbox: Sandbox,
+) -> None:
+    app = Tenure()
+
+    @app.task(name="attack.nested", retry=0)
+    def nested(ctx: Context) -> None:
+        def outer() -> None:
+            for _ in range(40):
+                ctx.step("inner", time.sleep, 0.05, timeout="10s")
+
+        ctx.step("outer", outer, timeout="400ms")
+
+    began = time.monotonic()
+    run = sandbox.run(nested)
+    assert str(run.error) == "step 'outer' took longer than 400ms"
+    assert time.monotonic() - began < 2

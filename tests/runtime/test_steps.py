@@ -227,3 +227,13 @@ def test_two_waits_at_once_are_refused(worker: RunningWorker, app: Tenure, topic
     """Each would have taken the place of the other, whenever the job was started again."""
     refused = steps.steps_async.enqueue("wait twice", topic).result(timeout="20s")
     assert "a job waits for one thing at a time" in refused
+
+
+def test_after_a_stop_a_gather_begins_no_other_step(
+    worker: RunningWorker, app: Tenure, folder: Path, watch: Watcher, topic: str
+) -> None:
+    handle = steps.steps_process.enqueue("slow", topic)
+    eventually(lambda: calls(folder, topic), "the first of forty has begun")
+    handle.cancel()
+    watch.becomes(handle.id, State.CANCELLED)
+    assert len(calls(folder, topic)) < 10

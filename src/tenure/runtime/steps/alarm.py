@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -34,11 +35,15 @@ def alarm(attempt: Attempt, timeout: float | None, name: str) -> Iterator[None]:
             return
         raise Timeout(f"step {name!r} took longer than {in_words(duration(timeout))}")
 
+    began = time.monotonic()
     before = signal.signal(signal.SIGALRM, on_alarm)
     outer, _ = signal.setitimer(signal.ITIMER_REAL, max(timeout, 1e-6))
     try:
         yield
     finally:
         is_over = True
-        signal.setitimer(signal.ITIMER_REAL, outer)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if outer:  # the alarm of a step around this one, whose time has gone on
+            left = outer - (time.monotonic() - began)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6))

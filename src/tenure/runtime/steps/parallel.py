@@ -30,24 +30,25 @@ async def agather(attempt: Attempt, steps: Steps, calls: Sequence[Step], limit: 
 
 
 def gather(attempt: Attempt, steps: Steps, calls: Sequence[Step], limit: int) -> list[Any]:
-    """Run steps in threads of a plain function; after a failure no other is begun."""
+    """Run steps in threads of a plain function; after a failure or a stop no other is begun."""
     perform(attempt, steps.load())
     if not calls:
         return []
     with ThreadPoolExecutor(min(limit, len(calls))) as pool:
-        futures = [
-            pool.submit(
-                contextvars.copy_context().run,
-                attempt.call_in_thread,
-                perform,
-                attempt,
-                steps.run(step),
-            )
-            for step in calls
-        ]
-        done, open_ = wait(futures, return_when=FIRST_EXCEPTION)
-        for future in open_:
-            future.cancel()
-        for future in done:
-            future.result()
+        try:
+            futures = [
+                pool.submit(
+                    contextvars.copy_context().run,
+                    attempt.call_in_thread,
+                    perform,
+                    attempt,
+                    steps.run(step),
+                )
+                for step in calls
+            ]
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
         return [future.result() for future in futures]
