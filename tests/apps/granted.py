@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,24 @@ def hold(ctx: Context, how: str, folder: str) -> Any:
     return "done"
 
 
+async def give_up(what: Callable[[], Any]) -> None:
+    """Wait in vain for what this job holds itself, then get it when it is free."""
+    async with what() as held:
+        held.used(tokens=0)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.3), what():
+                pass
+    await asyncio.sleep(0.5)
+    async with asyncio.timeout(5), what():
+        pass
+
+
 async def hold_async(ctx: Context, how: str, folder: str) -> Any:
-    if how == "limit":
+    if how == "gives up a limit":
+        await give_up(lambda: ctx.limit("api"))
+    elif how == "gives up a reservation":
+        await give_up(lambda: ctx.reserve(tokens=40))
+    elif how == "limit":
         async with ctx.limit("api", tokens=10) as grant:
             note(folder, "in")
             grant.used(tokens=4)

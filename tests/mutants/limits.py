@@ -1,6 +1,6 @@
 """Grants of limits, and reservations of budgets."""
 
-from tests.mutants.mutant import Mutant, mutant
+from tests.mutants.mutant import Mutant, mutant, python_mutant
 
 LIMITS: tuple[Mutant, ...] = (
     mutant(
@@ -201,5 +201,22 @@ LIMITS: tuple[Mutant, ...] = (
         "e.worker_id, sum(e.amount), tenure.now()",
         "e.worker_id, sum(0 * e.amount), tenure.now()",
         "grants::test_what_nobody_settled_is_charged_when_the_attempt_ends",
+    ),
+    python_mutant(
+        "a request that its job has given up is granted all the same",
+        "runtime/grants.py",
+        "self._withdraw() raise",
+        "raise",
+        "tests/runtime/test_grants.py"
+        "::test_what_a_job_no_longer_waits_for_is_not_held_for_it[gives up a limit]",
+        "tests/runtime/test_grants.py"
+        "::test_what_a_job_no_longer_waits_for_is_not_held_for_it[gives up a reservation]",
+    ),
+    python_mutant(
+        "a grant that crosses its withdrawal stays",
+        "runtime/keeper/runs/grant_requests.py",
+        "if number in run.withdrawn and not run.has_ended:",
+        "if False:",
+        "tests/runtime/test_grants.py::test_a_grant_that_crosses_its_withdrawal_is_given_back",
     ),
 )

@@ -1,8 +1,10 @@
 """Grants, reservations and retry functions in real workers, in every executor."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -11,6 +13,9 @@ import pytest
 from tenure.app import Tenure
 from tenure.control.task import Task
 from tenure.domain.lifecycle import State
+from tenure.runtime.keeper.runs.grant_requests import GrantRequests
+from tenure.runtime.messages import AttemptReport
+from tenure.store.limit_results import GrantAnswer
 from tenure.store.store import Store
 from tests.apps import granted
 from tests.conftest import wipe
@@ -89,6 +94,31 @@ def test_a_reservation_spends_what_was_used(task: Task[..., Any], store: Store) 
     handle = task.enqueue("reserve")
     assert handle.result(timeout="30s") == "done"
     assert store.show(handle.id).spent == {"tokens": 25 + 30}
+
+
+@pytest.mark.parametrize("how", ["gives up a limit", "gives up a reservation"])
+def test_what_a_job_no_longer_waits_for_is_not_held_for_it(
+    worker: RunningWorker, app: Tenure, store: Store, how: str
+) -> None:
+    store.set_limit("api", at_once=1)
+    handle = granted.HOLDING["async"].using(budget={"tokens": 70}).enqueue(how)
+    assert handle.result(timeout="30s") == "done"
+
+
+def test_a_grant_that_crosses_its_withdrawal_is_given_back() -> None:
+    """Both are in one call: the database settles first, and then grants."""
+    withdrawal: dict[str, Any] = {"number": 1, "used": {}, "withdrawn": True}
+    run = SimpleNamespace(tenant="t", number=7, has_ended=False, withdrawn={})
+    added: list[AttemptReport] = []
+
+    async def ask(*_: object) -> GrantAnswer:
+        run.withdrawn[1] = withdrawal
+        return GrantAnswer(granted=True)
+
+    reports: Any = {"t": SimpleNamespace(ask=ask, add=lambda _, report: added.append(report))}
+    asking: Any = run
+    asyncio.run(GrantRequests(reports).reserve(asking, {"number": 1, "reserve": {"tokens": 1}}))
+    assert added == [AttemptReport(7, settled=(withdrawal,))]
 
 
 def test_a_job_that_cannot_reserve_fails_or_pauses_and_is_resumed_with_more(

@@ -1,11 +1,11 @@
 """Grants of limits and reservations of budgets, held by a block of a job's code."""
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from tenure.domain.budget import checked_amounts
-from tenure.domain.job import JSON
 from tenure.domain.limits import CALLS
 from tenure.domain.values import finite_number
 from tenure.errors import InputRefused
@@ -22,7 +22,7 @@ _MAX_RETRY_AFTER = 86_400.0  # seconds
 class _Held(Block[H]):
     _name: str  # of the request
 
-    def __init__(self, attempt: Attempt, asked: Mapping[str, JSON]) -> None:
+    def __init__(self, attempt: Attempt, asked: Mapping[str, Any]) -> None:
         super().__init__(attempt)
         self._asked = asked
         self._used: dict[str, float] | None = None
@@ -39,7 +39,12 @@ class _Held(Block[H]):
             raise InputRefused("this block was entered before; call ctx.limit or ctx.reserve again")
         self._attempt.grants += 1
         self._number = self._attempt.grants
-        if not (yield Request(self._name, {"number": self._number, **self._asked})):
+        try:
+            is_granted = yield Request(self._name, {"number": self._number, **self._asked})
+        except asyncio.CancelledError:
+            self._withdraw()
+            raise
+        if not is_granted:
             raise InputRefused("the job ended before it was granted")
         self._is_open = True
         return cast("H", self)
@@ -48,6 +53,11 @@ class _Held(Block[H]):
         if self._is_open:
             self._is_open = False
             self._settle(error)
+
+    def _withdraw(self) -> None:
+        """Give it back unused, also if it is granted only later."""
+        used = dict.fromkeys((CALLS, *self._asked.get("amounts", ())), 0)
+        self._attempt.report(settled=({"number": self._number, "used": used, "withdrawn": True},))
 
     @abstractmethod
     def _settle(self, error: BaseException | None) -> None:

@@ -114,6 +114,9 @@ class Reports(TenantQueue):
         self._backoff = Backoff()
 
     def add(self, run: Run, report: AttemptReport) -> None:
+        for settled in report.settled:
+            if "withdrawn" in settled and isinstance(number := settled.get("number"), int):
+                run.withdrawn[number] = settled
         self._of(run).add(report)
 
     def flushed(self, run: Run) -> "asyncio.Future[None]":

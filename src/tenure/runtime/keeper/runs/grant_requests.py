@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
-from tenure.domain.job import JSON
 from tenure.errors import BudgetExceeded, InputRefused
 from tenure.runtime.keeper.database.reports import Reports
 from tenure.runtime.keeper.runs.run import Run
+from tenure.runtime.messages import AttemptReport
 
 _LEAST_WAIT = 0.005  # seconds between two requests for the same thing
 
@@ -38,10 +38,14 @@ class GrantRequests:
         """Wait for a reservation; return False if the job ends first."""
         return await self._until_granted(run, request)
 
-    async def _until_granted(self, run: Run, request: Mapping[str, JSON]) -> bool:
-        while not run.has_ended:
+    async def _until_granted(self, run: Run, request: Mapping[str, Any]) -> bool:
+        number = request["number"]
+        while not (run.has_ended or number in run.withdrawn):
             answer = await self.reports[run.tenant].ask(run, request)
             if answer.granted:
+                if number in run.withdrawn and not run.has_ended:  # meanwhile: nobody holds it
+                    late = AttemptReport(run.number, settled=(run.withdrawn[number],))
+                    self.reports[run.tenant].add(run, late)
                 return True
             if answer.refused is not None:
                 raise InputRefused(answer.refused)

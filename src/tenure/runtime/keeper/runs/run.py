@@ -59,6 +59,8 @@ class Run:
     lost: bool = False  # another worker has it by now
     end_waits: bool = False  # it ended, but its runner must end too
     lines: int = 0  # printed
+    # Grants and reservations that its code waits for no longer, as they are settled; by number.
+    withdrawn: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     overspent: bool = False  # its budget; its stop is requested
     has_session: bool = False  # in the database, for a transaction of its own
     span: Span | None = None  # of its ladder, if tracing is on
