@@ -128,6 +128,44 @@ def test_a_killed_job_is_reported_by_another_runner(
     assert events()[crashed]["exception"]["values"][0]["type"] == "tenure.Crashed"
 
 
+def test_the_only_runner_reports_an_attempt_that_it_has_outlived(
+    database: str, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "alone.py").write_text(ALONE)
+    app = f"{tmp_path / 'alone.py'}:app"
+    with (
+        sentry() as (dsn, items),
+        running_worker(database, tmp_path, app=app, settings={"SENTRY_DSN": dsn}),
+    ):
+        slow = make_job(store, "alone.slow", max_attempts=1, options=SOON)
+        [event] = eventually(lambda: [it for kind, it in items if kind == "event"])
+        assert event["exception"]["values"][0]["type"] == "tenure.Timeout"
+        assert event["tags"]["tenure.job"] == slow
+        quits = make_job(store, "alone.quits", max_attempts=1)
+        event = eventually(lambda: [it for kind, it in items if kind == "event"][1:])[0]
+        assert event["exception"]["values"][0]["type"] == "SystemExit"
+        assert event["tags"]["tenure.job"] == quits
+
+
+ALONE = """
+import asyncio
+import os
+import sys
+import sentry_sdk
+from tenure import Tenure
+from tenure.contrib.sentry import TenureIntegration
+
+sentry_sdk.init(os.environ["SENTRY_DSN"], integrations=[TenureIntegration()])
+app = Tenure()
+
+@app.task(retry=0)
+async def slow() -> None:
+    await asyncio.sleep(60)
+
+@app.task(retry=0)
+async def quits() -> None:
+    sys.exit("no licence")
+"""
 SOON = {"timeout": 0.3, "grace": 0.2}
 MORE = """
 import os, time

@@ -311,4 +311,28 @@ RUNTIME: tuple[Mutant, ...] = (
         "tests/hostile/test_loop.py"
         "::test_a_cancelled_job_leaves_nothing_behind[call_later_chain-async-graceful]",
     ),
+    python_mutant(
+        "a forked runner that is late lives on unused",
+        "runtime/keeper/runs/runner_launcher.py",
+        "runner.signal(signal.SIGKILL)",
+        "pass",
+        "tests/system/test_forked_runners.py"
+        "::test_a_forked_runner_that_says_nothing_in_time_is_not_left_behind",
+    ),
+    python_mutant(
+        "a job that exits is not reported to Sentry",
+        "contrib/sentry.py",
+        "except (Exception, SystemExit) as error:",
+        "except Exception as error:",
+        "tests/docs/test_observability.py"
+        "::test_the_only_runner_reports_an_attempt_that_it_has_outlived",
+    ),
+    python_mutant(
+        "the only runner of a tenant does not report what it has outlived",
+        "runtime/keeper/runs/lost_attempts.py",
+        "if tenant == run.tenant and not runner.retired",
+        "if tenant == run.tenant and runner is not run.runner and not runner.retired",
+        "tests/docs/test_observability.py"
+        "::test_the_only_runner_reports_an_attempt_that_it_has_outlived",
+    ),
 )

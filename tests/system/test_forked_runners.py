@@ -18,6 +18,19 @@ from tests.workers import RunningWorker, eventually, is_gone
 APP = "tests.apps.forked:app"
 HEAD = "from tenure import Tenure\napp = Tenure()\n@app.task(name='quick')\ndef quick(): return 7\n"
 THREAD = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), name='ticker', daemon=True).start()\n"  # noqa: E501
+STALLS = """
+import os, socket, time
+from pathlib import Path
+here, server, made = Path(__file__).parent, os.getpid(), socket.socket.__init__
+(here / "stalled").mkdir(exist_ok=True)
+def stalling(self, *args, **kwargs):
+    if os.getpid() != server and (here / "stall").exists():
+        (here / "stall").unlink()
+        (here / "stalled" / str(os.getpid())).touch()
+        time.sleep(600)
+    made(self, *args, **kwargs)
+socket.socket.__init__ = stalling
+"""
 FORK = {"TENURE_RUNNER_START": "fork"}
 
 
@@ -119,6 +132,17 @@ def test_a_frozen_fork_server_delays_a_runner_and_does_not_prevent_it(scene: Sce
         assert result["version"] == "old"
         assert "which is spawned instead" in worker.log
         eventually(lambda: is_gone(server), "it was ended")
+
+
+def test_a_forked_runner_that_says_nothing_in_time_is_not_left_behind(scene: Scene) -> None:
+    with scene.worker(app=written(scene, STALLS), **FORK) as worker:
+        (scene.folder / "stall").touch()
+        for runner in worker.runners:
+            runner.kill()
+        assert completes(scene, scene.enqueue(NewJob(task="quick"))) == 7
+        assert "made no runner, which is spawned instead: not within 10 s" in worker.log
+        [stalled] = scene.folder.glob("stalled/*")
+        eventually(lambda: not psutil.pid_exists(int(stalled.name)), "it was killed")
 
 
 def test_an_app_that_cannot_be_forked_is_spawned_and_the_log_says_why(scene: Scene) -> None:

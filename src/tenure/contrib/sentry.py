@@ -34,9 +34,9 @@ _MAX_SLUG = 50
 class TenureIntegration(Integration):
     """Report what the code of jobs raises, and the runs of schedules as check-ins of monitors.
 
-    Every failed attempt is an event, with the job, its task, queue, attempt and tenant. Another
-    runner reports one that ran out of time or memory, or whose process died. Stops, pauses and
-    other ways to end a job by an exception are none.
+    Every failed attempt is an event, with the job, its task, queue, attempt and tenant. A runner
+    reports one that ran out of time or memory, or whose process died, in its name. Stops, pauses
+    and other ways to end a job by an exception are none.
     """
 
     identifier = "tenure"
@@ -65,7 +65,7 @@ def _reported(attempt: Attempt) -> Iterator[None]:
             yield
         except ControlException:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if not attempt.asked:
                 _capture(error)
                 if check_in is not None:
@@ -115,7 +115,7 @@ def _describe(work: Work | LostAttempt, link: Link, scope: sentry_sdk.Scope) -> 
     scope.set_context("tenure", {**facts, **more, "root": work.root_id, "worker": link.worker})
 
 
-def _capture(error: Exception) -> None:
+def _capture(error: BaseException) -> None:
     mechanism = {"type": TenureIntegration.identifier, "handled": False}
     options = sentry_sdk.get_client().options
     frames = error.__traceback__

@@ -48,7 +48,7 @@ class LostAttempts:
             runner
             for (tenant, _), group in self._groups.items()
             for runner in group.runners
-            if tenant == run.tenant and runner is not run.runner and not runner.retired
+            if tenant == run.tenant and not runner.retired
         ]
         if runners:
             self.tell(min(runners, key=lambda runner: len(runner.runs)))

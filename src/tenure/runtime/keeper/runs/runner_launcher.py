@@ -9,6 +9,7 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import count
@@ -156,6 +157,9 @@ class RunnerLauncher:
                 f"{self._app} was not imported within {self._import_timeout:g} s (import_timeout)",
                 stack,
             ) from None
+        except asyncio.CancelledError:  # nobody waits for it any more
+            runner.signal(signal.SIGKILL)
+            raise
         if isinstance(hello, Broken):
             raise ImportFailed(f"{self._app} cannot be imported: {hello.sentence}", hello.traceback)
         return runner
