@@ -63,4 +63,11 @@ AGENTS: tuple[Mutant, ...] = (
         "pass",
         f"{_MCP}::test_a_question_goes_to_the_person_at_the_client[elsewhere]",
     ),
+    python_mutant(
+        "an MCP client that cannot ask ends the call of the task",
+        "contrib/mcp/job_calls.py",
+        "except MCPError as error:",
+        "except LookupError as error:",
+        f"{_MCP}::test_a_question_goes_to_the_person_at_the_client[error]",
+    ),
 )

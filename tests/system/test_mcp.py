@@ -14,7 +14,7 @@ import pytest
 from mcp.client import Client as McpClient
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import ElicitResult
+from mcp_types import ElicitResult, ErrorData
 
 from tenure.contrib.mcp import create_server, http_app
 from tenure.control.client import Client
@@ -225,14 +225,16 @@ def test_a_question_is_answered_by_the_tool_for_it(
     run(story())
 
 
-@pytest.mark.parametrize("how", ["accept", "decline", "elsewhere"])
+@pytest.mark.parametrize("how", ["accept", "decline", "error", "elsewhere"])
 def test_a_question_goes_to_the_person_at_the_client(
     database: str, store: Store, worker: None, how: str
 ) -> None:
     asked: list[Any] = []
 
-    async def person(_: Any, question: Any) -> ElicitResult:
+    async def person(_: Any, question: Any) -> ElicitResult | ErrorData:
         asked.append(question)
+        if how == "error":
+            return ErrorData(code=-1, message="nobody is here")
         if how == "elsewhere":
             [job] = await asyncio.to_thread(store.list_jobs)
             await asyncio.to_thread(store.answer, job.id, '{"ok": false, "note": "by another"}')
@@ -244,7 +246,7 @@ def test_a_question_goes_to_the_person_at_the_client(
             done = (await client.call_tool("asks_a_person", {"what": "it"})).structured_content
             assert [question.message for question in asked] == ["Publish it?"]
             assert set(asked[0].requested_schema["properties"]) == {"ok", "note"}
-            if how == "decline":
+            if how in ("decline", "error"):
                 assert (done["status"], done["question"]["text"]) == ("waiting", "Publish it?")
             else:
                 assert done["result"] == ("True fine" if how == "accept" else "False by another")

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import mcp_types as types
+from mcp.shared.exceptions import MCPError
 
 from tenure.contrib.mcp.tools import Failed, ToolCall, facts, stopped
 from tenure.control.by_name import JobRequest, enqueued_by_name
@@ -74,7 +75,11 @@ async def _is_answered(call: ToolCall, job: int, question: _Question) -> bool:
     given: types.ElicitResult | None = None
     async with anyio.create_task_group() as asking:
         asking.start_soon(_take_back, call, job, question, asking.cancel_scope)
-        given = await call.session.elicit_form(str(question["text"]), form, call.request_id)
+        try:
+            given = await call.session.elicit_form(str(question["text"]), form, call.request_id)
+        except MCPError as error:
+            log.info("the client did not ask the question of job %d: %s", job, error)
+            given = types.ElicitResult(action="cancel")
         asking.cancel_scope.cancel()
     if given is None:
         return True
