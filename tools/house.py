@@ -112,7 +112,7 @@ def noun_clauses() -> list[str]:
 
 # Each figure: what counts, and the limit. None: it is only printed.
 FIGURES: dict[str, tuple[Callable[[], list[str]], int | None]] = {
-    "python-lines": (python_lines, 42_950),
+    "python-lines": (python_lines, 43_000),
     "python-files": (python_files, None),
     "long-python-files": (long_python_files, 0),
     "sql-lines": (sql_lines, None),

@@ -68,7 +68,7 @@ ODD: Mapping[str, str] = {
     "spent: NaN": """INSERT INTO tenure.spent
         VALUES (%(job)s, 'a', gen_random_uuid(), 'NaN', now(), 1, ARRAY[now()], '{NaN}')""",
     "spent: infinity": """INSERT INTO tenure.spent
-        VALUES (%(job)s, 'a', gen_random_uuid(), 'Infinity', now(), 1, '{infinity}', '{Infinity}')""",
+        VALUES (%(job)s, 'a', gen_random_uuid(), 'Infinity', now(), 1, '{infinity}', '{inf}')""",
     "error: too deep": f"""INSERT INTO tenure.outcome (job_id, error, noted_at)
         VALUES (%(job)s, '{{"message": {DEEP}}}', now())""",
     "progress: a huge number": """INSERT INTO tenure.outcome (job_id, progress, noted_at)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
@@ -29,7 +30,13 @@ _NEXT_RUNS = 5
 _LAST_RUNS = 50
 _LISTED = 5
 _MAX_MARKS = 200
-_SPANS = {"1 h": 3600, "1 d": 86_400, "1 w": 7 * 86_400, "5 w": 35 * 86_400, "1 y": 366 * 86_400}
+_SPANS = {
+    "1 h": timedelta(hours=1),
+    "1 d": timedelta(days=1),
+    "1 w": timedelta(weeks=1),
+    "5 w": timedelta(weeks=5),
+    "1 y": timedelta(days=366),
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,9 @@ async def list_schedules(request: Request) -> Response:
     caller = caller_of(request)
     paused = (await attention_of(request)).paused("schedule")
     schedules = visible_schedules(caller)
-    found = [await _row(caller, schedule, paused.get(schedule.name)) for schedule in schedules]
+    found = await asyncio.gather(
+        *(_row(caller, schedule, paused.get(schedule.name)) for schedule in schedules)
+    )
     return render(request, "schedules.html", schedules=found, live="/live", every=10)
 
 
@@ -86,8 +95,7 @@ async def _row(
     last = sorted((*own, *started), key=lambda job: -job.id)
     completed = next((job for job in last if job.state is State.COMPLETED), None)
     result = (await caller.asend(queries.show(completed.id))).result if completed else None
-    coming = list(_next_runs(schedule))
-    span = _span(coming)
+    coming, span = _next_runs(schedule)
     return ScheduleRow(
         schedule,
         explain(schedule),
@@ -101,25 +109,24 @@ async def _row(
     )
 
 
-def _next_runs(schedule: Schedule) -> Iterator[datetime]:
-    """Yield the next runs in the time zone of the schedule, as many as the strip may show."""
-    at = datetime.now(UTC)
-    for _ in range(_MAX_MARKS):
-        at = schedule.next_after(at)
-        yield at.astimezone(ZoneInfo(schedule.tz))
+def _next_runs(schedule: Schedule) -> tuple[Sequence[datetime], str]:
+    """Return the next runs in the time zone of the schedule, and the shortest span with a few.
+
+    They end with the strip: each takes some milliseconds to find.
+    """
+    now = datetime.now(ZoneInfo(schedule.tz))
+    runs = islice(CronSim(schedule.cron, now), _MAX_MARKS)
+    coming = list(islice(runs, _NEXT_RUNS))
+    span = next((name for name, span in _SPANS.items() if coming[-1] - now <= span), "1 y")
+    coming.extend(takewhile(lambda at: at - now <= _SPANS[span], runs))
+    return coming, span
 
 
-def _span(coming: Sequence[datetime]) -> str:
-    """Return the shortest span in which a schedule runs some times."""
-    until = (coming[_NEXT_RUNS - 1] - datetime.now(UTC)).total_seconds()
-    return next((name for name, seconds in _SPANS.items() if seconds >= until), "1 y")
-
-
-def _strip(last: Sequence[Job], coming: Sequence[datetime], seconds: int) -> Iterator[StripRun]:
+def _strip(last: Sequence[Job], coming: Sequence[datetime], span: timedelta) -> Iterator[StripRun]:
     now = datetime.now(UTC)
 
     def place(at: datetime) -> float:
-        return round(WIDTH / 2 * (1 + (at - now) / timedelta(seconds=seconds)), 1)
+        return round(WIDTH / 2 * (1 + (at - now) / span), 1)
 
     for job in last:
         if (x := place(job.created_at)) >= 0:
