@@ -43,6 +43,7 @@ def test_a_job_is_found_and_enqueued_by_keyboard_alone(stage: Stage) -> None:
     expect(page.locator("h1")).to_contain_text("Job ")
     job = int(page.url.rpartition("/")[2])
     assert stage.store.show(job).args == {"site": "example.org"}
+    page.wait_for_load_state()  # the key has no meaning before the script has run
     page.keyboard.press("/")
     page.keyboard.type("no slash in it")
     expect(page.locator("#jump")).to_have_value("no slash in it")
