@@ -12,6 +12,10 @@ from tenure.store.store import Store
 from tests.system.batching import Batches, step
 from tests.workers import eventually
 
+# Calls of keepers that the server executes now.
+ACTIVE = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+    AND application_name = 'tenure keeper' AND state <> 'idle'"""
+
 
 @pytest.fixture
 def batches(store: Store, database: str, tmp_path: Path) -> Batches:
@@ -130,7 +134,11 @@ def test_a_long_function_goes_to_a_worker_that_is_idle_by_now(
     with batches.worker(**patient) as busy:
         batches.warm_up()
         with batches.worker(**patient) as other:
-            other.signal(signal.SIGSTOP)  # idle: it cannot claim either
+            # A claim under way would be served although its worker is stopped.
+            idle = "SELECT count(*) FROM tenure.worker WHERE idle AND left_at IS NULL"
+            eventually(lambda: sql.execute(idle).fetchone() == (2,), "both have asked for jobs")
+            other.signal(signal.SIGSTOP)  # it cannot claim either
+            eventually(lambda: sql.execute(ACTIVE).fetchone() == (0,), "no call is under way")
             first, second = batches.enqueue("minute", "minute")
             batches.begins(first)
             other.signal(signal.SIGCONT)
