@@ -142,3 +142,19 @@ def test_a_reader_that_was_woken_before_it_waits_goes_on() -> None:
             await story()
 
     asyncio.run(bounded())
+
+
+def test_a_wait_that_is_given_up_leaves_nothing_behind() -> None:
+    async def check() -> None:
+        reader = Reader([])
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0):
+                    await reader.wait()
+        assert not reader._waiting
+        waiting = asyncio.create_task(reader.wait())
+        await asyncio.sleep(0)
+        reader.wake()
+        await waiting
+
+    asyncio.run(check())

@@ -11,8 +11,8 @@ from tenure.cli.parsing import not_found
 from tenure.cli.program import group
 from tenure.domain.values import amount
 from tenure.store.calls import task_calls
-from tenure.store.calls.task_calls import KnownTask
 from tenure.store.rollups import TaskRuns
+from tenure.store.task_results import KnownTask
 
 commands = group("task")
 

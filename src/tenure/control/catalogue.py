@@ -9,7 +9,7 @@ from tenure.domain.job import JSON
 from tenure.domain.values import shown
 from tenure.errors import InputRefused
 from tenure.store.calls import task_calls
-from tenure.store.calls.task_calls import KnownTask
+from tenure.store.task_results import KnownTask
 
 _MAX_MISTAKES = 10  # in one message
 

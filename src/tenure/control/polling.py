@@ -231,14 +231,13 @@ class Reader:
         self._is_answered = False
         self._is_over = False
         self._is_woken = False
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: set[asyncio.Future[None]] = set()
 
     def wake(self) -> None:
         self._is_woken = True
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
-        self._waiting.clear()
 
     def end(self) -> None:
         """End the waiting."""
@@ -262,8 +261,11 @@ class Reader:
         """
         if not self._is_woken:
             woken = asyncio.get_running_loop().create_future()
-            self._waiting.append(woken)
-            await woken
+            self._waiting.add(woken)
+            try:
+                await woken
+            finally:
+                self._waiting.discard(woken)
         self._is_woken = False
 
     def _raise_problem(self) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from tenure.control.by_name import enqueued
 from tenure.control.operation import Operation
 from tenure.control.schedule import Overlap, Schedule
-from tenure.domain.lifecycle import Status
+from tenure.domain.lifecycle import ENDED, Status
 from tenure.domain.tenant import Tenant
 from tenure.domain.values import shown
 from tenure.errors import KeyTaken, NotFound
@@ -16,8 +16,7 @@ from tenure.store.calls import queries
 from tenure.store.limit_results import DispatchPause
 from tenure.store.results import Enqueued
 
-_ENDED = {Status.COMPLETED, Status.FAILED, Status.CANCELLED}
-_ACTIVE = [str(status) for status in Status if status not in _ENDED]
+_ACTIVE = [status.value for status in Status if status.value not in ENDED]
 TAG = "schedule:"  # before the name: the owner of its jobs, and a tag of those started by hand
 
 

@@ -16,6 +16,7 @@ from tenure.domain.duration import in_words
 from tenure.domain.values import LARGEST_NUMBER, shown, storable_text
 
 MAX_ARGS_BYTES = 1_048_576
+MAX_FLEET = 100_000  # workers
 MAX_RESULT_BYTES = 32 << 20  # the largest message between two processes
 MAX_RETRIES = 32_766  # the attempts are counted in a smallint
 LEAST_MEMORY = 16_000_000  # about what an empty interpreter takes
@@ -252,7 +253,7 @@ CONTROL: Mapping[str, Bound] = {
     "webhook_keep": DurationRange(timedelta(days=30)),
     "resume_value": Bytes(MAX_ARGS_BYTES),
     "scale_within": DurationRange(timedelta(days=1), timedelta(seconds=1)),
-    "fleet": Whole(0, 100_000),
+    "fleet": Whole(0, MAX_FLEET),
 }
 
 # Reports of workers and running jobs.

@@ -1,38 +1,11 @@
-"""Verbs of the catalogue of tasks, and a task as they answer."""
+"""Verbs of the catalogue of tasks."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Unpack
 
-import msgspec
-
-from tenure.domain.job import JSON
 from tenure.store.rollups import TaskRuns
+from tenure.store.task_results import KnownTask
 from tenure.store.verb import Actor, Int4, verb
-
-
-class Serving(msgspec.Struct, frozen=True):
-    digest: str
-    workers: int
-
-
-class KnownTask(msgspec.Struct, frozen=True):
-    """A task as last announced."""
-
-    name: str
-    digest: str
-    executor: str
-    doc: str | None
-    schema: Mapping[str, JSON] | None  # of its arguments; None: not described
-    options: Mapping[str, JSON]  # declared defaults of the fields of its jobs
-    target: str | None
-    unique: str | None
-    limits: tuple[str, ...]
-    compensate: str | None
-    everywhere: bool  # announced for all tenants
-    first_announced_at: datetime
-    announced_at: datetime
-    serving: tuple[Serving, ...]  # the versions that live workers have
 
 
 @verb(safe=True)

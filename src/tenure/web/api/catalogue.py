@@ -5,7 +5,7 @@ from tenure.control.catalogue import nearest
 from tenure.domain.values import shown
 from tenure.errors import NotFound
 from tenure.store.calls import task_calls
-from tenure.store.calls.task_calls import KnownTask
+from tenure.store.task_results import KnownTask
 from tenure.web.routes import Routes
 
 routes = Routes("catalogue", "/api/catalogue")

@@ -6,6 +6,7 @@ from fastapi import Query
 from starlette.requests import Request
 
 from tenure.control.authorized_client import AuthorizedClient
+from tenure.domain.bounds import MAX_FLEET
 from tenure.domain.duration import duration
 from tenure.store.calls import diagnosis, queries, task_calls
 from tenure.store.diagnosis_results import Leak
@@ -31,9 +32,9 @@ async def scale(
     queue: Annotated[list[str] | None, Query(description="Only these queues.")] = None,
     task: Annotated[list[str] | None, Query(description="Only these tasks.")] = None,
     within: Annotated[str, Query(description="Ready jobs should begin within: 1s to 24h.")] = "1m",
-    min: Annotated[int, Query(ge=0, le=100_000, description="Fewest workers.")] = 0,  # noqa: A002
+    min: Annotated[int, Query(ge=0, le=MAX_FLEET, description="Fewest workers.")] = 0,  # noqa: A002
     max: Annotated[  # noqa: A002
-        int | None, Query(ge=0, le=100_000, description="Most workers.")
+        int | None, Query(ge=0, le=MAX_FLEET, description="Most workers.")
     ] = None,
 ) -> Scale:
     """Return how many workers the work wants, why, and in which order to drain workers."""

@@ -14,9 +14,9 @@ from tenure.domain.principal import Role
 from tenure.domain.values import shown
 from tenure.errors import InputRefused, NotFound
 from tenure.store.calls import queries, task_calls
-from tenure.store.calls.task_calls import KnownTask
 from tenure.store.diagnosis_results import Unrunnable
 from tenure.store.rollups import TaskRuns
+from tenure.store.task_results import KnownTask
 from tenure.web.authentication import caller_of
 from tenure.web.dashboard.argument_form import fields_of, read_arguments
 from tenure.web.dashboard.attention import attention_of

@@ -44,7 +44,7 @@ class MeasuredTimes:
         self._seconds: dict[str, float] = {}
         self._runs: dict[str, int] = {}
         self._sent: dict[str, float] = {}
-        self._noted: set[str] = set()  # since the last call of ``changed``
+        self._noted: set[str] = set()  # since the database was sent theirs
 
     def note(self, task: str, seconds: float) -> None:
         runs = self._runs[task] = min(self._runs.get(task, 0) + 1, _REMEMBERED)
@@ -54,16 +54,14 @@ class MeasuredTimes:
 
     def changed(self) -> Mapping[str, float]:
         """Return the times that differ by more than a tenth from what the database has."""
-        changed = {
-            task: self._seconds[task]
-            for task in self._noted
-            if abs(self._seconds[task] - self._sent.get(task, -1.0)) > 0.1 * self._seconds[task]
-        }
-        self._noted.clear()
-        first = dict(islice(changed.items(), _AT_ONCE))
-        self._noted |= changed.keys() - first.keys()
-        return first
+        self._noted = {task for task in self._noted if self._differs(task)}
+        return {task: self._seconds[task] for task in islice(self._noted, _AT_ONCE)}
 
     def acknowledge(self, sent: Mapping[str, float]) -> None:
         """Note that the database has these times."""
         self._sent |= sent
+        self._noted -= sent.keys()
+
+    def _differs(self, task: str) -> bool:
+        seconds = self._seconds[task]
+        return abs(seconds - self._sent.get(task, -1.0)) > 0.1 * seconds
